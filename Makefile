@@ -1,0 +1,52 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# One BLAS thread: the matrices are small, and results then do not depend on the number of cores.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MPLBACKEND := Agg
+
+.PHONY: help demo test lint slow docs bench floors wheel clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(READY)  ## the paper's figures made anew, and the chance test on three examples
+	$(BIN)/chanceline reproduce --quick --out results/demo
+
+test: $(READY) lint  ## everything that belongs to every change
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/mypy
+
+slow: $(READY)  ## longer statistical and full-size checks
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
+
+docs: $(READY)  ## build the documentation, warnings are errors
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/mkdocs build --strict --site-dir results/site
+
+bench: $(READY)  ## every benchmark table in docs/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+
+floors:  ## run the tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv .venv-floors
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-floors/bin/uv pip install --quiet --python .venv-floors/bin/python --resolution lowest-direct --editable '.[dev]'
+	.venv-floors/bin/python -m pytest -n 2 -q
+
+wheel: $(READY)  ## build the wheel and the source archive
+	$(BIN)/python -m build --outdir dist
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) .venv-floors dist results .pytest_cache .mypy_cache .ruff_cache

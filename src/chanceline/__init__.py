@@ -1,0 +1,36 @@
+"""chanceline: how many random patterns a perceptron separates that may choose its variables.
+
+The chance line is α_VS(ρ): below it a perceptron that picks M = ρN of N variables separates pure noise.
+Names load on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name → the module that defines it.
+_HOMES = {
+    "ChancelineError": "chanceline.errors",
+    "ConvergenceError": "chanceline.errors",
+    "InputError": "chanceline.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from chanceline.errors import ChancelineError, ConvergenceError, InputError
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'chanceline' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""Puts the commands together and turns errors into one sentence and an exit code.
+
+Exit codes: 0 success, 1 a computation did not settle, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from chanceline.cli.output import complain
+
+# One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
+COMMANDS: tuple[str, ...] = ()
+
+
+def build_app() -> typer.Typer:
+    app = typer.Typer(
+        name="chanceline",
+        help="Structure or chance? The capacity of a perceptron that chooses its variables.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def top(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+        if version:
+            from chanceline import __version__
+
+            typer.echo(f"chanceline {__version__}")
+            raise typer.Exit()
+
+    for name in COMMANDS:
+        import_module(f"chanceline.cli.{name}").register(app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the `chanceline` command."""
+    from chanceline.errors import ConvergenceError, InputError
+
+    try:
+        build_app()(args=arguments, prog_name="chanceline")
+    except InputError as error:
+        complain(str(error))
+        sys.exit(2)
+    except ConvergenceError as error:
+        complain(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()
