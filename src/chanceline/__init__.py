@@ -16,18 +16,23 @@ _HOMES = {
     "ChancelineError": "chanceline.errors",
     "ConvergenceError": "chanceline.errors",
     "InputError": "chanceline.errors",
+    "SearchOutcome": "chanceline.search",
+    "search": "chanceline.search",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
+    from chanceline.search import SearchOutcome
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'chanceline' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    module = import_module(_HOMES[name])
+    # `chanceline.search` is a package that can be called, so the module itself is the value.
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,0 +1,24 @@
+"""Find few variables whose perceptron classifies every pattern, and prove it."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from chanceline.search.api import METHODS, iter_search
+from chanceline.search.generate import random_problem
+from chanceline.search.outcome import SearchOutcome
+
+__all__ = ["METHODS", "SearchOutcome", "iter_search", "random_problem"]
+
+
+# `chanceline.search` is both this package and the function users call, so the package itself is callable.
+class _CallableModule(ModuleType):
+    def __call__(self, *arguments: Any, **options: Any) -> SearchOutcome:
+        from chanceline.search.api import search
+
+        return search(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,357 @@
+"""Jitted loops on the squared hinge E(w) = ½ Σ_μ (1 − a_μ·w)₊² + ½ ε|w|² over a changing support.
+
+The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by a rank-one update: a pattern that
+becomes active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+# Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+RIDGE = 1e-6
+SEPARATED = 1e-9  # all margins above this: separable
+REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against drift
+
+Hinge = namedtuple(
+    "Hinge",
+    "columns narrow rows bits support position weights margins active packed inverse target trial shift work "
+    "size stamp scalars",
+)
+Hinge.__doc__ = """Arrays of one squared-hinge fit.
+
+columns (n, P) and rows (P, n) hold A = y·x twice, narrow is columns in single precision for ranking only, bits the
+signs of the columns packed in words when every entry is ±1 (else width 0). support[:k] are the columns in use, the first
+`size[1]` of which stay for good (the intercept); position[j] is j's place in support or −1. target = A_actᵀ1.
+size = [k, kept, patterns active]; stamp counts the changes since the last rebuild; scalars = [ridge].
+"""
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Number of ones in a 64-bit word, one machine instruction."""
+
+    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), code
+
+
+def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Columns of ±1 as bits (1 for −1), 64 patterns a word; width 0 unless every entry is ±1."""
+    n, patterns = columns.shape
+    if not np.all(np.abs(columns) == 1.0):
+        return np.zeros((n, 0), dtype=np.uint64)
+    width = -(-patterns // 64)
+    padded = np.zeros((n, width * 64), dtype=np.uint8)
+    padded[:, :patterns] = columns < 0
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE) -> Hinge:
+    """Workspace for supports of up to `capacity` columns; the last `kept` columns belong to every support."""
+    n, patterns = columns.shape
+    capacity = min(capacity, n)
+    columns = np.ascontiguousarray(columns, dtype=np.float64)
+    bits = pack_signs(columns)
+    hinge = Hinge(
+        columns=columns,
+        narrow=columns.astype(np.float32),
+        rows=np.ascontiguousarray(columns.T),
+        bits=bits,
+        support=np.full(capacity, -1, dtype=np.int64),
+        position=np.full(n, -1, dtype=np.int64),
+        weights=np.zeros(capacity),
+        margins=np.zeros(patterns),
+        active=np.ones(patterns),
+        packed=np.zeros(bits.shape[1], dtype=np.uint64),
+        inverse=np.zeros((capacity, capacity)),
+        target=np.zeros(capacity),
+        trial=np.zeros(capacity),
+        shift=np.zeros(patterns),
+        work=np.zeros(max(capacity, patterns)),
+        size=np.array([0, kept, patterns], dtype=np.int64),
+        stamp=np.zeros(1, dtype=np.int64),
+        scalars=np.array([ridge]),
+    )
+    set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
+    return hinge
+
+
+@njit(cache=True, fastmath=FAST)
+def dot(left: NDArray, right: NDArray) -> Any:
+    total = left[0] * right[0]
+    for i in range(1, left.size):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_first(left: NDArray, right: NDArray, count: int) -> float:
+    total = 0.0
+    for i in range(count):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_from(left: NDArray, right: NDArray, start: int, stop: int) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
+    for i in range(count):
+        out[i] += factor * vector[i]
+
+
+@njit(cache=True)
+def toggle_packed(hinge: Any, pattern: int) -> None:
+    if hinge.packed.size:
+        hinge.packed[pattern >> 6] ^= np.uint64(1) << np.uint64(pattern & 63)
+
+
+@njit(cache=True)
+def gram_entry(hinge: Any, i: int, j: int) -> float:
+    """Σ over active patterns of a_μi a_μj; n_act − 2·popcount((b_i ^ b_j) & mask) for ±1 columns."""
+    if hinge.packed.size:
+        differ = 0
+        for word in range(hinge.packed.size):
+            differ += popcount((hinge.bits[i, word] ^ hinge.bits[j, word]) & hinge.packed[word])
+        return float(hinge.size[2] - 2 * np.int64(differ))
+    return dot_masked(hinge.columns[i], hinge.columns[j], hinge.active)
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i] * mask[i]
+    return total
+
+
+@njit(cache=True)
+def rebuild(hinge: Any) -> None:
+    """Margins, active set and inverse Hessian from support and weights, without updates."""
+    k = hinge.size[0]
+    hinge.margins[:] = 0.0
+    for i in range(k):
+        add_scaled(hinge.margins, hinge.weights[i], hinge.columns[hinge.support[i]], hinge.margins.size)
+    hinge.packed[:] = 0
+    hinge.size[2] = 0
+    for pattern in range(hinge.margins.size):
+        if hinge.margins[pattern] < 1.0:
+            hinge.active[pattern] = 1.0
+            hinge.size[2] += 1
+            toggle_packed(hinge, pattern)
+        else:
+            hinge.active[pattern] = 0.0
+    for i in range(k):
+        for j in range(i + 1):
+            hinge.inverse[i, j] = gram_entry(hinge, hinge.support[i], hinge.support[j])
+        hinge.inverse[i, i] += hinge.scalars[0]
+        hinge.target[i] = dot(hinge.columns[hinge.support[i]], hinge.active)
+    invert(hinge.inverse, k)
+    hinge.stamp[0] = 0
+
+
+@njit(cache=True, fastmath=FAST)
+def invert(matrix: NDArray, k: int) -> None:
+    """Invert the positive definite leading k × k block in place (lower triangle given, full matrix returned)."""
+    for j in range(k):
+        pivot = matrix[j, j] - dot_first(matrix[j], matrix[j], j)
+        pivot = np.sqrt(max(pivot, 1e-14))
+        matrix[j, j] = pivot
+        for i in range(j + 1, k):
+            matrix[i, j] = (matrix[i, j] - dot_first(matrix[i], matrix[j], j)) / pivot
+    # The rows of L⁻¹ go transposed into the upper triangle; then (L⁻¹)ᵀL⁻¹ into the lower.
+    for j in range(k):
+        diagonal = 1.0 / matrix[j, j]
+        for i in range(j):
+            matrix[i, j] = -diagonal * dot_from(matrix[j], matrix[i], i, j)
+        matrix[j, j] = diagonal
+    for j in range(k):
+        for i in range(j + 1):
+            matrix[j, i] = dot_from(matrix[i], matrix[j], j, k)
+    for i in range(k):
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]
+
+
+@njit(cache=True)
+def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
+    """Start from a given support and weights (the kept columns first)."""
+    hinge.position[:] = -1
+    hinge.size[0] = support.size
+    for i in range(support.size):
+        hinge.support[i] = support[i]
+        hinge.position[support[i]] = i
+        hinge.weights[i] = weights[i]
+    rebuild(hinge)
+
+
+@njit(cache=True, fastmath=FAST)
+def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
+    for i in range(k):
+        scaled = factor * vector[i]
+        for j in range(k):
+            matrix[i, j] += scaled * vector[j]
+
+
+@njit(cache=True)
+def flip(hinge: Any, pattern: int) -> bool:
+    """A pattern enters or leaves the active set (Sherman–Morrison); False if the update would be unstable."""
+    k = hinge.size[0]
+    row = hinge.rows[pattern]
+    for i in range(k):
+        hinge.work[i] = row[hinge.support[i]]
+    sign = 1.0 if hinge.active[pattern] == 0.0 else -1.0
+    for i in range(k):
+        hinge.trial[i] = dot_first(hinge.inverse[i], hinge.work, k)
+    scale = 1.0 + sign * dot_first(hinge.work, hinge.trial, k)
+    hinge.active[pattern] = 1.0 - hinge.active[pattern]
+    hinge.size[2] += 1 if sign > 0 else -1
+    toggle_packed(hinge, pattern)
+    add_scaled(hinge.target, sign, hinge.work, k)
+    if scale < 1e-5:
+        return False
+    rank_one(hinge.inverse, -sign / scale, hinge.trial, k)
+    return True
+
+
+@njit(cache=True)
+def add_column(hinge: Any, j: int) -> None:
+    """Put column j into the support with weight 0 (bordered inverse)."""
+    k = hinge.size[0]
+    for i in range(k):
+        hinge.work[i] = gram_entry(hinge, hinge.support[i], j)
+    diagonal = gram_entry(hinge, j, j) + hinge.scalars[0]
+    for i in range(k):
+        hinge.trial[i] = dot_first(hinge.inverse[i], hinge.work, k)
+    schur = max(diagonal - dot_first(hinge.work, hinge.trial, k), hinge.scalars[0])
+    rank_one(hinge.inverse, 1.0 / schur, hinge.trial, k)
+    for i in range(k):
+        hinge.inverse[i, k] = -hinge.trial[i] / schur
+        hinge.inverse[k, i] = hinge.inverse[i, k]
+    hinge.inverse[k, k] = 1.0 / schur
+    hinge.target[k] = dot(hinge.columns[j], hinge.active)
+    hinge.support[k] = j
+    hinge.position[j] = k
+    hinge.weights[k] = 0.0
+    hinge.size[0] = k + 1
+
+
+@njit(cache=True)
+def drop_column(hinge: Any, place: int) -> None:
+    """Take the variable at this place of the support out (its part of the margins too)."""
+    last = hinge.size[0] - 1
+    add_scaled(hinge.margins, -hinge.weights[place], hinge.columns[hinge.support[place]], hinge.margins.size)
+    hinge.position[hinge.support[place]] = -1
+    if place != last:
+        hinge.support[place] = hinge.support[last]
+        hinge.position[hinge.support[place]] = place
+        hinge.weights[place] = hinge.weights[last]
+        hinge.target[place] = hinge.target[last]
+        for i in range(last + 1):
+            hinge.inverse[place, i], hinge.inverse[last, i] = hinge.inverse[last, i], hinge.inverse[place, i]
+        for i in range(last + 1):
+            hinge.inverse[i, place], hinge.inverse[i, last] = hinge.inverse[i, last], hinge.inverse[i, place]
+    for i in range(last):
+        hinge.trial[i] = hinge.inverse[last, i]
+    rank_one(hinge.inverse, -1.0 / hinge.inverse[last, last], hinge.trial, last)
+    hinge.size[0] = last
+
+
+@njit(cache=True, fastmath=FAST)
+def energy_at(margins: NDArray, shift: NDArray, step: float) -> float:
+    total = 0.0
+    for pattern in range(margins.size):
+        slack = max(1.0 - margins[pattern] - step * shift[pattern], 0.0)
+        total += slack * slack
+    return 0.5 * total
+
+
+@njit(cache=True)
+def refit(hinge: Any, max_newton: int) -> bool:
+    """Newton on the active set with a halving line search; True as soon as every margin is positive.
+
+    Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there, lets patterns flip, and stops when the active set repeats.
+    The first step trusts the active set found, which after one variable came or went is nearly right.
+    """
+    patterns = hinge.margins.size
+    for newton in range(max_newton):
+        k = hinge.size[0]
+        for i in range(k):
+            hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
+        hinge.shift[:] = 0.0
+        for i in range(k):
+            add_scaled(hinge.shift, hinge.trial[i], hinge.columns[hinge.support[i]], patterns)
+        step = 1.0
+        if newton > 0:
+            ridge = 0.5 * hinge.scalars[0]
+            norm = ridge * dot_first(hinge.weights, hinge.weights, k)
+            cross = 2.0 * ridge * dot_first(hinge.weights, hinge.trial, k)
+            curve = ridge * dot_first(hinge.trial, hinge.trial, k)
+            before = energy_at(hinge.margins, hinge.shift, 0.0) + norm
+            while (
+                energy_at(hinge.margins, hinge.shift, step) + norm + step * (cross + step * curve) > before
+                and step > 1e-4
+            ):
+                step *= 0.5
+        add_scaled(hinge.weights, step, hinge.trial, k)
+        add_scaled(hinge.margins, step, hinge.shift, patterns)
+        lowest = np.inf
+        flips = 0
+        for pattern in range(patterns):
+            margin = hinge.margins[pattern]
+            lowest = min(lowest, margin)
+            if (margin < 1.0) != (hinge.active[pattern] > 0.5):
+                flips += 1
+        if lowest > SEPARATED:
+            return True
+        if flips == 0 and step == 1.0:
+            return False
+        settle_active(hinge, flips)
+    return False
+
+
+@njit(cache=True)
+def settle_active(hinge: Any, flips: int) -> None:
+    """Bring the active set and its inverse in line with the margins, by updates or, when there are many, anew."""
+    hinge.stamp[0] += flips
+    if 4 * flips > 3 * hinge.size[0] + 8 or hinge.stamp[0] > REBUILD_AFTER:
+        rebuild(hinge)
+        return
+    for pattern in range(hinge.margins.size):
+        if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5) and not flip(hinge, pattern):
+            rebuild(hinge)
+            return
+
+
+@njit(cache=True)
+def slacks(hinge: Any, out: NDArray) -> None:
+    """r = (1 − Aw)₊, the residual whose correlations with the columns are the gradient."""
+    for pattern in range(out.size):
+        out[pattern] = max(1.0 - hinge.margins[pattern], 0.0)
+
+
+@njit(cache=True)
+def next_random(state: NDArray) -> float:
+    """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and library version."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -1,0 +1,125 @@
+"""Tabu search by swaps on the squared hinge: keep the number of variables fixed until they separate, then drop one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from chanceline.search.greedy import candidate, fit_greedily
+from chanceline.search.kernels import (
+    Hinge,
+    add_column,
+    dot,
+    drop_column,
+    next_random,
+    refit,
+    slacks,
+)
+from chanceline.search.outcome import Candidate
+from chanceline.search.problem import Problem
+
+MAX_NEWTON = 30
+NOISE = 0.2
+CHUNK_FLOPS = 4e7  # work between two looks at the keyboard
+
+
+@njit(cache=True)
+def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, state: NDArray) -> int:
+    """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), u ~ U(−1, 1)."""
+    slacks(hinge, slack)
+    best, largest = -1, -1.0
+    for j in range(hinge.position.size):
+        if hinge.position[j] < 0 and until[j] <= clock:
+            size = abs(dot(hinge.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(state) - 1.0))
+            if size > largest:
+                best, largest = j, size
+    return best
+
+
+@njit(cache=True)
+def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> int:
+    """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u)."""
+    best, least = -1, np.inf
+    for i in range(hinge.size[1], hinge.size[0]):
+        if until[hinge.support[i]] <= clock:
+            cost = hinge.weights[i] ** 2 / hinge.inverse[i, i]
+            cost *= 1.0 + NOISE * (2.0 * next_random(state) - 1.0)
+            if cost < least:
+                best, least = i, cost
+    return best
+
+
+@njit(cache=True)
+def tabu_steps(
+    hinge: Any, slack: NDArray, until: NDArray, clock: NDArray, state: NDArray, steps: int
+) -> tuple[int, bool]:
+    """Up to `steps` swaps (add one, refit, drop one, refit); stops early when the support separates."""
+    for step in range(steps):
+        clock[0] += 1
+        addition = choose_addition(hinge, slack, until, clock[0], state)
+        if addition >= 0:
+            add_column(hinge, addition)
+            until[addition] = clock[0] + 2 + int(6 * next_random(state))
+            refit(hinge, MAX_NEWTON)
+        removal = choose_removal(hinge, until, clock[0], state)
+        if removal >= 0 and (addition >= 0 or hinge.size[0] > hinge.size[1] + 1):
+            until[hinge.support[removal]] = clock[0] + 4 + int(6 * next_random(state))
+            drop_column(hinge, removal)
+            if refit(hinge, MAX_NEWTON):
+                return step + 1, True
+        elif addition >= 0:
+            drop_column(hinge, hinge.size[0] - 1)
+            refit(hinge, MAX_NEWTON)
+    return steps, False
+
+
+@njit(cache=True)
+def drop_cheapest(hinge: Any, until: NDArray, state: NDArray) -> bool:
+    """Drop the cheapest variable whatever its tabu; whether the rest still separates."""
+    drop_column(hinge, choose_removal(hinge, until, np.iinfo(np.int64).max, state))
+    return refit(hinge, MAX_NEWTON)
+
+
+def random_state(seed: int) -> NDArray[np.uint64]:
+    """State of the kernels' generator."""
+    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64)
+
+
+def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[Candidate | int]:
+    """From a separating support, fewer and fewer variables, until `budget` swaps are done.
+
+    Yields a candidate at every improvement and the iterations spent at every other chance to interrupt.
+    """
+    n, patterns = hinge.columns.shape
+    slack = np.zeros(patterns, dtype=np.float32)
+    until = np.zeros(n, dtype=np.int64)
+    clock = np.zeros(1, dtype=np.int64)
+    state = random_state(seed)
+    left, separable = budget, True
+    while True:
+        while separable:
+            yield candidate(hinge, spent + budget - left)
+            if hinge.size[0] - hinge.size[1] <= 1:
+                return
+            separable = drop_cheapest(hinge, until, state)
+        if left <= 0:
+            return
+        size = float(hinge.size[0])
+        chunk = int(max(1.0, CHUNK_FLOPS / (n * patterns + 20 * size * patterns + 40 * size * size)))
+        steps, separable = tabu_steps(hinge, slack, until, clock, state, min(chunk, left))
+        left -= steps
+        if not separable:
+            yield spent + budget - left
+
+
+def run_tabu(problem: Problem, budget: int, seed: int) -> Iterator[Candidate | int]:
+    """Method `tabu`: OMP's support, then swaps."""
+    hinge, added, separable = fit_greedily(problem)
+    if not separable:
+        yield candidate(hinge, added)
+        return
+    yield from swap_down(hinge, budget, seed, spent=added)

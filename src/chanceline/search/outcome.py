@@ -1,0 +1,76 @@
+"""What a search gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Candidate(NamedTuple):
+    """What a method yields when it improves: columns of the problem (without the intercept), their scaled weights,
+    the intercept's weight, and the iterations spent so far."""
+
+    support: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    constant: float
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """The fewest variables found, and the perceptron on them.
+
+    Attributes
+    ----------
+    support : sorted indices of the selected columns of X.
+    weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean length 1.
+    bias : weight of the intercept, 0 without one; it does not count as a selected variable.
+    margin : min_μ y_μ(x_μ·w + b), positive if and only if every pattern is classified.
+    errors : patterns with y_μ(x_μ·w + b) ≤ 0.
+    separates : errors == 0.
+    iterations : effort spent, in the method's own steps.
+    history : (iterations, selected variables) at every improvement.
+    minimum_proven : no smaller support separates, by exhaustion (method `exact`, and `auto` where a sweep was affordable).
+    lower_bound : no support smaller than this separates (1 when nothing was proven).
+    proof_size : nodes or supports examined by the proof, 0 without one.
+    """
+
+    support: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    bias: float
+    margin: float
+    errors: int
+    iterations: int
+    history: list[tuple[int, int]]
+    seed: int
+    method: str
+    n_samples: int
+    n_features: int
+    lower_bound: int = 1
+    proof_size: int = 0
+    interrupted: bool = field(default=False)
+
+    @property
+    def n_selected(self) -> int:
+        return int(self.support.size)
+
+    @property
+    def separates(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def minimum_proven(self) -> bool:
+        return self.separates and self.n_selected <= self.lower_bound
+
+    def __str__(self) -> str:
+        verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
+        proof = ", the proven minimum" if self.minimum_proven else ""
+        shown = ", ".join(str(j) for j in self.support[:12]) + (", …" if self.n_selected > 12 else "")
+        return (
+            f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} patterns{proof} "
+            f"({self.method}, seed {self.seed}, {self.iterations} iterations)\n"
+            f"  variables {shown}\n  margin {self.margin:.4g}, bias {self.bias:.4g}"
+        )

@@ -1,0 +1,138 @@
+"""From data and labels to the rows a_μ = y_μ x_μ that a separating w must satisfy, a_μ·w > 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Validated data (X, y) with y = ±1, and the scaled columns that the searchers work on.
+
+    The searchers see `columns`, shape (N [+ 1], P): column j divided by its scale (and centred when there is an
+    intercept), times the labels; the intercept is one more column at the end that every support contains.
+    `original` turns their weights back into the units of X.
+    """
+
+    X: Floats
+    y: Floats
+    intercept: bool = False
+    scaled: bool = True
+
+    @property
+    def n_samples(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def kept(self) -> int:
+        """Columns that belong to every support and are not counted: 1 with an intercept, else 0."""
+        return int(self.intercept)
+
+    @cached_property
+    def centre(self) -> Floats:
+        return self.X.mean(axis=0) if self.intercept and self.scaled else np.zeros(self.n_features)
+
+    @cached_property
+    def scale(self) -> Floats:
+        if not self.scaled:
+            return np.ones(self.n_features)
+        largest = np.maximum(np.abs(self.X - self.centre).max(axis=0), np.finfo(float).tiny)
+        root_mean_square = largest * np.sqrt((((self.X - self.centre) / largest) ** 2).mean(axis=0))
+        # A column that is constant up to rounding carries nothing that the intercept does not.
+        noise = 64 * np.finfo(float).eps * np.abs(self.centre)
+        return np.where(root_mean_square > noise, root_mean_square, np.inf)
+
+    @cached_property
+    def columns(self) -> Floats:
+        """(N [+ 1], P), C-contiguous: the scaled a_j, the intercept last."""
+        columns = np.empty((self.n_features + self.kept, self.n_samples))
+        np.divide((self.X - self.centre).T, self.scale[:, None], out=columns[: self.n_features])
+        columns[: self.n_features] *= self.y
+        if self.intercept:
+            columns[-1] = self.y
+        return columns
+
+    def original(self, support: NDArray[np.int64], weights: Floats, constant: float) -> tuple[Floats, float]:
+        """Weights and bias in the units of X, of Euclidean length 1 together."""
+        slopes = weights / self.scale[support]
+        bias = constant - float(slopes @ self.centre[support]) if self.intercept else 0.0
+        length = float(np.sqrt(slopes @ slopes + bias * bias))
+        return (slopes / length, bias / length) if length > 0 and np.isfinite(length) else (slopes, bias)
+
+    def margins(self, support: NDArray[np.int64], weights: Floats, bias: float) -> Floats:
+        """y_μ(x_μ·w + b) in the units of X."""
+        return self.y * (self.X[:, support] @ weights + bias)
+
+
+def make_problem(
+    X: ArrayLike, y: ArrayLike, intercept: bool = False, scaled: bool = True, check_classes: bool = False
+) -> Problem:
+    """Check the data and say in one sentence what is wrong with them.
+
+    Labels may be any two values (the larger one becomes +1); a single value is fine without `check_classes`, since one
+    class is separable too.
+    """
+    data = _as_matrix(X)
+    labels = _as_signs(y, data.shape[0], check_classes)
+    problem = Problem(X=data, y=labels, intercept=bool(intercept), scaled=scaled)
+    _refuse_contradictions(problem)
+    return problem
+
+
+def _as_matrix(X: ArrayLike) -> Floats:
+    try:
+        data = np.array(X, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X must be a matrix of numbers, but could not be read as one ({error}).") from None
+    if data.ndim != 2:
+        raise InputError(f"X must have two dimensions (samples × variables), but has {data.ndim}.")
+    if data.shape[0] == 0 or data.shape[1] == 0:
+        raise InputError(f"X must have at least one row and one column, but has shape {data.shape}.")
+    if not np.isfinite(data).all():
+        row, column = np.argwhere(~np.isfinite(data))[0]
+        raise InputError(
+            f"X holds {data[row, column]} in row {row}, column {column}; fill or remove missing and infinite values."
+        )
+    return data
+
+
+def _as_signs(y: ArrayLike, n_samples: int, check_classes: bool) -> Floats:
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.shape[0] != n_samples:
+        raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(f"y holds a missing label in row {int(np.argmin(np.isfinite(labels)))}; remove that row.")
+    values: Any = np.unique(labels)
+    if len(values) > 2:
+        shown = ", ".join(str(value) for value in values[:4])
+        raise InputError(f"y must have two classes, but has {len(values)} different values ({shown}, …).")
+    if len(values) == 1:
+        if check_classes:
+            raise InputError(f"y has one class only ({values[0]} in every row); two are needed to separate anything.")
+        return np.full(n_samples, -1.0 if values[0] in (-1, 0, False) else 1.0)
+    return np.where(labels == values[1], 1.0, -1.0)
+
+
+def _refuse_contradictions(problem: Problem) -> None:
+    """Equal rows with opposite labels cannot be separated by any choice of variables."""
+    order = np.lexsort(problem.X.T[: min(problem.n_features, 64)][::-1])
+    rows = problem.X[order]
+    equal = np.flatnonzero((rows[1:] == rows[:-1]).all(axis=1) & (problem.y[order][1:] != problem.y[order][:-1]))
+    if equal.size:
+        first, second = sorted(int(order[equal[0] + shift]) for shift in (0, 1))
+        raise InputError(
+            f"Rows {first} and {second} of X are equal but have opposite labels, so nothing separates them; remove one."
+        )
