@@ -13,7 +13,11 @@ import typer
 from chanceline.cli.output import complain
 
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = (
+    "sweep",
+    "bound",
+    "plan",
+)
 
 
 def build_app() -> typer.Typer:

@@ -1,0 +1,211 @@
+"""chanceline sweep: run, resume, look at and export many tasks."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from chanceline.cli.output import complain, print_json, say
+
+if TYPE_CHECKING:
+    from chanceline.experiments.sweeps import Sweep
+
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
+SweepArgument = Annotated[
+    str, typer.Argument(metavar="SWEEP", help="A built-in sweep's name, or a TOML file.")
+]
+TrialsOption = Annotated[
+    int | None, typer.Option(min=1, help="At most this many trials a point; a later full run reuses them.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group."""
+    group = typer.Typer(
+        help="Run experiments over many sizes and loads; stop and go on at will.", no_args_is_help=True
+    )
+    group.command("run")(run_command)
+    group.command("status")(status_command)
+    group.command("export")(export_command)
+    group.command("merge")(merge_command)
+    app.add_typer(group, name="sweep")
+
+
+def run_command(
+    sweep: SweepArgument,
+    store: StoreOption = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; all cores by default.")] = None,
+    engine: Annotated[str, typer.Option(help="processes, or dask for a cluster.")] = "processes",
+    scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler.")] = None,
+    trials: TrialsOption = None,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a sweep, or what is missing of it.
+
+    Results are saved as they come and do not depend on workers, engine or order. The first Ctrl-C finishes
+    what is running and saves; the second stops at once. Running the same command again goes on.
+
+    Example: chanceline sweep run paper-fig3 --store fig3.sqlite --workers 2
+    """
+    from chanceline.experiments.engines import open_engine
+    from chanceline.experiments.run import TaskError, iter_run
+    from chanceline.experiments.store import Store
+    from chanceline.experiments.sweeps import load_sweep
+
+    plan = load_sweep(sweep, trials=trials)
+    path = store or Path(f"{plan.name}.sqlite")
+    with Store(path, write=True) as results, _interruptible() as stop:
+        finished = results.finished()
+        known = sum(task.id in finished for task in plan.tasks)
+        new = 0
+        if not quiet and known < len(plan.tasks):
+            say(f"{plan}; {known} already in {path}. The first tasks may compile for a few seconds.")
+        try:
+            if known < len(plan.tasks):
+                with (
+                    open_engine(engine, workers=workers, scheduler=scheduler) as executor,
+                    _progress(plan, known, quiet) as advance,
+                ):
+                    for _ in iter_run(
+                        plan.tasks, executor=executor, store=results, batch=plan.batch, stop=stop
+                    ):
+                        new += 1
+                        advance()
+        except TaskError as error:
+            complain(str(error))
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt:
+            complain(f"stopped at once; {known + new} of {len(plan.tasks)} tasks are in {path}")
+            raise typer.Exit(130) from None
+    left = len(plan.tasks) - known - new
+    if json:
+        print_json(
+            {"sweep": plan.name, "store": str(path), "tasks": len(plan.tasks), "new": new, "left": left}
+        )
+    if left:
+        complain(f"stopped with {left} of {len(plan.tasks)} tasks to do; run the same command again to go on")
+        raise typer.Exit(130)
+    if not quiet and not json:
+        say(f"{plan.name} is complete: {len(plan.tasks)} tasks, {new} of them new, in {path}")
+
+
+def status_command(
+    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: JsonOption = False
+) -> None:
+    """How much of a sweep is in the store, also while it runs.
+
+    Example: chanceline sweep status paper-fig3 --store fig3.sqlite
+    """
+    from chanceline.experiments.store import Store
+    from chanceline.experiments.sweeps import load_sweep
+
+    plan = load_sweep(sweep, trials=trials)
+    path = store or Path(f"{plan.name}.sqlite")
+    with Store(path) as results:
+        seconds = results.seconds()
+    times = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+    record = {
+        "sweep": plan.name,
+        "store": str(path),
+        "tasks": len(plan.tasks),
+        "finished": len(times),
+        "left": len(plan.tasks) - len(times),
+        "cpu_seconds": round(sum(times), 3),
+    }
+    if json:
+        print_json(record)
+    else:
+        done = f"{len(times)} of {len(plan.tasks)} tasks"
+        print(f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far")
+
+
+def export_command(
+    store: Annotated[Path, typer.Argument(help="The results file.")],
+    out: Annotated[Path, typer.Option(help="Where to write; the name ends in .csv or .parquet.")],
+    kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
+) -> None:
+    """Write a store as one table: one row a task, every parameter and result a column.
+
+    Example: chanceline sweep export fig3.sqlite --out fig3.csv
+    """
+    from chanceline.experiments.store import Store
+
+    with Store(store) as results:
+        say(f"{results.export(out, kind)} rows in {out}")
+
+
+def merge_command(
+    target: Annotated[Path, typer.Argument(help="The store that takes the results; made if missing.")],
+    sources: Annotated[list[Path], typer.Argument(help="Stores to take from; they stay as they are.")],
+) -> None:
+    """Put the results of several stores (machines, runs) into one.
+
+    Example: chanceline sweep merge all.sqlite monday.sqlite tuesday.sqlite
+    """
+    from chanceline.experiments.store import Store
+
+    with Store(target, write=True) as results:
+        new = results.merge(sources)
+        say(f"{new} new results in {target}, {len(results)} in all")
+
+
+@contextmanager
+def _interruptible() -> Iterator[Event]:
+    """The first Ctrl-C sets the event, the second raises KeyboardInterrupt."""
+    stop = Event()
+
+    def interrupt(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        complain("finishing what is running and saving it; press Ctrl-C again to stop at once")
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress(plan: Sweep, known: int, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A bar with rate and time left on stderr."""
+    if quiet:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task):  # type: ignore[no-untyped-def]
+            return Text(f"{task.speed:.1f}/s" if task.speed else "…/s")
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=60) as progress:
+        bar = progress.add_task(plan.name, total=len(plan.tasks), completed=known)
+        yield lambda: progress.advance(bar)
