@@ -16,6 +16,10 @@ _HOMES = {
     "ChancelineError": "chanceline.errors",
     "ConvergenceError": "chanceline.errors",
     "InputError": "chanceline.errors",
+    "Bound": "chanceline.chance",
+    "chance_bound": "chanceline.chance",
+    "largest_convincing": "chanceline.chance",
+    "samples_needed": "chanceline.chance",
     "SearchOutcome": "chanceline.search",
     "search": "chanceline.search",
 }
@@ -23,6 +27,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
+    from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
     from chanceline.search import SearchOutcome
 

@@ -1,0 +1,244 @@
+"""The rigorous bound: how often would labels that ignore the features let M of N features do as well?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.chance.labellings import log_coin, log_fixed
+from chanceline.errors import InputError
+
+LARGEST = 10**7
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound on the probability that chance does as well; every number here is rigorous.
+
+    Attributes
+    ----------
+    log10_p : float
+        log₁₀ of the bound, at most 0; the smallest over all set sizes M′ ≥ M.
+    log10_union : float
+        log₁₀ of the union bound at M itself, before the minimum over supersets and without the cap at 1.
+    best_size : int
+        The M′ ≥ M at which the bound is smallest.
+    dimension : int
+        Dimension d of the rule at M′ (M′ + 1 with an intercept).
+    log10_supports : float
+        log₁₀ of the number of supports in the union at M′.
+    form : str
+        The count used at M′: "cover", "threshold" (M′ = 1) or "planar k-sets" (M′ = 2).
+    """
+
+    log10_p: float
+    log10_union: float
+    null: str
+    n_samples: int
+    n_features: int
+    n_selected: int
+    positives: int | None
+    errors: int
+    intercept: bool
+    preregistered: bool
+    best_size: int
+    dimension: int
+    log10_supports: float
+    form: str
+    kind: str = "rigorous bound"
+
+    @property
+    def pvalue(self) -> float:
+        """The bound itself; never 0, at least the smallest positive float (`log10_p` has the exact size)."""
+        return float(max(10.0**self.log10_p, np.finfo(float).tiny))
+
+    @property
+    def supports(self) -> int | float:
+        """Number of supports at M′: a whole number while it fits a float exactly, else a float (or
+        infinity).
+        """
+        from math import comb
+
+        if self.log10_supports < 15.5:
+            return 1 if self.preregistered else comb(self.n_features, self.best_size)
+        return 10.0**self.log10_supports if self.log10_supports < 308 else float("inf")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "p": self.pvalue, "supports": self.supports}
+
+    def __str__(self) -> str:
+        classes = (
+            f"fixed class sizes {self.positives}/{self.n_samples - self.positives}"
+            if self.positives is not None
+            else "fair-coin labels"
+        )
+        doing = "separating" if self.errors == 0 else f"making at most {self.errors} errors on"
+        return (
+            f"p ≤ {format_p(self.log10_p)} for {self.n_selected} of {self.n_features} features {doing} "
+            f"{self.n_samples} samples ({classes}; rigorous bound)"
+        )
+
+
+def format_p(log10_p: float) -> str:
+    """A p-value for people: `0.013`, `10^-4.2`; never 0."""
+    if log10_p >= 0:
+        return "1"
+    return f"{10.0**log10_p:.2g}" if log10_p > -3 else f"10^{log10_p:.1f}"
+
+
+def chance_bound(
+    n_samples: int,
+    n_features: int,
+    n_selected: int,
+    *,
+    positives: int | None = None,
+    errors: int = 0,
+    null: str = "fixed",
+    intercept: bool = True,
+    preregistered: bool = False,
+    blocks: Sequence[tuple[int, int]] | None = None,
+) -> Bound:
+    """Bound the probability that some M of N features classify P samples with at most e errors by chance.
+
+    Union over the C(N, M) supports of the labellings one support can realise
+    (`chanceline.chance.labellings`), divided by the number of equally likely labellings. Supersets of a set
+    that does as well do as well, so the event at M is contained in the event at every M′ with M ≤ M′ ≤ N
+    and the smallest of these bounds is taken. M may therefore be chosen after looking and found by any
+    search, for a number of errors e fixed beforehand.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_selected : int
+        P, N and M.
+    positives : int
+        Size n₊ of one class; required by `null="fixed"`.
+    errors : int
+        Errors e allowed, fixed beforehand. If e was chosen after looking, multiply p by 2^(e+1).
+    null : {"fixed", "coin"}
+        Labels permuted with the class sizes kept, or independent fair coins (wrong for unbalanced classes).
+    intercept : bool
+        Whether the rule has a free threshold.
+    preregistered : bool
+        The M features were fixed before the labels were seen: one support instead of C(N, M), no supersets.
+    blocks : sequence of (size, positives), optional
+        Labels are permuted only within blocks (sizes and positives add up to P and n₊).
+
+    Returns
+    -------
+    Bound
+    """
+    _check(n_samples, n_features, n_selected, positives, errors, null)
+    largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
+    blocks = tuple((int(size), int(number)) for size, number in blocks) if blocks is not None else None
+    if blocks is not None and (
+        null != "fixed"
+        or sum(size for size, _ in blocks) != n_samples
+        or sum(number for _, number in blocks) != positives
+    ):
+        raise InputError(
+            "the blocks' sizes and positives must add up to the samples and positives of the fixed null."
+        )
+    union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, blocks)
+    union = union[n_selected:]
+    sizes = np.arange(n_selected, largest + 1)
+    supports = np.zeros(len(sizes)) if preregistered else log_binomial(n_features, sizes)
+    total = union + supports
+    best = int(np.argmin(total))
+    to_log10 = 1 / log(10.0)
+    return Bound(
+        log10_p=min(0.0, float(total[best]) * to_log10),
+        log10_union=float(total[0]) * to_log10,
+        null=null,
+        n_samples=n_samples,
+        n_features=n_features,
+        n_selected=n_selected,
+        positives=positives if null == "fixed" else None,
+        errors=errors,
+        intercept=intercept,
+        preregistered=preregistered,
+        best_size=int(sizes[best]),
+        dimension=int(sizes[best]) + int(intercept),
+        log10_supports=float(supports[best]) * to_log10,
+        form=forms.get(int(sizes[best]), "cover"),
+    )
+
+
+def bound_curve(
+    n_samples: int,
+    n_features: int,
+    *,
+    positives: int | None = None,
+    errors: int = 0,
+    null: str = "fixed",
+    intercept: bool = True,
+) -> NDArray[np.float64]:
+    """log₁₀ of the bound for M = 0 … min(N, P): the minimum over supersets, at most 0, nondecreasing in M
+    (entry 0: −∞).
+    """
+    _check(n_samples, n_features, 1, positives, errors, null)
+    largest = min(n_features, n_samples)
+    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, None)
+    total = (union + log_binomial(n_features, np.arange(largest + 1)))[1:] / log(10.0)
+    smallest = np.minimum.accumulate(total[::-1])[::-1]
+    return np.concatenate([[-np.inf], np.minimum(smallest, 0.0)])
+
+
+@lru_cache(maxsize=8)
+def _union_curve(
+    n_samples: int,
+    positives: int | None,
+    errors: int,
+    null: str,
+    intercept: bool,
+    largest: int,
+    blocks: tuple[tuple[int, int], ...] | None,
+) -> tuple[NDArray[np.float64], dict[int, str]]:
+    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … largest (entry 0
+    unused).
+    """
+    selected = np.arange(1, largest + 1)
+    if null == "coin":
+        counts, forms = log_coin(n_samples, selected + int(intercept), errors), ["cover"] * largest
+        labellings = n_samples * LOG2
+    else:
+        assert positives is not None
+        counts, forms = log_fixed(n_samples, positives, selected, errors, intercept)
+        pairs = blocks if blocks is not None else ((n_samples, positives),)
+        labellings = float(sum(float(log_binomial(size, number)) for size, number in pairs))
+    curve = np.concatenate([[0.0], counts - labellings])
+    curve.setflags(write=False)
+    return curve, dict(zip(selected[:2].tolist(), forms[:2], strict=True))
+
+
+def _check(
+    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str
+) -> None:
+    if not 2 <= n_samples <= LARGEST:
+        raise InputError(f"the number of samples must be between 2 and {LARGEST:,}, not {n_samples}.")
+    if not 1 <= n_features <= LARGEST:
+        raise InputError(f"the number of features must be between 1 and {LARGEST:,}, not {n_features}.")
+    if not 1 <= n_selected <= n_features:
+        raise InputError(
+            f"the number of selected features must be between 1 and {n_features}, not {n_selected}."
+        )
+    if errors < 0 or errors >= n_samples:
+        raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {errors}.")
+    if null not in ("fixed", "coin"):
+        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
+    if null == "fixed":
+        if positives is None:
+            raise InputError(
+                "fixed class sizes need the number of positives; give it, or choose the fair-coin null."
+            )
+        if not 1 <= positives <= n_samples - 1:
+            raise InputError(
+                f"the number of positives must leave two classes among {n_samples} samples, so between 1 and "
+                f"{n_samples - 1}, not {positives}."
+            )
