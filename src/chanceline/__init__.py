@@ -20,6 +20,10 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
+    "capacity": "chanceline.theory.capacity",
+    "capacity_curve": "chanceline.theory.capacity",
+    "density": "chanceline.theory.capacity",
+    "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.search",
     "search": "chanceline.search",
 }
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
     from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
     from chanceline.search import SearchOutcome
+    from chanceline.theory.capacity import capacity, capacity_curve, density
+    from chanceline.theory.solve import solve
 
 
 def __getattr__(name: str) -> Any:

@@ -5,9 +5,11 @@ Pattern side. With H̃(v, χ) = Θ(−v) + Θ(v) exp(−v²/2χ) and v ~ N(μ, s
     A(μ) = ∫Dy H̃ = H(μ/s) + C Φ(t),    R_k(μ) = ∫Dy H̃ Θ(v) v^k / A,
 
 where C = √(χ/(χ+s²)) exp(−μ²/2(χ+s²)), m' = μχ/(s²+χ), σ'² = s²χ/(s²+χ), t = m'/σ'. R₀ = p₊ is the tilted weight of the
-violated side, that is of the tight constraints. A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ², and
+violated side, that is of the tight constraints. With T = Θ(v)v, R_k = E[T^k] under the tilted law of v, and
 
-    A' = −A R₁/χ,    (A R_k)' = A (k R_{k−1} − R_{k+1}/χ)   for k ≥ 1,    ∂(A R_k)/∂χ = A R_{k+2}/(2χ²).
+    ∂ ln A/∂μ = −R₁/χ,    ∂R₁/∂μ = p₊ − Var T/χ,    ∂E[f(T)]/∂χ = Cov(f(T), T²)/(2χ²);
+
+A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ².
 
 Support side. With h ~ N(u, V) and d = E − V > 0,
 
@@ -30,44 +32,66 @@ _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 @dataclass(frozen=True)
 class PatternSide:
-    """ln A and the tilted moments R_0 … R_order at each μ."""
+    """ln A and the law of T = Θ(v)v tilted by H̃, at each μ.
+
+    T is 0 with weight 1 − p₊ and a truncated Gaussian with weight p₊; its moments are R_k = E[T^k].
+    """
 
     log_a: Array
-    moments: tuple[Array, ...]
+    tight: Array  # p₊ = R₀, weight of v > 0
+    loose: Array  # 1 − p₊
+    edge: Array  # density of T at 0⁺: N(0; μ, s²)/A
+    mean: Array  # R₁
+    variance: Array  # R₂ − R₁²
+    third: Array  # third central moment
+    fourth: Array  # fourth central moment
     chi: float
 
     @property
-    def tight(self) -> Array:
-        """p₊ = R₀."""
-        return self.moments[0]
+    def second(self) -> Array:
+        """R₂."""
+        return self.variance + self.mean**2
 
     @property
     def slope(self) -> Array:
         """g' = d ln A/dμ = −R₁/χ."""
-        return -self.moments[1] / self.chi
+        return -self.mean / self.chi
 
     @property
     def curvature(self) -> Array:
-        """g'' = R₂/χ² − p₊/χ − (R₁/χ)²."""
-        p, r1, r2 = self.moments[:3]
-        return r2 / self.chi**2 - p / self.chi - (r1 / self.chi) ** 2
+        """g'' = (R₂ − R₁²)/χ² − p₊/χ."""
+        return self.variance / self.chi**2 - self.tight / self.chi
 
 
-def pattern_side(mu: Array, s2: float, chi: float, order: int = 2) -> PatternSide:
-    """A(μ) and its moments up to v^order, for v ~ N(μ, s²)."""
+def pattern_side(mu: Array, s2: float, chi: float) -> PatternSide:
+    """A(μ) and the moments of T, for v ~ N(μ, s²)."""
     total = s2 + chi
     sd = np.sqrt(s2 * chi / total)
     t = mu * np.sqrt(chi / (s2 * total))
     log_c = 0.5 * np.log(chi / total) - mu**2 / (2 * total)
-    log_tight = log_c + log_ndtr(t)
-    log_a = np.logaddexp(log_ndtr(-mu / np.sqrt(s2)), log_tight)
-    moments = [np.exp(log_tight - log_a)]
-    if order >= 1:
-        boundary = np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a)
-        moments.append(sd * (t * moments[0] + boundary))
-    for k in range(1, order):
-        moments.append(sd * t * moments[k] + k * sd**2 * moments[k - 1])
-    return PatternSide(log_a, tuple(moments), chi)
+    log_tight, log_loose = log_c + log_ndtr(t), log_ndtr(-mu / np.sqrt(s2))
+    log_a = np.logaddexp(log_loose, log_tight)
+    tight, loose = np.exp(log_tight - log_a), np.exp(log_loose - log_a)
+    edge = np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a)  # times sd
+    mean = t * tight + edge
+    variance = tight * (1 + t**2 * loose) + t * edge * (loose - tight) - edge**2
+    # In units of sd: moments about 0 where T is mostly 0, and about the Gaussian's own mean t where it mostly is that Gaussian.
+    second, raw_third = t * mean + tight, (t**2 + 2) * mean + t * tight
+    raw_fourth = t * raw_third + 3 * second
+    e = edge - t * loose
+    near_second, near_third = tight - t * edge + t**2 * loose, edge * (2 + t**2) - t**3 * loose
+    near_fourth = 3 * (tight - t * edge) - t**3 * edge + t**4 * loose
+    third = np.where(
+        t > 0, near_third - 3 * e * near_second + 2 * e**3, raw_third - 3 * mean * second + 2 * mean**3
+    )
+    fourth = np.where(
+        t > 0,
+        near_fourth - 4 * e * near_third + 6 * e**2 * near_second - 3 * e**4,
+        raw_fourth - 4 * mean * raw_third + 6 * mean**2 * second - 3 * mean**4,
+    )
+    return PatternSide(
+        log_a, tight, loose, edge / sd, sd * mean, sd**2 * variance, sd**3 * third, sd**4 * fourth, chi
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,143 @@
+"""Solving saddle-point equations: Newton and continuation. Method only; the equations come from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import ConvergenceError
+
+Array = NDArray[np.float64]
+
+
+class Linearised(Protocol):
+    """What an equation returns at a point: the residual and its derivative by the unknowns."""
+
+    @property
+    def residual(self) -> Array: ...
+
+    @property
+    def jacobian(self) -> Array: ...
+
+
+State = TypeVar("State", bound=Linearised)
+
+
+class OutsideDomain(Exception):
+    """The point breaks a constraint of the equations (such as d > 0); the step that led there is shortened."""
+
+
+@dataclass(frozen=True)
+class Solved(Generic[State]):
+    """A converged point with everything the equations returned there."""
+
+    unknowns: Array
+    state: State
+    iterations: int
+
+    @property
+    def residual(self) -> float:
+        return float(np.abs(self.state.residual).max())
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Damped Newton; it ends when the residual *and* the step are small, or the residual is small and no step betters it.
+
+    Parameters
+    ----------
+    tolerance
+        Largest residual accepted.
+    step_tolerance
+        Largest last step accepted.
+    longest_step
+        Steps are shortened to this length (largest component).
+    """
+
+    tolerance: float = 1e-12
+    step_tolerance: float = 1e-6
+    longest_step: float = 1.5
+    iterations: int = 30
+
+    def solve(self, equations: Callable[[Array], State], start: Array, what: str = "the saddle") -> Solved[State]:
+        """Solve equations(unknowns).residual = 0 from `start`, or raise ConvergenceError that says where it stopped."""
+        unknowns = np.array(start, dtype=float)
+        try:
+            state = equations(unknowns)
+        except OutsideDomain as outside:
+            raise ConvergenceError(f"{what}: the start lies outside the domain ({outside}); start nearer") from None
+        for iteration in range(1, self.iterations + 1):
+            size = np.abs(state.residual).max()
+            try:
+                step = np.linalg.solve(state.jacobian, -state.residual)
+            except np.linalg.LinAlgError:
+                break
+            length = np.abs(step).max()
+            if not np.isfinite(length):
+                break
+            if size <= self.tolerance and length <= self.step_tolerance:
+                return Solved(unknowns, state, iteration)
+            fraction = min(1.0, self.longest_step / length)
+            while fraction > 1e-2:
+                try:
+                    trial = equations(unknowns + fraction * step)
+                except OutsideDomain:
+                    fraction /= 2
+                    continue
+                # Natural monotonicity: the correction that the old Jacobian would make next must be shorter, whatever the
+                # scales of the equations (Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3).
+                next_length = np.abs(np.linalg.solve(state.jacobian, trial.residual)).max()
+                # Where rounding blurs that test a smaller residual will do.
+                next_size = np.abs(trial.residual).max()
+                if next_length <= (1 - fraction / 4) * length or next_size <= (1 - fraction / 4) * size:
+                    break
+                fraction /= 2
+            else:
+                if size <= self.tolerance:
+                    # No step improves on it: rounding is all that is left, and the equations are ill-conditioned.
+                    return Solved(unknowns, state, iteration)
+                break
+            unknowns, state = unknowns + fraction * step, trial
+        size = np.abs(state.residual).max()
+        raise ConvergenceError(
+            f"{what}: Newton stopped with residual {size:.2e} at {np.array2string(unknowns, precision=6)}; "
+            "try a start nearer to the solution or a smaller continuation step"
+        )
+
+
+def follow(
+    solve_at: Callable[[float, Array], Solved[State]],
+    first: Solved[State],
+    begin: float,
+    step: float,
+    until: Callable[[Solved[State]], bool],
+    smallest: float = 1e-4,
+) -> Iterator[Solved[State]]:
+    """Yield the points of a branch in one parameter, with a secant predictor and a step that adapts.
+
+    Ends with the first point where `until` holds; raises ConvergenceError when the step falls below `smallest`.
+    """
+    parameter, solved = begin, first
+    yield solved
+    previous: tuple[float, Array] | None = None
+    while not until(solved):
+        target = parameter + step
+        guess = solved.unknowns
+        if previous is not None:
+            guess = guess + (guess - previous[1]) * (target - parameter) / (parameter - previous[0])
+        try:
+            new = solve_at(target, guess)
+        except ConvergenceError:
+            step /= 2
+            if abs(step) < smallest:
+                raise
+            continue
+        previous = (parameter, solved.unknowns)
+        parameter, solved = target, new
+        yield solved
+        if new.iterations <= 6:
+            step *= 1.5
