@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 a computation did not settle, 2 bad input, 130 interrup
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -14,9 +15,15 @@ from chanceline.cli.output import complain
 
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
 COMMANDS: tuple[str, ...] = (
+    "reproduce",
+    "solve",
+    "capacity",
+    "density",
+    "curve",
     "sweep",
     "bound",
     "plan",
+    "test",
 )
 
 
@@ -48,16 +55,31 @@ def main(arguments: list[str] | None = None) -> None:
     from chanceline.errors import ConvergenceError, InputError
 
     try:
-        build_app()(args=arguments, prog_name="chanceline")
+        code = build_app()(args=arguments, prog_name="chanceline", standalone_mode=False)
     except InputError as error:
         complain(str(error))
-        sys.exit(2)
+        code = 2
     except ConvergenceError as error:
         complain(str(error))
-        sys.exit(1)
-    except KeyboardInterrupt:
+        code = 1
+    except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
-        sys.exit(130)
+        code = 130
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough, as `| head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+        else:
+            sentence = error.format_message().replace("\n", " ").rstrip(".")
+            complain(f"{sentence}; see 'chanceline --help'")
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

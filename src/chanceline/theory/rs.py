@@ -18,8 +18,8 @@ constraints as chosen weights. By Gaussian integration by parts on both sides, (
 
     α∫Dz p₊ − ρ = (F₀/E) [∫Dz (p u/d)² − q₀],
 
-so (3) and the identity are equivalent. The identity is what is used: near ρ = 1, where (2) and (3) agree in all leading digits, it
-still determines q₀. It gives the load, α = ρ/∫Dz p₊, as a function of χ and q₀; along the branch χ falls steadily from ∞ (at
+so (3) and the identity are equivalent. The identity is what is used: near ρ = 1, where (2) and (3) agree in all leading digits,
+it still determines q₀. It gives the load, α = ρ/∫Dz p₊, as a function of χ and q₀; along the branch χ falls steadily from ∞ (at
 α = 2ρ) to 0 (at α = α_ℓ₀) and is the parameter to follow. Equation (3) is left over as a check of every solution.
 """
 
@@ -71,15 +71,15 @@ def free_entropy(order: Order, alpha: float, rho: float, step: float = STEP) -> 
 
 
 def _patterns(q0: float, s2: float, chi: float, step: float) -> tuple[PatternSide, GaussianRule]:
-    if not (q0 > 0 and s2 > 0 and chi > 0):
-        raise OutsideDomain(f"q₀ = {q0:.3g}, ρ − q₀ = {s2:.3g} and χ = {chi:.3g} must be positive")
-    rule = rule_for(np.sqrt(s2 / q0), step)
+    if not (q0 >= 0 and s2 > 0 and chi > 0):
+        raise OutsideDomain(f"q₀ = {q0:.3g} must not be negative, ρ − q₀ = {s2:.3g} and χ = {chi:.3g} must be positive")
+    rule = rule_for(np.sqrt(s2 / q0) if q0 > 0 else 1.0, step)
     return pattern_side(np.sqrt(q0) * rule.nodes, s2, chi), rule
 
 
 def _supports(F0: float, E: float, d: float, K: float, step: float) -> tuple[SupportSide, GaussianRule]:
     # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small: half the step resolves them.
-    rule = rule_for(np.sqrt(d / F0), step / 2)
+    rule = rule_for(np.sqrt(d / F0) if F0 > 0 else 1.0, step / 2)
     return support_side(np.sqrt(F0) * rule.nodes, E, d, K), rule
 
 

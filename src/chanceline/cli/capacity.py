@@ -1,0 +1,27 @@
+"""`chanceline capacity`: α_VS at one density."""
+
+from __future__ import annotations
+
+import typer
+
+from chanceline.cli.output import print_json
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def capacity(
+        rho: float = typer.Argument(..., help="Density ρ = M/N: share of the variables kept."),
+        ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    ) -> None:
+        """The largest load that a perceptron separates when it may choose a share ρ of its variables.
+
+        Example: chanceline capacity 0.1
+        """
+        from chanceline.theory.capacity import capacity as find_capacity
+
+        result = find_capacity(rho, ansatz)
+        if as_json:
+            print_json(result.to_dict())
+        else:
+            print(result)

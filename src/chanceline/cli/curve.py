@@ -1,0 +1,37 @@
+"""`chanceline curve`: the capacity diagram's curves as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from chanceline.cli.output import print_json, say
+from chanceline.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def curve(
+        points: int = typer.Option(99, help="Number of densities, equally spaced inside (0, 1)."),
+        out: Path | None = typer.Option(None, help="CSV file to write; without it the table goes to stdout."),
+        replicon: bool = typer.Option(False, help="Add the load where replica symmetry between supports breaks."),
+        as_json: bool = typer.Option(False, "--json", help="Print one JSON object with a list of rows."),
+    ) -> None:
+        """α_VS(ρ) and the closed-form curves around it.
+
+        Example: chanceline curve --points 99 --out curve.csv
+        """
+        if points < 1:
+            raise InputError(f"--points must be at least 1, but is {points}")
+        from chanceline.theory.curves import curve_table, evenly_spaced
+        from chanceline.writing import write_text
+
+        table = curve_table(evenly_spaced(points), replicon)
+        if out is not None:
+            write_text(out, table.to_csv(index=False))
+            say(f"wrote {points} rows to {out}")
+        if as_json:
+            print_json({"rows": table.to_dict(orient="records")})
+        elif out is None:
+            print(table.to_csv(index=False), end="")

@@ -1,0 +1,37 @@
+"""`chanceline reproduce`: every figure and number of the paper, made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from chanceline.cli.output import print_json, say
+from chanceline.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def reproduce(
+        out: Path = typer.Option(..., help="Folder for the figures (PNG and SVG) and their data (CSV)."),
+        quick: bool = typer.Option(False, "--quick", help="Within a minute: coarser curves, small runs made on the spot."),
+        full: bool = typer.Option(False, "--full", help="Everything at full size; resumes where it was stopped."),
+        quiet: bool = typer.Option(False, "--quiet", help="No progress lines."),
+        as_json: bool = typer.Option(False, "--json", help="Print one JSON object that lists what was written."),
+    ) -> None:
+        """Make every figure and number of the paper anew.
+
+        Example: chanceline reproduce --quick --out results
+        """
+        if quick and full:
+            raise InputError("--quick and --full exclude each other; give one of them")
+        from chanceline.reproduce.folder import Folder
+        from chanceline.reproduce.stages import run_all
+
+        mode = "quick" if quick else "full" if full else "normal"
+        folder = Folder(out, mode, (lambda line: None) if quiet else say)
+        run_all(folder)
+        if as_json:
+            print_json({"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers})
+        else:
+            print(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}")

@@ -1,0 +1,28 @@
+"""`chanceline solve`: the replica solution at one point of the diagram."""
+
+from __future__ import annotations
+
+import typer
+
+from chanceline.cli.output import print_json
+
+
+def register(app: typer.Typer) -> None:
+    @app.command()
+    def solve(
+        alpha: float = typer.Option(..., "--alpha", "-a", help="Load α = P/N: patterns per variable."),
+        rho: float = typer.Option(..., "--rho", "-r", help="Density ρ = M/N: share of the variables kept."),
+        ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    ) -> None:
+        """Order parameters, entropy of separating choices and stability at a load and a density.
+
+        Example: chanceline solve --alpha 1.2 --rho 0.5
+        """
+        from chanceline.theory.solve import solve as solve_theory
+
+        solution = solve_theory(alpha, rho, ansatz)
+        if as_json:
+            print_json(solution.to_dict())
+        else:
+            print(solution)

@@ -1,0 +1,79 @@
+"""Where `reproduce` writes: each figure as PNG and SVG, with its data as CSV beside it."""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chanceline.writing import make_folder, write_bytes, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PACKAGES = ("chanceline", "numpy", "scipy", "numba", "matplotlib", "pandas")
+
+
+@dataclass
+class Folder:
+    """Collects what a run makes.
+
+    Attributes
+    ----------
+    mode
+        "quick" (a minute, small runs made on the spot), "normal", or "full" (everything, resumable).
+    say
+        Receives one line of progress at a time.
+    """
+
+    path: Path
+    mode: str
+    say: Callable[[str], None]
+    written: list[str] = field(default_factory=list)
+    numbers: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        make_folder(self.path)
+
+    @property
+    def quick(self) -> bool:
+        return self.mode == "quick"
+
+    @property
+    def full(self) -> bool:
+        return self.mode == "full"
+
+    def save(self, name: str, figure: Any, table: pd.DataFrame) -> None:
+        """Write `name`.png, `name`.svg and `name`.csv, and close the figure."""
+        import matplotlib.pyplot as plt
+
+        for kind in ("png", "svg"):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
+            write_bytes(self.path / f"{name}.{kind}", buffer.getvalue())
+        plt.close(figure)
+        write_text(self.path / f"{name}.csv", table.to_csv(index=False))
+        self.written.append(name)
+        self.say(f"{name}: png, svg, csv")
+
+    def number(self, quantity: str, value: float, error: float | None, source: str, paper: str = "") -> None:
+        """Keep one number for numbers.csv."""
+        self.numbers.append({"quantity": quantity, "value": value, "error": error, "source": source, "paper": paper})
+
+    def finish(self) -> None:
+        """Write numbers.csv and provenance.json."""
+        import pandas as pd
+
+        write_text(self.path / "numbers.csv", pd.DataFrame(self.numbers).to_csv(index=False))
+        provenance = {
+            "mode": self.mode,
+            "figures": self.written,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+        }
+        write_text(self.path / "provenance.json", json.dumps(provenance, indent=2) + "\n")

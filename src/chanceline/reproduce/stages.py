@@ -1,0 +1,24 @@
+"""The order in which `reproduce` works. A stage is a function of the folder; it says what it draws and writes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from chanceline.reproduce.folder import Folder
+
+# module:function, loaded when its turn comes.
+STAGES: tuple[str, ...] = (
+    "chanceline.reproduce.theory:panels",
+    "chanceline.reproduce.theory:capacity_diagram",
+)
+
+
+def run_all(folder: Folder) -> None:
+    """Every stage in turn, then numbers.csv and provenance.json."""
+    from chanceline.plotting import house_style
+
+    with house_style():
+        for stage in STAGES:
+            module, function = stage.split(":")
+            getattr(import_module(module), function)(folder)
+    folder.finish()
