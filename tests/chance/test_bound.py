@@ -43,9 +43,7 @@ def test_agrees_with_whole_numbers(samples, features, selected, balance, interce
         count = min(oracle.cover(samples, m + intercept), 2**samples)
         if null == "coin":
             return exact_log10(comb(features, m) * count, 2**samples)
-        return exact_log10(
-            comb(features, m) * (count if 2 * positives == samples else count // 2), comb(samples, positives)
-        )
+        return exact_log10(comb(features, m) * (count if 2 * positives == samples else count // 2), comb(samples, positives))
 
     assert result.log10_union == pytest.approx(union(selected), rel=1e-10, abs=1e-9)
     smallest = min(union(m) for m in range(selected, min(features, max(samples, selected)) + 1))
@@ -61,12 +59,8 @@ def test_table_of_real_data():
         (569, 30, 212, 24, exact_log10(comb(30, 24) * oracle.cover(569, 25) // 2, comb(569, 212)), -123.1),
     ]
     for samples, features, positives, selected, fixed, coin in rows:
-        assert chance_bound(samples, features, selected, positives=positives).log10_union == pytest.approx(
-            fixed
-        )
-        assert chance_bound(samples, features, selected, null="coin").log10_union == pytest.approx(
-            coin, abs=0.06
-        )
+        assert chance_bound(samples, features, selected, positives=positives).log10_union == pytest.approx(fixed)
+        assert chance_bound(samples, features, selected, null="coin").log10_union == pytest.approx(coin, abs=0.06)
     sonar = chance_bound(208, 60, 35, positives=97)
     assert sonar.best_size == 60
     assert sonar.log10_p < sonar.log10_union - 3
@@ -98,9 +92,7 @@ def test_never_below_the_true_frequency(kind, intercept):
             assert len(reached) / 2**7 <= coin.pvalue * (1 + 1e-12)
             for positives in range(1, 7):
                 fixed = chance_bound(7, 4, selected, positives=positives, errors=errors, intercept=intercept)
-                assert oracle.with_positives(reached, positives) / comb(7, positives) <= fixed.pvalue * (
-                    1 + 1e-12
-                )
+                assert oracle.with_positives(reached, positives) / comb(7, positives) <= fixed.pvalue * (1 + 1e-12)
 
 
 def test_fair_coin_is_wrong_for_unbalanced_classes():
@@ -122,11 +114,7 @@ def test_blocks_restrict_the_labellings():
     X[:4] += 1.5
     blocks = [(4, 1), (4, 2)]
     found = oracle.by_some_support(X, 1, True)
-    allowed = [
-        labels
-        for labels in found
-        if sum(s > 0 for s in labels[:4]) == 1 and sum(s > 0 for s in labels[4:]) == 2
-    ]
+    allowed = [labels for labels in found if sum(s > 0 for s in labels[:4]) == 1 and sum(s > 0 for s in labels[4:]) == 2]
     result = chance_bound(8, 3, 1, positives=3, blocks=blocks)
     assert len(allowed) / (comb(4, 1) * comb(4, 2)) <= result.pvalue
     assert result.log10_union == pytest.approx(exact_log10(2 * 3, comb(4, 1) * comb(4, 2)))

@@ -55,9 +55,7 @@ def test_hamming_ball_is_exact():
         assert log_hamming_ball(points, errors) == pytest.approx(log(exact), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("points", "positives", "errors"), [(7, 3, 0), (7, 3, 2), (8, 4, 3), (8, 1, 4), (6, 5, 6)]
-)
+@pytest.mark.parametrize(("points", "positives", "errors"), [(7, 3, 0), (7, 3, 2), (8, 4, 3), (8, 1, 4), (6, 5, 6)])
 def test_neighbours_by_enumeration(points, positives, errors):
     k, log_w = log_neighbours(points, positives, errors)
     goals = [set(c) for c in combinations(range(points), positives)]
@@ -139,8 +137,7 @@ def test_identity_behind_the_planar_bound():
             edges = [(i, j) for i, j in combinations(range(n), 2) if k in (left[i, j], left[j, i])]
             degree = np.bincount(np.array(edges).ravel(), minlength=n)
             crossings = sum(
-                side(X[a], X[b], X[c]) != side(X[a], X[b], X[d])
-                and side(X[c], X[d], X[a]) != side(X[c], X[d], X[b])
+                side(X[a], X[b], X[c]) != side(X[a], X[b], X[d]) and side(X[c], X[d], X[a]) != side(X[c], X[d], X[b])
                 for (a, b), (c, d) in combinations(edges, 2)
                 if len({a, b, c, d}) == 4
             )

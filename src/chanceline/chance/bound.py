@@ -36,6 +36,8 @@ class Bound:
         log₁₀ of the number of supports in the union at M′.
     form : str
         The count used at M′: "cover", "threshold" (M′ = 1) or "planar k-sets" (M′ = 2).
+    blocks : tuple of (size, positives), or None
+        The blocks within which labels are exchanged.
     """
 
     log10_p: float
@@ -52,6 +54,7 @@ class Bound:
     dimension: int
     log10_supports: float
     form: str
+    blocks: tuple[tuple[int, int], ...] | None = None
     kind: str = "rigorous bound"
 
     @property
@@ -136,16 +139,8 @@ def chance_bound(
     """
     _check(n_samples, n_features, n_selected, positives, errors, null)
     largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
-    blocks = tuple((int(size), int(number)) for size, number in blocks) if blocks is not None else None
-    if blocks is not None and (
-        null != "fixed"
-        or sum(size for size, _ in blocks) != n_samples
-        or sum(number for _, number in blocks) != positives
-    ):
-        raise InputError(
-            "the blocks' sizes and positives must add up to the samples and positives of the fixed null."
-        )
-    union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, blocks)
+    pairs = _check_blocks(blocks, n_samples, positives, null)
+    union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
     union = union[n_selected:]
     sizes = np.arange(n_selected, largest + 1)
     supports = np.zeros(len(sizes)) if preregistered else log_binomial(n_features, sizes)
@@ -167,6 +162,7 @@ def chance_bound(
         dimension=int(sizes[best]) + int(intercept),
         log10_supports=float(supports[best]) * to_log10,
         form=forms.get(int(sizes[best]), "cover"),
+        blocks=pairs,
     )
 
 
@@ -178,16 +174,30 @@ def bound_curve(
     errors: int = 0,
     null: str = "fixed",
     intercept: bool = True,
+    blocks: Sequence[tuple[int, int]] | None = None,
 ) -> NDArray[np.float64]:
-    """log₁₀ of the bound for M = 0 … min(N, P): the minimum over supersets, at most 0, nondecreasing in M
-    (entry 0: −∞).
+    """log₁₀ of the bound for M = 0 … min(N, P): smallest over supersets, at most 0, never falling (entry 0:
+    −∞).
     """
     _check(n_samples, n_features, 1, positives, errors, null)
     largest = min(n_features, n_samples)
-    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, None)
+    pairs = _check_blocks(blocks, n_samples, positives, null)
+    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
     total = (union + log_binomial(n_features, np.arange(largest + 1)))[1:] / log(10.0)
     smallest = np.minimum.accumulate(total[::-1])[::-1]
     return np.concatenate([[-np.inf], np.minimum(smallest, 0.0)])
+
+
+def _check_blocks(
+    blocks: Sequence[tuple[int, int]] | None, n_samples: int, positives: int | None, null: str
+) -> tuple[tuple[int, int], ...] | None:
+    if blocks is None:
+        return None
+    pairs = tuple((int(size), int(number)) for size, number in blocks)
+    samples, together = (sum(column) for column in zip(*pairs, strict=True))
+    if null != "fixed" or samples != n_samples or together != positives:
+        raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")
+    return pairs
 
 
 @lru_cache(maxsize=8)
@@ -217,26 +227,20 @@ def _union_curve(
     return curve, dict(zip(selected[:2].tolist(), forms[:2], strict=True))
 
 
-def _check(
-    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str
-) -> None:
+def _check(n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str) -> None:
     if not 2 <= n_samples <= LARGEST:
         raise InputError(f"the number of samples must be between 2 and {LARGEST:,}, not {n_samples}.")
     if not 1 <= n_features <= LARGEST:
         raise InputError(f"the number of features must be between 1 and {LARGEST:,}, not {n_features}.")
     if not 1 <= n_selected <= n_features:
-        raise InputError(
-            f"the number of selected features must be between 1 and {n_features}, not {n_selected}."
-        )
+        raise InputError(f"the number of selected features must be between 1 and {n_features}, not {n_selected}.")
     if errors < 0 or errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {errors}.")
     if null not in ("fixed", "coin"):
         raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
     if null == "fixed":
         if positives is None:
-            raise InputError(
-                "fixed class sizes need the number of positives; give it, or choose the fair-coin null."
-            )
+            raise InputError("fixed class sizes need the number of positives; give it, or choose the fair-coin null.")
         if not 1 <= positives <= n_samples - 1:
             raise InputError(
                 f"the number of positives must leave two classes among {n_samples} samples, so between 1 and "

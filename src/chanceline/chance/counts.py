@@ -51,9 +51,7 @@ def log_cover(n_points: int, dimension: int) -> float:
 
 def log_hamming_ball(n_points: int, errors: int) -> float:
     """ln Σ_{j≤e} C(P, j): the labellings within e flips of a given one."""
-    return min(
-        float(logsumexp(log_binomial(n_points, np.arange(min(errors, n_points) + 1)))), n_points * LOG2
-    )
+    return min(float(logsumexp(log_binomial(n_points, np.arange(min(errors, n_points) + 1)))), n_points * LOG2)
 
 
 def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:

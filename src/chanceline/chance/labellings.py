@@ -21,9 +21,7 @@ def log_coin(n_points: int, dimensions: NDArray[np.int64], errors: int) -> NDArr
     return np.minimum(curve[dimensions] + log_hamming_ball(n_points, errors), n_points * LOG2)
 
 
-def log_neighbours(
-    n_points: int, positives: int, errors: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def log_neighbours(n_points: int, positives: int, errors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Class sizes k and ln w_k: the labellings with n₊ positives within e flips of one labelling with k
     positives.
 

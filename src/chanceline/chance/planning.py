@@ -61,9 +61,7 @@ def largest_convincing(
 ) -> FeaturePlan:
     """The largest M whose bound is at most `level`; 0 if not even one feature would convince."""
     check_level(level)
-    curve = bound_curve(
-        n_samples, n_features, positives=positives, errors=errors, null=null, intercept=intercept
-    )
+    curve = bound_curve(n_samples, n_features, positives=positives, errors=errors, null=null, intercept=intercept)
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
     def at(selected: int) -> Bound | None:

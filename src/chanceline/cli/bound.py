@@ -21,19 +21,11 @@ def bound(
     samples: int = typer.Option(..., "-P", "--samples", help="Number of labelled samples, P."),
     features: int = typer.Option(..., "-N", "--features", help="Number of features to choose from, N."),
     selected: int = typer.Option(..., "-M", "--selected", help="Number of features the rule uses, M."),
-    positives: int | None = typer.Option(
-        None, "--positives", help="Size of one class (needed by the fixed null)."
-    ),
+    positives: int | None = typer.Option(None, "--positives", help="Size of one class (needed by the fixed null)."),
     errors: int = typer.Option(0, "--errors", help="Errors allowed, fixed before looking."),
-    null: str = typer.Option(
-        "fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."
-    ),
-    intercept: bool = typer.Option(
-        True, "--intercept/--no-intercept", help="Whether the rule has a threshold."
-    ),
-    preregistered: bool = typer.Option(
-        False, "--preregistered", help="The M features were fixed before the labels were seen."
-    ),
+    null: str = typer.Option("fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."),
+    intercept: bool = typer.Option(True, "--intercept/--no-intercept", help="Whether the rule has a threshold."),
+    preregistered: bool = typer.Option(False, "--preregistered", help="The M features were fixed before the labels were seen."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
 ) -> None:
     from math import log10
@@ -59,9 +51,7 @@ def bound(
     if errors > 0:
         after = min(0.0, result.log10_p + (errors + 1) * log10(2))
         print(f"If the number of errors was chosen after looking: p ≤ {format_p(after)}.")
-    print(
-        f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})"
-    )
+    print(f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})")
     assumed = "fixed class sizes" if null == "fixed" else "fair coin (wrong for unbalanced classes)"
     print(f"  null           {assumed}")
     print(f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}")

@@ -21,31 +21,21 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     features: int = typer.Option(..., "-N", "--features", help="Number of features to choose from, N."),
-    samples: int | None = typer.Option(
-        None, "-P", "--samples", help="Number of samples, P: asks for the largest M."
-    ),
-    selected: int | None = typer.Option(
-        None, "-M", "--selected", help="Features the rule uses, M: asks for samples."
-    ),
+    samples: int | None = typer.Option(None, "-P", "--samples", help="Number of samples, P: asks for the largest M."),
+    selected: int | None = typer.Option(None, "-M", "--selected", help="Features the rule uses, M: asks for samples."),
     positives: int | None = typer.Option(None, "--positives", help="Size of one class, with -P."),
     balance: float = typer.Option(0.5, "--balance", help="Share of one class, with -M."),
     level: float = typer.Option(0.05, "--level", help="The p-value that convinces."),
     errors: int = typer.Option(0, "--errors", help="Errors allowed, fixed before looking."),
-    null: str = typer.Option(
-        "fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."
-    ),
-    intercept: bool = typer.Option(
-        True, "--intercept/--no-intercept", help="Whether the rule has a threshold."
-    ),
+    null: str = typer.Option("fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."),
+    intercept: bool = typer.Option(True, "--intercept/--no-intercept", help="Whether the rule has a threshold."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
 ) -> None:
     from chanceline.chance import format_p, largest_convincing, samples_needed
     from chanceline.errors import InputError
 
     if (samples is None) == (selected is None):
-        raise InputError(
-            "give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both."
-        )
+        raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
     if samples is not None:
         if positives is None and null == "fixed":
             positives = round(balance * samples)
@@ -59,13 +49,9 @@ def plan(
             intercept=intercept,
         )
         if json:
-            print_json(
-                {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
-            )
+            print_json({"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()})
         elif largest.largest == 0:
-            print(
-                f"With {samples} samples no set of features would convince at level {level:g} by the bound."
-            )
+            print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
         else:
             print(f"Up to {largest.largest} of {features} features would convince at level {level:g}.")
         for found in () if json else (largest.bound, largest.next_bound):
@@ -85,10 +71,6 @@ def plan(
     if json:
         print_json({"n_features": features, "n_selected": selected, **needed.to_dict()})
         return
-    classes = (
-        "" if needed.positives is None else f" ({needed.positives} + {needed.n_samples - needed.positives})"
-    )
-    print(
-        f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g})."
-    )
+    classes = "" if needed.positives is None else f" ({needed.positives} + {needed.n_samples - needed.positives})"
+    print(f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g}).")
     print(f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)")

@@ -1,0 +1,124 @@
+"""The search as one deterministic function of the labels, so that observed and drawn labels get the same
+treatment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.inference.doctor import contradictions
+from chanceline.inference.permutation import Value
+from chanceline.inference.rules import Rule, constant_rule, make_rule, rule_on
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What finds a small set of features, with everything it depends on besides (X, y).
+
+    Attributes
+    ---------- search : name of a search method, a scikit-learn selector (`fit`, `get_support`), or a
+    function (X, y) → indices. errors : errors allowed; the set wanted is the smallest that makes no more.
+    fixed : indices of features fixed beforehand; then nothing is searched and fewer errors are better.
+    """
+
+    search: Any = "auto"
+    budget: int | None = None
+    seed: int = 0
+    intercept: bool = True
+    errors: int = 0
+    fixed: tuple[int, ...] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, X: Floats, y: Floats) -> Value:
+        """The statistic T, small when the set is small."""
+        return self.value(self.find(X, y), X.shape[1])
+
+    def value(self, rule: Rule, n_features: int) -> Value:
+        if self.fixed is not None:
+            return Value(rule.errors, len(self.fixed), rule.errors)
+        enough = rule.errors <= self.errors
+        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors)
+
+    def find(self, X: Floats, y: Floats) -> Rule:
+        """The rule found for these labels."""
+        if self.fixed is not None:
+            return rule_on(X, y, np.array(self.fixed), self.intercept)
+        if np.all(y == y[0]):
+            return constant_rule(X, y)
+        if not isinstance(self.search, str):
+            return rule_on(X, y, self._selected(X, y), self.intercept)
+        return self._trimmed(X, y) if self.errors else self._separating(X, y, np.arange(len(y)))
+
+    def _separating(self, X: Floats, y: Floats, rows: NDArray[np.int64]) -> Rule:
+        """The built-in search on some of the samples; its errors are counted on all."""
+        from chanceline.search.api import iter_search
+
+        if contradictions(X[rows], y[rows]):
+            return rule_on(X, y, np.arange(X.shape[1]), self.intercept)
+        if np.all(y[rows] == y[rows][0]):
+            return constant_rule(X, y)
+        best = None
+        # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
+        for outcome in iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, **self.options):
+            best = outcome
+        assert best is not None
+        return make_rule(X, y, best.support, best.weights, best.bias)
+
+    def _trimmed(self, X: Floats, y: Floats) -> Rule:
+        """A small set that makes at most `errors` errors: drop a feature, forgive whom that costs, search
+        again.
+        """
+        best = self._separating(X, y, _consistent(X, y))
+        while best.n_selected > 1 or best.errors > self.errors:
+            if best.errors > self.errors:
+                candidates = [best]
+            else:
+                smaller = (np.delete(best.support, i) for i in range(best.n_selected))
+                candidates = [rule_on(X, y, support, self.intercept) for support in smaller]
+            start = min(candidates, key=lambda rule: rule.errors)
+            if start.errors > self.errors:
+                return best
+            rest = np.setdiff1d(np.arange(len(y)), start.wrong)
+            found = self._separating(X, y, rest)
+            better = found if found.errors <= self.errors and found.n_selected < start.n_selected else start
+            if (better.errors > self.errors, better.n_selected) >= (
+                best.errors > self.errors,
+                best.n_selected,
+            ):
+                return best
+            best = better
+        return best
+
+    def _selected(self, X: Floats, y: Floats) -> NDArray[np.int64]:
+        """Indices from a scikit-learn selector or a function."""
+        if hasattr(self.search, "fit"):
+            from sklearn.base import clone
+
+            selector = clone(self.search)
+            random = [name for name, value in selector.get_params().items() if name.endswith("random_state") and value is None]
+            selector.set_params(**dict.fromkeys(random, self.seed)).fit(X, y)
+            if not hasattr(selector, "get_support"):
+                raise InputError(f"the search {type(self.search).__name__} has no get_support; give a feature selector.")
+            return np.asarray(selector.get_support(indices=True), dtype=np.int64)
+        chosen = self.search(X, y)
+        support = np.asarray(getattr(chosen, "support", chosen))
+        if support.dtype == bool:
+            support = np.flatnonzero(support)
+        if support.ndim != 1 or support.size == 0 or support.min() < 0 or support.max() >= X.shape[1]:
+            raise InputError("the search must return indices of columns of X (or a mask), at least one.")
+        return np.unique(support.astype(np.int64))
+
+
+def _consistent(X: Floats, y: Floats) -> NDArray[np.int64]:
+    """Rows without the minority of every set of equal rows with both labels: those are errors of any rule."""
+    _, kind = np.unique(X, axis=0, return_inverse=True)
+    kind = kind.ravel()
+    balance = np.bincount(kind, weights=y)[kind]
+    return np.flatnonzero((balance * y > 0) | (np.abs(balance) == 0) & (y > 0))

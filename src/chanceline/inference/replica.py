@@ -1,0 +1,72 @@
+"""Where M of N features and P samples lie on the paper's diagram: asymptotic, for independent features."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from chanceline.errors import ConvergenceError
+
+
+@dataclass(frozen=True)
+class ReplicaReading:
+    """α = P/N against 2ρ (a typical set of M separates noise) and α_VS(ρ) (a chosen set does).
+
+    Attributes
+    ----------
+    position : "below 2ρ", "between" or "above", or "unknown" if α_VS could not be computed there.
+    chance_size : N·ρ_VS(α), the set size with which noise of this shape is just separated; None for α ≥ 2.
+    """
+
+    alpha: float
+    rho: float
+    alpha_typical: float
+    alpha_chosen: float | None
+    chance_size: float | None
+    position: str
+    kind: str = "asymptotic"
+
+    @property
+    def chance_reaches(self) -> bool:
+        """Whether noise would be separated by a set of this size, according to the replica method."""
+        return self.position in ("below 2ρ", "between")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def replica_reading(n_samples: int, n_features: int, n_selected: int) -> ReplicaReading:
+    """The position of (ρ, α) = (M/N, P/N) relative to the two lines."""
+    alpha, rho = n_samples / n_features, n_selected / n_features
+    typical, chosen = 2 * rho, _capacity(rho)
+    if alpha <= typical:
+        position = "below 2ρ"
+    elif chosen is None:
+        position = "unknown"
+    else:
+        position = "between" if alpha <= chosen else "above"
+    density = _density(alpha)
+    size = None if density is None else density * n_features
+    return ReplicaReading(alpha, rho, typical, chosen, size, position)
+
+
+def _capacity(rho: float) -> float | None:
+    from chanceline.theory.capacity import capacity_curve
+
+    if rho >= 1:
+        return 2.0
+    try:
+        return float(capacity_curve((rho,))[0].alpha)
+    except ConvergenceError:
+        return None
+
+
+def _density(alpha: float) -> float | None:
+    from chanceline.theory.capacity import density
+
+    if alpha >= 2:
+        return None
+    try:
+        return float(density(alpha).rho)
+    except ConvergenceError:
+        return None

@@ -1,0 +1,74 @@
+"""A linear rule on given features: does it separate, and if not, how few errors does it make?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.inference.doctor import contradictions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """sign(x_S·w + b) on the features S, and the samples it gets wrong."""
+
+    support: NDArray[np.int64]
+    weights: Floats
+    bias: float
+    wrong: NDArray[np.int64]
+
+    @property
+    def errors(self) -> int:
+        return len(self.wrong)
+
+    @property
+    def n_selected(self) -> int:
+        return len(self.support)
+
+
+def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:
+    """The rule with its errors counted exactly, whatever the rounding."""
+    wrong = np.flatnonzero(~strictly_right(X[:, support], y, weights, bias))
+    return Rule(support, weights, float(bias), wrong)
+
+
+def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
+    """Whether y_μ (x_μ·w + b) > 0, decided exactly: in rational arithmetic wherever rounding could matter."""
+    margins = y * (columns @ weights + bias)
+    size = np.abs(columns) @ np.abs(weights) + abs(bias)
+    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
+    doubtful = np.abs(margins) <= 4 * (columns.shape[1] + 2) * np.finfo(float).eps * size
+    right = margins > 0
+    for i in np.flatnonzero(doubtful):
+        exact = sum(
+            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
+            Fraction(bias),
+        )
+        right[i] = exact * int(y[i]) > 0
+    return right
+
+
+def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
+    """The best rule found on these features: one that separates if there is one, else one with few errors."""
+    from chanceline.search.api import iter_search
+
+    support = np.asarray(support, dtype=np.int64)
+    if len(support) == 0 or np.all(y == y[0]) or contradictions(X[:, support], y):
+        return constant_rule(X, y, support)
+    for outcome in iter_search(X[:, support], y, method="omp", intercept=intercept):
+        best = outcome
+    weights = np.zeros(len(support))
+    weights[best.support] = best.weights
+    return make_rule(X, y, support, weights, best.bias)
+
+
+def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64] | None = None) -> Rule:
+    """Everybody belongs to the larger class, whatever the features."""
+    larger = 1.0 if np.sum(y > 0) * 2 >= len(y) else -1.0
+    support = np.zeros(0, dtype=np.int64) if support is None else support
+    return make_rule(X, y, support, np.zeros(len(support)), larger)
