@@ -20,6 +20,8 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
+    "SeparationTest": "chanceline.inference",
+    "separation_test": "chanceline.inference",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
     "density": "chanceline.theory.capacity",
@@ -33,6 +35,7 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
+    from chanceline.inference import SeparationTest, separation_test
     from chanceline.search import SearchOutcome
     from chanceline.theory.capacity import capacity, capacity_curve, density
     from chanceline.theory.solve import solve
