@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -75,20 +75,6 @@ class Density:
         return f"density at α = {self.alpha:g}: ρ_VS = {self.rho:.10f} ± {self.error:.1e}"
 
 
-def _root_between(
-    rho: float, bracket: tuple[Solved[rs.RSState], Solved[rs.RSState]], value: Callable[[rs.RSState], float]
-) -> Solved[rs.RSState]:
-    """The point between two points of the branch where `value` vanishes, in the coordinate ln χ."""
-    begin, end = (point.unknowns for point in bracket)
-
-    def solved_at(log_chi: float) -> Solved[rs.RSState]:
-        guess = begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0])
-        return rs.solve_at_response(log_chi, rho, guess)
-
-    root = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=1e-14, rtol=1e-14)
-    return solved_at(float(root))
-
-
 def _zero_entropy(rho: float, start: Array | None) -> tuple[Solved[rs.RSState], float, float]:
     """The point Σ = 0, its load on a refined rule, and the error of the load."""
     if start is not None:
@@ -98,7 +84,7 @@ def _zero_entropy(rho: float, start: Array | None) -> tuple[Solved[rs.RSState], 
             start = None  # too far away: take the whole way
     if start is None:
         *_, before, after = rs.follow_branch(rho, lambda state: state.entropy <= 0)
-        coarse = _root_between(rho, (before, after), lambda state: state.entropy)
+        coarse = rs.root_between(rho, (before, after), lambda state: state.entropy)
     fine = rs.solve_at_response(float(coarse.unknowns[0]), rho, coarse.unknowns, STEP / 2)
     state = fine.state
     alpha = state.alpha - state.entropy / state.entropy_by_alpha
@@ -113,7 +99,7 @@ def _replicon_crossing(rho: float, at_capacity: Solved[rs.RSState]) -> float | N
     if at_capacity.state.between <= 1:
         return None
     *_, unstable, stable = rs.follow_back(at_capacity, rho, lambda state: state.between < 1)
-    return _root_between(rho, (unstable, stable), lambda state: state.between - 1).state.alpha
+    return rs.root_between(rho, (unstable, stable), lambda state: state.between - 1).state.alpha
 
 
 def closed_form_bounds(rho: float) -> Bounds:

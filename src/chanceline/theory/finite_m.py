@@ -50,11 +50,11 @@ class PatternAverages:
     first_squared: float
 
 
-def pattern_averages(m: float, rho: float, q1: float, q0: float, step: float = STEP) -> PatternAverages:
-    """The pattern side for v = √(q₁−q₀) y + √q₀ z."""
-    width = np.sqrt(rho - q1)
+def pattern_averages(m: float, gap: float, q1: float, q0: float, step: float = STEP) -> PatternAverages:
+    """The pattern side for v = √(q₁−q₀) y + √q₀ z, with gap = ρ − q₁ given by itself (as m → 0 it is lost in ρ)."""
+    width = np.sqrt(gap)
     between = np.sqrt(q1 - q0)
-    rule = rule_for(np.sqrt((rho - q0) / q0), step)
+    rule = rule_for(np.sqrt((gap + q1 - q0) / q0), step)
     shift = np.sqrt(q0) * rule.nodes
     y, weights = centred_rule(-shift / between, min(4.0, 4 * width / between), step)
     x = (between * y + shift[:, None]) / width
@@ -73,14 +73,15 @@ def pattern_averages(m: float, rho: float, q1: float, q0: float, step: float = S
 def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) -> FiniteMState:
     log_chi, y, K = (float(value) for value in unknowns)
     chi = np.exp(log_chi)
-    q1 = rho - m * chi
+    gap = m * chi
+    q1 = rho - gap
     if not q1 > 0 or abs(y) > 100:
         raise OutsideDomain("q₁ = ρ − mχ must be positive")
     q0 = q1 * expit(y)
-    hat = rho / (rho - q1)
+    hat = rho / gap
     E = m * hat
-    patterns = pattern_averages(m, rho, q1, q0, step)
-    scale = m**2 * alpha / (rho - q1)
+    patterns = pattern_averages(m, gap, q1, q0, step)
+    scale = m**2 * alpha / gap
     F1, F0 = scale * patterns.second, scale * patterns.first_squared
     d = E - F1 + F0
     if not d > 0:

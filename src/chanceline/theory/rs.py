@@ -14,13 +14,14 @@ in the unknowns ln χ, logit(q₀/ρ), K, ln(V/d) and ln F₀ (V and F₀ could 
 terms and p(u) depends on it exponentially: as unknowns of their own they keep rounding errors small).
 
 At zero margin the constraints do not change under w → λw; at the saddle this gives one more identity, α∫Dz p₊ = ρ: as many tight
-constraints as chosen weights. By Gaussian integration by parts on both sides, (1), (2), (4) and (5) imply
+constraints as chosen weights. It gives the load, α = ρ/∫Dz p₊, as a function of χ and q₀, without cancellation near ρ = 1; along
+the branch χ falls steadily from ∞ (at α = 2ρ) to 0 (at α = α_ℓ₀) and is the parameter to follow. One of (2) and (3) is then
+redundant: write X and Y for their errors; by Gaussian integration by parts on both sides, (1), (4), (5) and the identity imply
 
-    α∫Dz p₊ − ρ = (F₀/E) [∫Dz (p u/d)² − q₀],
+    F₀ Y = (F₀ − d) X.
 
-so (3) and the identity are equivalent. The identity is what is used: near ρ = 1, where (2) and (3) agree in all leading digits,
-it still determines q₀. It gives the load, α = ρ/∫Dz p₊, as a function of χ and q₀; along the branch χ falls steadily from ∞ (at
-α = 2ρ) to 0 (at α = α_ℓ₀) and is the parameter to follow. Equation (3) is left over as a check of every solution.
+Near α = 2ρ, where F₀ ≪ d, (2) hardly depends on q₀; at F₀ = d (3) holds by itself. The combination X − Y d/(F₀ + d) = 0 is good
+everywhere, and X and Y separately are left over as a check of every solution.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.theory.closed_forms import typical_overlap
@@ -95,6 +97,7 @@ class RSState:
     jacobian: Array
     alpha_gradient: Array  # by the same unknowns as the Jacobian
     tight: float  # ∫Dz p₊
+    norm: float  # ∫Dz p (u²/d² + V/(E d)), equal to ρ at the saddle
     overlap: float  # ∫Dz (p u/d)², equal to q₀ at the saddle
     entropy: float
     entropy_gradient: Array
@@ -104,7 +107,7 @@ class RSState:
 
 
 def equations(point: Array, rho: float, step: float = STEP) -> RSState:
-    """Residual of (1), (2), (4), (5) and analytic Jacobian in all of (ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀)."""
+    """Residual of (1), (2) with (3), (4), (5) and analytic Jacobian in all of (ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀)."""
     log_chi, y, K, v, log_f0 = (float(value) for value in point)
     if max(abs(log_chi), abs(y), abs(v), abs(log_f0)) > 100:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
@@ -131,11 +134,12 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
     p, pr, w = support.chosen, support.chosen * support.rejected, (support.u / support.d) ** 2
     chosen = mean_u(p)
     spread = w + V / (E * d)
-    norm = mean_u(p * spread)
+    norm, overlap = mean_u(p * spread), mean_u(p**2 * w)
+    share = d / (F0 + d)
     residual = np.array(
         [
             (chosen - rho) / rho if rho <= 0.5 else 1 - mean_u(support.rejected) / (1 - rho),
-            norm / rho - 1,
+            (norm - rho - share * (overlap - q0)) / rho,
             F0_now / F0 - 1,
             (V_now - V) * E / (V * d),
         ]
@@ -169,15 +173,18 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
     def by_log_odds(values: Array) -> Array:
         return mean_u(values) * flat + mean_u(values * u2) * square
 
+    dnorm = by_log_odds(pr * spread) + mean_u(p * w) * dw + chosen * dspread
+    doverlap = by_log_odds(2 * p * pr * w) + overlap * dw
+    dshare = share * (1 - share) * (by_d - by_f0)
     jacobian = np.array(
         [
             by_log_odds(pr) / min(rho, 1 - rho),
-            (by_log_odds(pr * spread) + mean_u(p * w) * dw + chosen * dspread) / rho,
+            (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
             dF0_now / F0 - F0_now / F0 * by_f0,
             (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
         ]
     )
-    mean_log_a, overlap = float(mean(pattern.log_a)), mean_u(p**2 * w)
+    mean_log_a = float(mean(pattern.log_a))
     # dΣ: every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α∫Dz R₂/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ − α∫Dz g'²).
     entropy_gradient = (
         (rho - chosen) * by_k
@@ -199,6 +206,7 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
         jacobian=jacobian,
         alpha_gradient=dalpha,
         tight=float(tight),
+        norm=float(norm),
         overlap=float(overlap),
         entropy=float(alpha * mean_log_a + mean_u(support.log_one_plus) + K * rho + outside),
         entropy_gradient=entropy_gradient,
@@ -228,22 +236,9 @@ def solve_at_response(log_chi: float, rho: float, start: Array, step: float = ST
     return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
 
-def solve_at_load(alpha: float, rho: float, start: Array, step: float = STEP) -> Solved[RSState]:
-    """The saddle at a given α, with α∫Dz p₊ = ρ as the fifth equation."""
-    scale = min(alpha - 2 * rho, 2 - alpha)
-
-    def extended(point: Array) -> RSState:
-        state = equations(point, rho, step)
-        error = state.alpha - alpha if rho <= 0.5 else 2 - alpha - state.to_two
-        return replace(
-            state,
-            residual=np.append(state.residual, error / scale),
-            jacobian=np.vstack([state.jacobian, state.alpha_gradient / scale]),
-        )
-
-    # α itself is known to no more than its rounding, which is all of `scale` at the very ends of the branch.
-    tolerance = max(1e-12, 4 * np.finfo(float).eps * alpha / scale)
-    return Newton(tolerance=tolerance).solve(extended, start, f"RS at α = {alpha:.10g}, ρ = {rho:.10g}")
+def excess_load(state: RSState, alpha: float) -> float:
+    """How far the load of a point lies above α, without cancellation near 2."""
+    return state.alpha - alpha if state.rho <= 0.5 else 2 - alpha - state.to_two
 
 
 def solve_at_zero_entropy(rho: float, start: Array, step: float = STEP) -> Solved[RSState]:
@@ -263,10 +258,16 @@ def solve_at_zero_entropy(rho: float, start: Array, step: float = STEP) -> Solve
     return Newton(tolerance=max(1e-12, rounding)).solve(extended, start, f"RS capacity at ρ = {rho:.10g}")
 
 
-def follow_branch(rho: float, until: Callable[[RSState], bool]) -> Iterator[Solved[RSState]]:
-    """Continuation from the entrance of the branch at α = 2ρ, χ → ∞; ends with the first point where `until` holds."""
+def follow_branch(rho: float, until: Callable[[RSState], bool], below: float = np.inf) -> Iterator[Solved[RSState]]:
+    """Continuation from the entrance of the branch at α = 2ρ, χ → ∞; ends with the first point where `until` holds.
+
+    The first point has χ = 100ρ, or more if its load is not yet below `below`.
+    """
     log_chi = float(np.log(100 * rho))
     first = solve_at_response(log_chi, rho, beginning(np.exp(log_chi), rho))
+    while first.state.alpha >= below:
+        log_chi += 2.0
+        first = solve_at_response(log_chi, rho, beginning(np.exp(log_chi), rho))
     yield from _follow_response(first, rho, -1.0, until)
 
 
@@ -285,3 +286,17 @@ def _follow_response(
         step=step,
         until=lambda point: until(point.state),
     )
+
+
+def root_between(
+    rho: float, bracket: tuple[Solved[RSState], Solved[RSState]], value: Callable[[RSState], float]
+) -> Solved[RSState]:
+    """The point between two points of the branch where `value` vanishes, in the coordinate ln χ."""
+    begin, end = (point.unknowns for point in bracket)
+
+    def solved_at(log_chi: float) -> Solved[RSState]:
+        guess = begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0])
+        return solve_at_response(log_chi, rho, guess)
+
+    root = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=1e-14, rtol=1e-14)
+    return solved_at(float(root))

@@ -141,15 +141,17 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
 
 
 def _above(alpha: float, rho: float) -> RSSolution:
-    *_, last = rs.follow_branch(rho, lambda state: state.alpha >= alpha)
-    coarse = rs.solve_at_load(alpha, rho, last.unknowns)
-    fine = rs.solve_at_load(alpha, rho, coarse.unknowns, STEP / 2)
+    *_, before, after = rs.follow_branch(rho, lambda state: rs.excess_load(state, alpha) >= 0, below=alpha)
+    coarse = rs.root_between(rho, (before, after), lambda state: rs.excess_load(state, alpha))
+    fine = rs.solve_at_response(float(coarse.unknowns[0]), rho, coarse.unknowns, STEP / 2)
     state, order = fine.state, fine.state.order
+    # What is left between the load of the point and α, within rounding and quadrature error, moves Σ along its slope.
+    entropy = state.entropy - state.entropy_by_alpha * rs.excess_load(state, alpha)
     return RSSolution(
         alpha=alpha,
         rho=rho,
-        regime="selected" if state.entropy > 0 else "beyond",
-        entropy=state.entropy,
+        regime="selected" if entropy > 0 else "beyond",
+        entropy=entropy,
         q0=order.q0,
         q1=rho,
         chi=order.chi,
@@ -158,8 +160,8 @@ def _above(alpha: float, rho: float) -> RSSolution:
         F1=order.F1,
         F0=order.F0,
         stability=Stability(alpha * state.tight / rho, state.between),
-        residual=max(fine.residual, abs(state.overlap / order.q0 - 1)),
-        quadrature_error=abs(state.entropy - coarse.state.entropy),
+        residual=max(fine.residual, abs(state.overlap / order.q0 - 1), abs(state.norm / rho - 1)),
+        quadrature_error=abs(entropy - coarse.state.entropy),
         identity_error=alpha * state.tight - rho,
     )
 

@@ -1,0 +1,129 @@
+"""α_VS(ρ), its inverse, its neighbours and its ends."""
+
+import math
+
+import numpy as np
+import pytest
+
+import chanceline
+from chanceline.errors import InputError
+from chanceline.theory.closed_forms import (
+    first_moment_exponent,
+    l0_gardner,
+    l0_gardner_gap,
+    load_at,
+    position_of,
+    union_bound,
+)
+
+
+def test_reference_capacities():
+    """Solved by two independent programs; 5.795 is α_VS/2ρ at ρ = 0.01."""
+    assert chanceline.capacity(0.5).alpha == pytest.approx(1.79649, abs=5e-6)
+    assert chanceline.capacity(0.1).alpha == pytest.approx(0.71855, abs=5e-6)
+    assert chanceline.capacity(0.01).alpha / 0.02 == pytest.approx(5.795, abs=5e-4)
+
+
+def test_replicon_crossing_at_one_half():
+    assert chanceline.capacity(0.5).replicon_alpha == pytest.approx(1.716, abs=5e-4)
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.01, 0.3, 0.8, 0.97, 0.999])
+def test_entropy_vanishes_at_the_capacity(rho):
+    end = chanceline.capacity(rho)
+    solution = chanceline.solve(end.alpha, rho)
+    slack = 1e-12 * max(1.0, solution.F0 * (rho - solution.q0))
+    assert abs(solution.entropy) <= slack + 1e-9 * (1 - rho)
+    assert end.error < 1e-13
+    crossing = chanceline.solve(end.replicon_alpha, rho)
+    assert crossing.stability.between == pytest.approx(1, abs=1e-6)
+    assert crossing.entropy > 0
+
+
+def test_order_of_the_curves_everywhere():
+    rhos = np.concatenate([[0.001, 0.003], np.linspace(0.01, 0.99, 50), [0.997, 0.999]])
+    for point in chanceline.capacity_curve(rhos):
+        b = point.bounds
+        assert b.vc == point.rho
+        assert b.vc < b.cover_gardner < point.alpha < min(b.union, b.l0_gardner) < 2
+
+
+def test_curve_agrees_with_single_solves_in_any_order():
+    rhos = [0.9, 0.2, 0.55, 0.2]
+    curve = chanceline.capacity_curve(rhos, replicon=True)
+    assert [point.rho for point in curve] == rhos
+    for point in curve:
+        alone = chanceline.capacity(point.rho)
+        assert point.alpha == pytest.approx(alone.alpha, abs=1e-13)
+        assert point.replicon_alpha == pytest.approx(alone.replicon_alpha, abs=1e-10)
+
+
+@pytest.mark.parametrize("rho", [0.002, 0.05, 0.4, 0.8, 0.98])
+def test_density_inverts_capacity(rho):
+    back = chanceline.density(chanceline.capacity(rho).alpha)
+    assert back.rho == pytest.approx(rho, rel=1e-8)
+    assert back.error < 1e-8
+
+
+def test_right_end_falls_like_the_cube():
+    """2 − α_VS = c (1 − ρ)³ with c larger than π/3, the constant of ℓ₀-Gardner; successive ratios settle."""
+    epsilons = np.array([0.03, 0.01, 0.003, 0.001])
+    ratios = [(2 - chanceline.capacity(1 - e).alpha) / e**3 for e in epsilons]
+    steps = np.abs(np.diff(ratios))
+    assert ratios[-1] > math.pi / 3
+    assert ratios[-1] == pytest.approx(1.7565, abs=2e-3)
+    assert np.all(steps[1:] < steps[:-1])
+    assert (2 - l0_gardner(0.999)) / 1e-9 == pytest.approx(math.pi / 3, rel=1e-5)
+
+
+def test_left_end_approaches_the_union_bound():
+    """As ρ → 0 overlaps between supports vanish and the first moment becomes exact: α_VS/α_union → 1, q₀/ρ → 0."""
+    rhos = [0.1, 0.03, 0.01, 0.003, 0.001]
+    points = [chanceline.capacity(rho) for rho in rhos]
+    ratios = [point.alpha / point.bounds.union for point in points]
+    overlaps = [chanceline.solve(point.alpha, point.rho).q0 / point.rho for point in points]
+    assert np.all(np.diff(ratios) > 0)
+    assert ratios[-1] > 0.92
+    assert np.all(np.diff(overlaps) < 0)
+    assert np.all(np.diff([point.alpha / point.rho for point in points]) > 0)
+
+
+def test_closed_forms_by_other_routes():
+    from scipy.special import erfcinv
+    from scipy.stats import norm
+
+    for rho in (0.02, 0.5, 0.9):
+        t = math.sqrt(2) * erfcinv(rho)
+        assert 2 * norm.sf(t) == pytest.approx(rho, rel=1e-12)
+        assert l0_gardner(rho) == pytest.approx(2 * (rho + 2 * t * norm.pdf(t)), rel=1e-12)
+        assert l0_gardner_gap(rho) == pytest.approx(2 - l0_gardner(rho), abs=1e-14)
+        assert first_moment_exponent(union_bound(rho), rho) == pytest.approx(0, abs=1e-13)
+        alpha = 0.3 * 2 * rho + 0.7 * l0_gardner(rho)
+        assert load_at(position_of(alpha, rho), rho) == pytest.approx(alpha, rel=1e-14)
+
+
+def test_first_moment_exponent_is_the_limit_of_covers_count():
+    """ln[C(N,M) 2^{1−P} Σ_{k<M} C(P−1,k)]/N at N = 4000, in Python integers."""
+    n, m, p = 4000, 1200, 4400
+    count = math.comb(n, m) * 2 * sum(math.comb(p - 1, k) for k in range(m))
+    exact = (math.log(count) - p * math.log(2)) / n
+    assert exact == pytest.approx(first_moment_exponent(p / n, m / n), abs=3e-3)
+
+
+@pytest.mark.parametrize("rho", [0, 1, -0.5, float("nan"), "many"])
+def test_bad_density_is_named(rho):
+    with pytest.raises(InputError, match="rho"):
+        chanceline.capacity(rho)
+
+
+@pytest.mark.parametrize("alpha", [0, 2, 2.5, float("inf")])
+def test_bad_load_is_named(alpha):
+    with pytest.raises(InputError, match="alpha"):
+        chanceline.density(alpha)
+
+
+def test_results_print_well():
+    text = str(chanceline.capacity(0.5))
+    assert "1.7964865468" in text
+    assert "union" in text
+    assert "0.1623309934" in str(chanceline.density(1.0))

@@ -1,0 +1,67 @@
+"""Newton and continuation, on equations whose answers are known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from chanceline.errors import ConvergenceError
+from chanceline.theory.saddle import Newton, OutsideDomain, follow
+
+
+@dataclass(frozen=True)
+class State:
+    residual: np.ndarray
+    jacobian: np.ndarray
+
+
+def circle(x, radius=1.0):
+    return State(np.array([x @ x - radius**2, x[0] - x[1]]), np.array([2 * x, [1.0, -1.0]]))
+
+
+def test_newton_finds_the_root():
+    solved = Newton().solve(circle, np.array([3.0, 1.0]))
+    np.testing.assert_allclose(solved.unknowns, np.sqrt([0.5, 0.5]), rtol=1e-12)
+    assert solved.residual <= 1e-12
+
+
+def test_no_root_raises_and_says_where():
+    with pytest.raises(ConvergenceError, match=r"parabola: Newton stopped with residual .* try"):
+        Newton().solve(lambda x: State(x**2 + 1, np.diag(2 * x)), np.array([0.7]), "parabola")
+
+
+def test_steps_out_of_the_domain_are_shortened():
+    def logarithm(x):
+        if x[0] <= 0:
+            raise OutsideDomain("x must be positive")
+        return State(np.log(x) - 1, np.diag(1 / x))
+
+    assert Newton(longest_step=100).solve(logarithm, np.array([20.0])).unknowns[0] == pytest.approx(np.e, rel=1e-12)
+    with pytest.raises(ConvergenceError, match="x must be positive"):
+        Newton().solve(logarithm, np.array([-1.0]))
+
+
+def test_follow_ends_where_told():
+    newton = Newton()
+    points = list(
+        follow(
+            lambda radius, guess: newton.solve(lambda x: circle(x, radius), guess),
+            newton.solve(circle, np.array([1.0, 1.0])),
+            begin=1.0,
+            step=0.5,
+            until=lambda point: point.unknowns[0] > 3,
+        )
+    )
+    assert points[-1].unknowns[0] > 3
+    assert all(point.unknowns[0] <= 3 for point in points[:-1])
+
+
+def test_follow_gives_up_at_a_fold():
+    """x² = −t has no root beyond t = 0."""
+    newton = Newton()
+
+    def solve_at(t, guess):
+        return newton.solve(lambda x: State(x**2 + t, np.diag(2 * x)), guess)
+
+    with pytest.raises(ConvergenceError):
+        list(follow(solve_at, solve_at(-1.0, np.array([1.0])), begin=-1.0, step=0.3, until=lambda point: False))
