@@ -1,0 +1,94 @@
+"""solve, capacity, density, curve and reproduce, as a user meets them."""
+
+import json
+
+import pytest
+
+from chanceline.cli.main import main
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return stop.value.code, captured.out, captured.err
+
+
+def test_solve_json_has_its_keys(capsys):
+    code, out, err = run(capsys, "solve", "--alpha", 1.2, "--rho", 0.5, "--json")
+    record = json.loads(out)
+    assert (code, err) == (0, "")
+    wanted = "alpha rho regime entropy q0 q1 chi K E F1 F0 stability residual quadrature_error".split()
+    assert set(wanted) <= set(record)
+    assert set(record["stability"]) >= {"within", "between"}
+    assert record["entropy"] == pytest.approx(0.667065, abs=5e-7)
+
+
+def test_solve_below_the_line_has_no_chi(capsys):
+    _, out, _ = run(capsys, "solve", "--alpha", 0.8, "--rho", 0.5, "--json")
+    record = json.loads(out)
+    assert record["regime"] == "typical"
+    assert record["chi"] is None
+
+
+def test_capacity_json_has_its_keys(capsys):
+    _, out, _ = run(capsys, "capacity", 0.5, "--json")
+    record = json.loads(out)
+    assert set("rho ansatz alpha error bounds replicon_alpha".split()) <= set(record)
+    assert set(record["bounds"]) == {"vc", "cover_gardner", "union", "l0_gardner"}
+    assert record["alpha"] == pytest.approx(1.79649, abs=5e-6)
+
+
+def test_density_json(capsys):
+    _, out, _ = run(capsys, "density", 1.0, "--json")
+    assert json.loads(out)["rho"] == pytest.approx(0.16233, abs=5e-6)
+
+
+def test_plain_output_is_for_people(capsys):
+    assert "α_VS = 1.7964865468" in run(capsys, "capacity", 0.5)[1]
+    assert "entropy" in run(capsys, "solve", "-a", 1.2, "-r", 0.5)[1]
+
+
+def test_curve_writes_a_table(capsys, tmp_path):
+    target = tmp_path / "curve.csv"
+    code, out, err = run(capsys, "curve", "--points", 3, "--out", target)
+    assert (code, out) == (0, "")
+    assert "wrote 3 rows" in err
+    lines = target.read_text().splitlines()
+    assert lines[0].startswith("rho,vc,cover_gardner,alpha_vs,error")
+    assert len(lines) == 4
+    _, out, _ = run(capsys, "curve", "--points", 3)
+    assert out.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"),
+    [
+        (("solve", "--alpha", "nan", "--rho", 0.5), "alpha"),
+        (("solve", "--alpha", -1, "--rho", 0.5), "alpha"),
+        (("solve", "--alpha", 1, "--rho", 1), "rho"),
+        (("solve", "--alpha", 1.9, "--rho", 0.5), "l0-Gardner"),
+        (("solve", "--alpha", "many", "--rho", 0.5), "--alpha"),
+        (("solve", "--rho", 0.5), "--alpha"),
+        (("solve", "--alpha", 1.2, "--rho", 0.5, "--ansatz", "best"), "best"),
+        (("capacity", 1.5), "rho"),
+        (("density", 2), "alpha"),
+        (("curve", "--points", 0), "--points"),
+        (("curve", "--points", 2, "--out", "no/such/folder/c.csv"), "no/such/folder"),
+        (("reproduce", "--out", "x", "--quick", "--full"), "--quick"),
+        (("nonsense",), "nonsense"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, culprit):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("chanceline: ")
+    assert err.count("\n") == 1
+    assert culprit in err
+    assert "Traceback" not in err
+
+
+def test_version(capsys):
+    from chanceline import __version__
+
+    assert run(capsys, "--version")[1] == f"chanceline {__version__}\n"
