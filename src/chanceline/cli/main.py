@@ -24,6 +24,7 @@ COMMANDS: tuple[str, ...] = (
     "bound",
     "plan",
     "test",
+    "explore",
 )
 
 

@@ -1,0 +1,43 @@
+"""The lines of the (ρ, α) diagram as the explorer draws them, from the tables shipped with the package."""
+
+from __future__ import annotations
+
+import csv
+import math
+from importlib.resources import files
+from typing import Any
+
+# Densities covered by the table; beyond them nothing is drawn and no value is given.
+FIRST, LAST = 1e-6, 0.9995
+NODES = 96
+COLUMNS = ("rho", "symmetry_breaks", "replica_symmetric", "union", "l0_gardner")
+TABLE = files("chanceline") / "data" / "diagram.csv"
+BROKEN_TABLE = files("chanceline") / "data" / "capacity_table.csv"
+
+
+def chebyshev_densities(nodes: int) -> list[float]:
+    """Chebyshev points of logit ρ between `FIRST` and `LAST`, from large ρ to small."""
+
+    def logit(rho: float) -> float:
+        return math.log(rho / (1 - rho))
+
+    middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
+    positions = [middle + half * math.cos(math.pi * (k + 0.5) / nodes) for k in range(nodes)]
+    return [1 / (1 + math.exp(-x)) for x in positions]
+
+
+def diagram_table() -> dict[str, Any]:
+    """Every line at the nodes, column by column."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
+    return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **columns}
+
+
+def broken_line() -> list[list[float]] | None:
+    """[ρ, α_VS] with one step of symmetry breaking, by increasing ρ; None while the table is not there."""
+    if not BROKEN_TABLE.is_file():
+        return None
+    with BROKEN_TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return sorted([float(row["rho"]), float(row["alpha_1rsb"])] for row in rows)

@@ -1,0 +1,43 @@
+"""`chanceline explore`: one interactive page with the diagram, the live bound and the samples needed; works offline."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from chanceline import __version__
+from chanceline.report.diagram import broken_line, diagram_table
+from chanceline.writing import write_text
+
+ASSETS = files("chanceline") / "report" / "assets"
+
+
+def script_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def explorer_page() -> str:
+    """The whole page as one HTML text: style, script and the table of lines inside."""
+    parts = {
+        "version": __version__,
+        "data": script_json({"table": diagram_table(), "broken": broken_line()}),
+    }
+
+    def part(match: re.Match[str]) -> str:
+        name = match.group(1)
+        return parts[name] if name in parts else (ASSETS / name).read_text(encoding="utf-8")
+
+    return re.sub(r"\{\{([a-z.]+)\}\}", part, (ASSETS / "explorer.html").read_text(encoding="utf-8"))
+
+
+def write_explorer(path: str | os.PathLike[str]) -> Path:
+    """Write the explorer; the file is complete or not there."""
+    target = Path(path)
+    write_text(target, explorer_page())
+    return target

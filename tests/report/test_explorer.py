@@ -1,0 +1,185 @@
+"""The explorer's numbers and behaviour in a real browser, against Python's."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from browser import run_script, screenshot
+from typer.testing import CliRunner
+
+from chanceline.chance import chance_bound, largest_convincing, samples_needed
+from chanceline.cli.main import build_app
+from chanceline.report.diagram import COLUMNS, FIRST, LAST, NODES, broken_line, chebyshev_densities, diagram_table
+from chanceline.report.explorer import explorer_page, write_explorer
+from chanceline.theory.capacity import capacity, capacity_curve
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return explorer_page()
+
+
+def random_queries(count: int) -> list[dict]:
+    """Sizes over four decades, both nulls, all balances, with and without intercept and errors."""
+    rng = np.random.default_rng(8)
+    queries = []
+    for _ in range(count):
+        N = int(10 ** rng.uniform(0.5, 4.5))
+        P = max(2, int(N * 10 ** rng.uniform(-2, 0.7)))
+        M = max(1, min(N, int(P * 10 ** rng.uniform(-2.5, 0.3))))
+        queries.append(
+            {
+                "N": N,
+                "P": P,
+                "M": M,
+                "positives": int(rng.integers(1, P)),
+                "errors": int(rng.choice([0, 0, 0, 1, 5])) if P > 10 else 0,
+                "fixed": bool(rng.random() < 0.7),
+                "intercept": bool(rng.random() < 0.7),
+            }
+        )
+    # The sharper counts at M = 1 and 2, equal classes, everything selected, more errors than the exact count follows.
+    plain = {"errors": 0, "fixed": True, "intercept": True}
+    queries += [
+        {"N": 3051, "P": 38, "M": 1, "positives": 27, **plain},
+        {"N": 7129, "P": 72, "M": 2, "positives": 36, **plain},
+        {"N": 30, "P": 100, "M": 30, "positives": 50, **plain},
+        {"N": 50, "P": 4000, "M": 3, "positives": 1500, **plain, "errors": 1200},
+    ]
+    return queries
+
+
+def close(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-9
+
+
+def test_bounds_agree_with_python(page, tmp_path):
+    queries = random_queries(200)
+    found = run_script(page, f"{json.dumps(queries)}.map((q) => Chance.bound(q))", tmp_path)
+    for q, got in zip(queries, found, strict=True):
+        bound = chance_bound(
+            q["P"],
+            q["N"],
+            q["M"],
+            positives=q["positives"] if q["fixed"] else None,
+            errors=q["errors"],
+            null="fixed" if q["fixed"] else "coin",
+            intercept=q["intercept"],
+        )
+        assert close(got["log10P"], bound.log10_p), q
+        assert close(got["log10Union"], bound.log10_union), q
+        assert close(got["log10Supports"], bound.log10_supports), q
+        assert (got["bestSize"], got["dimension"], got["form"]) == (bound.best_size, bound.dimension, bound.form), q
+
+
+def test_planning_agrees_with_python(page, tmp_path):
+    queries = [q for q in random_queries(80) if q["P"] < 2000 and q["M"] < 200]
+    assert len(queries) > 30
+    both = "[Chance.samplesNeeded(q, q.positives / q.P, 0.05), Chance.largestConvincing(q, 0.05)]"
+    script = f"{json.dumps(queries)}.map((q) => {both})"
+    for q, (samples, largest) in zip(queries, run_script(page, script, tmp_path), strict=True):
+        options = {"errors": q["errors"], "null": "fixed" if q["fixed"] else "coin", "intercept": q["intercept"], "level": 0.05}
+        assert samples == samples_needed(q["N"], q["M"], balance=q["positives"] / q["P"], **options).n_samples, q
+        positives = q["positives"] if q["fixed"] else None
+        assert largest == largest_convincing(q["P"], q["N"], positives=positives, **options).largest, q
+
+
+def test_lines_agree_with_the_solver(page, tmp_path):
+    rng = np.random.default_rng(3)
+    rhos = [*10 ** rng.uniform(-5.9, -0.5, 8), *rng.uniform(0.1, 0.999, 8)]
+    names = ["symmetry_breaks", "replica_symmetric", "union", "l0_gardner"]
+    found = run_script(page, f"{json.dumps(rhos)}.map((r) => {json.dumps(names)}.map((n) => lines.at(n, r)))", tmp_path)
+    for point, got in zip(capacity_curve(rhos, replicon=True), found, strict=True):
+        expected = (point.replicon_alpha, point.alpha, point.bounds.union, point.bounds.l0_gardner)
+        assert got == pytest.approx(expected, rel=1e-9), point.rho
+
+
+def test_table_is_what_the_solver_gives():
+    table = diagram_table()
+    assert len(table["rho"]) == NODES
+    assert table["rho"] == pytest.approx(chebyshev_densities(NODES), rel=1e-12)
+    assert FIRST < min(table["rho"]) < max(table["rho"]) < LAST
+    assert set(COLUMNS) < set(table)
+    for k in np.random.default_rng(1).choice(NODES, 5, replace=False):
+        point = capacity(table["rho"][k])
+        assert table["replica_symmetric"][k] == pytest.approx(point.alpha, rel=1e-11)
+        assert table["symmetry_breaks"][k] == pytest.approx(point.replicon_alpha, rel=1e-9)
+        assert table["union"][k] == pytest.approx(point.bounds.union, rel=1e-11)
+        assert table["l0_gardner"][k] == pytest.approx(point.bounds.l0_gardner, rel=1e-11)
+
+
+def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
+    script = """(() => {
+      const type = (values) => Object.entries(values).forEach(([id, value]) => {
+        element(id).value = value;
+        element(id).dispatchEvent(new Event("input", { bubbles: true }));
+      });
+      const seen = () => ({ verdict: element("verdict").className, word: element("verdict").querySelector("strong").textContent,
+        facts: Object.fromEntries([...element("facts").querySelectorAll("tr")].map((row) => [row.id, row.cells[1].textContent])),
+        trouble: element("trouble").textContent, axes: view.kind, label: element("point").textContent });
+      const out = {};
+      type({ N: 3051, P: 38, M: 1, positives: 27 });
+      out.leukaemia = seen();
+      type({ M: 4000 });
+      out.impossible = seen();
+      type({ N: 100, P: 120, M: 40, positives: "" });
+      out.patterns = seen();
+      const frame = element("diagram").getBoundingClientRect(), scale = frame.width / view.width;
+      const where = { clientX: frame.left + view.x(0.25) * scale, clientY: frame.top + view.y(0.2) * scale, bubbles: true };
+      element("diagram").dispatchEvent(new PointerEvent("pointermove", where));
+      out.moved = { ...seen(), typed: element("M").value };
+      element("diagram").dispatchEvent(new PointerEvent("pointerleave", {}));
+      out.left = seen();
+      element("diagram").dispatchEvent(new MouseEvent("click", where));
+      out.kept = { ...seen(), typed: [element("N").value, element("P").value, element("M").value] };
+      out.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+      const drawn = (curve) => curve.getAttribute("d").length > 20;
+      out.curves = [...document.querySelectorAll("[data-curve]")].filter(drawn).map((curve) => curve.dataset.curve);
+      return out;
+    })()"""
+    seen = run_script(page, script, tmp_path)
+    assert "failure" not in seen, seen
+    assert seen["leukaemia"]["word"] == "STRUCTURE"
+    assert seen["leukaemia"]["axes"] == "log"
+    bound = chance_bound(38, 3051, 1, positives=27).log10_p
+    assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ 10−{-bound:.1f}"
+    assert seen["leukaemia"]["facts"]["fact-samples"] == str(samples_needed(3051, 1, balance=27 / 38).n_samples)
+    assert seen["impossible"]["trouble"] == "M must be a whole number from 1 to N = 3051."
+    assert seen["patterns"]["word"] == "CHANCE ALLOWS THIS"
+    assert seen["patterns"]["axes"] == "linear"
+    assert seen["patterns"]["facts"]["fact-largest"] == str(largest_convincing(120, 100, positives=60).largest)
+    assert seen["moved"]["label"] == "M = 25, P = 20"
+    assert seen["moved"]["typed"] == "40"
+    assert seen["left"] == seen["patterns"]
+    assert seen["kept"]["typed"] == ["100", "20", "25"]
+    assert seen["wide"] is False
+    expected = {"l0_gardner", "union", "replica_symmetric", "symmetry_breaks", "cover_gardner", "vc"}
+    assert expected <= set(seen["curves"])
+    assert ("broken" in seen["curves"]) == (broken_line() is not None)
+
+
+@pytest.mark.parametrize(("name", "width", "height", "state"), [
+    ("explorer-light", 1280, 1000, ""),
+    ("explorer-dark", 1280, 1000, "#N=2000&P=62&M=3&positives=40&theme=dark"),
+    ("explorer-phone", 500, 1900, "#N=500&P=40&M=8"),
+])  # fmt: skip
+def test_screenshots(tmp_path, name, width, height, state):
+    file = write_explorer(tmp_path / "explorer.html")
+    picture = screenshot(file.as_uri() + state, name, width, height).read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", picture[16:24]) == (width, height)
+
+
+def test_page_needs_no_network(page):
+    for forbidden in ("http://", "https://", "@import", "url(//", "src="):
+        assert forbidden not in page, forbidden
+
+
+def test_command_writes_the_page_and_says_where(tmp_path):
+    out = tmp_path / "page.html"
+    done = CliRunner().invoke(build_app(), ["explore", "--no-open", "--json", "--out", str(out)])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout) == {"page": str(out), "bytes": out.stat().st_size}
