@@ -29,7 +29,6 @@ FLAGS = (
 )
 
 
-
 def run_chromium(*arguments: str) -> str:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:

@@ -28,7 +28,7 @@ def chebyshev_densities(nodes: int) -> list[float]:
 
 def diagram_table() -> dict[str, Any]:
     """Every line at the nodes, column by column."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
+    with TABLE.open(encoding="utf-8") as file:
         rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
     return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **columns}
@@ -38,6 +38,6 @@ def broken_line() -> list[list[float]] | None:
     """[ρ, α_VS] with one step of symmetry breaking, by increasing ρ; None while the table is not there."""
     if not BROKEN_TABLE.is_file():
         return None
-    with BROKEN_TABLE.open(encoding="utf-8", newline="") as file:
+    with BROKEN_TABLE.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return sorted([float(row["rho"]), float(row["alpha_1rsb"])] for row in rows)
