@@ -28,6 +28,7 @@ _HOMES = {
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.search",
     "search": "chanceline.search",
+    "AssociativeMemory": "chanceline.memory",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
     from chanceline.inference import SeparationTest, separation_test
+    from chanceline.memory import AssociativeMemory
     from chanceline.search import SearchOutcome
     from chanceline.theory.capacity import capacity, capacity_curve, density
     from chanceline.theory.solve import solve

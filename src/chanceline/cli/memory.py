@@ -1,0 +1,138 @@
+"""`chanceline memory`: store patterns in a network with few couplings and look at what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chanceline.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HELP = """Store random patterns (or your own) in a network whose neurons keep few inputs, check by its dynamics that they
+are fixed points, and recall them from noisy probes.
+
+Example: [bold]chanceline memory --neurons 200 --load 0.8 --fan-in 0.25 --wiring selected[/bold]
+"""
+NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("memory", help=HELP)(memory)
+
+
+def memory(
+    neurons: Annotated[int | None, typer.Option(help="Number of neurons, n (200, or as --patterns has).")] = None,
+    load: Annotated[float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.8).")] = None,
+    patterns: Annotated[
+        Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern a row.")
+    ] = None,
+    fan_in: Annotated[
+        str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")
+    ] = "0.25",
+    wiring: Annotated[
+        str, typer.Option(help="selected, random or hebbian-selected.")
+    ] = "selected",
+    kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
+    budget: Annotated[int, typer.Option(help="Effort of the search for inputs, in swaps a neuron.")] = 4000,
+    seed: Annotated[int, typer.Option(help="Seed of patterns and search.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default. The result is the same.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    import os
+    import time
+
+    from chanceline.errors import InputError
+    from chanceline.memory import AssociativeMemory, random_patterns, retrieval
+
+    if patterns is not None and load is not None:
+        raise InputError("Give either --patterns or --load, not both.")
+    stored = None if patterns is None else _read_patterns(patterns)
+    if neurons is None:
+        neurons = 200 if stored is None else stored.shape[1]
+    network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget)
+    if save is not None and not save.resolve().parent.is_dir():
+        raise InputError(f"There is no folder {save.resolve().parent} to save the memory in; make it first.")
+    if stored is None:
+        stored = random_patterns(neurons, 0.8 if load is None else load, seed)
+
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    with _progress(quiet) as progress:
+        report = network.store(stored, workers=workers or os.cpu_count() or 1, progress=progress)
+    wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+
+    fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
+    held = network.is_stored(stored)
+    basins = retrieval(network, stored, NOISES, seed=seed)
+    if save is not None:
+        network.save(save)
+    if json:
+        print_json(
+            {
+                **report.to_dict(),
+                "fixed_points": int(fixed.sum()),
+                "held_with_positive_fields": int(held.sum()),
+                "retrieval": basins.to_dict(),
+                "seed": seed,
+                "budget": budget,
+                "seconds": round(wall, 3),
+                "cpu_seconds": round(cpu, 3),
+            }
+        )
+        return
+    print(report)
+    print(f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics")
+    print("  recall from noisy probes (share of flipped bits: overlap, recalled exactly)")
+    for noise, overlap, error, exact in zip(
+        basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True
+    ):
+        print(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}")
+    print(f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)")
+
+
+def _read_fan_in(text: str) -> float | str:
+    """'minimal', a whole number (count) or a broken one (share)."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _read_patterns(path: Path) -> NDArray[Any]:
+    import numpy as np
+
+    from chanceline.errors import InputError
+
+    try:
+        read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+    except OSError as error:
+        raise InputError(f"The patterns could not be read from {path} ({error.strerror or error}).") from error
+    except ValueError as error:
+        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern a row ({error}).") from error
+    if read.ndim != 2 or read.size == 0:
+        raise InputError(f"{path} must hold a table, one pattern a row, but holds an array of shape {read.shape}.")
+    return read
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr."""
+    if quiet:
+        yield None
+        return
+    say("Learning; the first run compiles for some seconds.")
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        bar = progress.add_task("neurons", total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)

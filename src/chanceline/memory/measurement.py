@@ -1,0 +1,220 @@
+"""What a memory can do: the largest load it holds, from how far it recalls, how it fares when couplings are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from chanceline.errors import InputError
+from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
+from chanceline.memory.parallel import Progress, ordered_map
+from chanceline.memory.wiring import Patterns, Rule, can_learn
+
+CUTS = ("random", "weakest")
+
+
+def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None) -> Patterns:
+    """Patterns of fair coins ±1, P = `n_patterns` or round(load · (n_neurons − 1)); more of them extend fewer."""
+    if (load is None) == (n_patterns is None):
+        raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
+    count = round(load * (n_neurons - 1)) if load is not None else int(n_patterns or 0)
+    if count < 1:
+        raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")
+    random = np.random.default_rng(seed)
+    return (2 * random.integers(0, 2, (count, n_neurons)) - 1).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class LargestLoads:
+    """How many of a sequence of random patterns each neuron of a network holds at one fan-in.
+
+    For random wiring the numbers are exact; for the others they are reached loads, hence lower bounds.
+    """
+
+    n_neurons: int
+    fan_in: int
+    wiring: str
+    held: NDArray[np.int64]
+
+    @property
+    def rho(self) -> float:
+        return self.fan_in / (self.n_neurons - 1)
+
+    @property
+    def network(self) -> float:
+        """The load that every neuron holds."""
+        return float(self.held.min() / (self.n_neurons - 1))
+
+    @property
+    def typical(self) -> float:
+        """The load that half of the neurons hold: what the theory of N → ∞ speaks of."""
+        return float(np.median(self.held) / (self.n_neurons - 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "neurons": self.n_neurons,
+            "fan_in": self.fan_in,
+            "rho": self.rho,
+            "wiring": self.wiring,
+            "load_network": self.network,
+            "load_typical": self.typical,
+            "kind": "exact for the sample" if self.wiring == "random" else "reached, a lower bound for the sample",
+        }
+
+
+def largest_loads(
+    n_neurons: int,
+    fan_in: float,
+    wiring: str = "selected",
+    seed: int = 0,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    neurons: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> LargestLoads:
+    """The largest load held against fan-in, by halving the number of patterns, for every neuron (or the first few).
+
+    All wirings see the same patterns for the same seed.
+    """
+    rule = AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule
+    if rule.fan_in is None:
+        raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
+    # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations of order √N.
+    most = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
+    patterns = random_patterns(n_neurons, n_patterns=most, seed=seed)
+    held = ordered_map(
+        _held, range(neurons or n_neurons), common=(patterns, rule), workers=workers, progress=progress
+    )
+    return LargestLoads(n_neurons, rule.fan_in, wiring, np.array(held))
+
+
+def _held(neuron: int, patterns: Patterns, rule: Rule) -> int:
+    enough, too_many = 0, patterns.shape[0] + 1
+    while too_many - enough > 1:
+        middle = (enough + too_many) // 2
+        if can_learn(patterns[:middle], neuron, rule):
+            enough = middle
+        else:
+            too_many = middle
+    return enough
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """Overlap m = Σ_i ξ_i s_i / n with the pattern after recall from noisy probes; Monte Carlo, one standard error."""
+
+    noises: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    recalled: NDArray[np.float64]
+    probes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "noise": self.noises,
+            "overlap": self.overlaps,
+            "standard_error": self.errors,
+            "recalled_exactly": self.recalled,
+            "probes": self.probes,
+            "kind": "Monte Carlo",
+        }
+
+
+def retrieval(
+    memory: AssociativeMemory,
+    patterns: ArrayLike,
+    noises: Sequence[float],
+    *,
+    probes: int = 200,
+    steps: int = 50,
+    order: str = "parallel",
+    seed: int = 0,
+) -> Retrieval:
+    """Flip a share of the bits of stored patterns (exactly that share, at random places), recall, and compare."""
+    stored = np.atleast_2d(np.asarray(patterns))
+    random = np.random.default_rng(seed)
+    overlaps, errors, recalled = [], [], []
+    for noise in noises:
+        if not 0 <= noise <= 1:
+            raise InputError(f"The noise is the share of flipped bits, between 0 and 1, but is {noise}.")
+        wanted = stored[random.integers(0, stored.shape[0], probes)]
+        found = memory.recall(add_noise(wanted, noise, random), steps, order)
+        agreement = (wanted * found).mean(axis=1)
+        overlaps.append(agreement.mean())
+        errors.append(agreement.std(ddof=1) / np.sqrt(probes) if probes > 1 else np.nan)
+        recalled.append((agreement == 1).mean())
+    return Retrieval(np.array(noises, dtype=float), np.array(overlaps), np.array(errors), np.array(recalled), probes)
+
+
+def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) -> NDArray[np.int8]:
+    """Patterns (one a row) with round(noise · n) bits of each turned over."""
+    noisy = np.array(patterns, dtype=np.int8)
+    flips = round(noise * noisy.shape[1])
+    for row in noisy:
+        row[random.permutation(row.size)[:flips]] *= -1
+    return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class Cutting:
+    """Storage after a share of each neuron's couplings was cut, without learning anew.
+
+    `bits` is the share of (neuron, pattern) pairs whose local field still has the right sign, `patterns` the share of
+    patterns that still are fixed points, `overlaps` the mean overlap after recall from the patterns themselves.
+    """
+
+    how: str
+    shares: NDArray[np.float64]
+    bits: NDArray[np.float64]
+    patterns: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "cut": self.how,
+            "share": self.shares,
+            "bits_held": self.bits,
+            "patterns_held": self.patterns,
+            "overlap": self.overlaps,
+        }
+
+
+def cut(memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0) -> AssociativeMemory:
+    """The memory without round(share · fan-in) couplings of every neuron, taken at random or the weakest first."""
+    if how not in CUTS:
+        raise InputError(f"There is no {how!r} cut; choose one of {', '.join(CUTS)}.")
+    if not 0 <= share <= 1:
+        raise InputError(f"The share of cut couplings must be between 0 and 1, but is {share}.")
+    whole = memory.couplings
+    random = np.random.default_rng(seed)
+    weights = whole.data.copy()
+    for begin, end in zip(whole.indptr[:-1], whole.indptr[1:], strict=True):
+        ranks = random.permutation(end - begin) if how == "random" else np.argsort(np.abs(weights[begin:end]))
+        weights[begin + ranks[: round(share * (end - begin))]] = 0.0
+    rest = csr_array((weights, whole.indices.copy(), whole.indptr.copy()), shape=whole.shape)
+    rest.eliminate_zeros()
+    return memory.with_couplings(rest)
+
+
+def cutting(
+    memory: AssociativeMemory,
+    patterns: ArrayLike,
+    shares: Sequence[float],
+    how: str = "random",
+    seed: int = 0,
+) -> Cutting:
+    """Cut more and more couplings of a memory and see what it still holds."""
+    stored = np.atleast_2d(np.asarray(patterns))
+    bits, fixed, overlaps = [], [], []
+    for share in shares:
+        rest = cut(memory, share, how, seed)
+        bits.append((rest.fields(stored) * stored > 0).mean())
+        fixed.append(rest.is_stored(stored).mean())
+        overlaps.append((rest.recall(stored) * stored).mean())
+    return Cutting(how, np.array(shares, dtype=float), np.array(bits), np.array(fixed), np.array(overlaps))

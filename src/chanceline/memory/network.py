@@ -1,0 +1,308 @@
+"""The associative memory: binary neurons, each with few asymmetric couplings, whose fixed points are the patterns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from chanceline.errors import InputError
+from chanceline.memory.parallel import Progress, ordered_map
+from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
+
+ORDERS = ("parallel", "sequential")
+DEFAULT_BUDGET = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class StorageReport:
+    """What `store` achieved.
+
+    Attributes
+    ----------
+    n_patterns, load : P and α = P/N, N = n_neurons − 1 being the inputs each neuron could have.
+    fan_ins : couplings of each neuron.
+    stabilities : κ_i = min_μ ξ_iμ h_iμ of each neuron, h the local field with |w_i| = 1.
+    unsolved : neurons that do not hold all patterns with κ_i ≥ κ (> 0 if κ = 0); they keep their best weights.
+    impossible : those of them for which it is proven that this wiring cannot do it.
+    """
+
+    n_neurons: int
+    n_patterns: int
+    wiring: str
+    kappa: float
+    fan_ins: NDArray[np.int64]
+    stabilities: NDArray[np.float64]
+    unsolved: NDArray[np.int64]
+    impossible: NDArray[np.int64]
+
+    @property
+    def load(self) -> float:
+        return self.n_patterns / (self.n_neurons - 1)
+
+    @property
+    def complete(self) -> bool:
+        return self.unsolved.size == 0
+
+    @property
+    def couplings_per_bit(self) -> float:
+        """Couplings for each of the P·n stored bits; 1/2 is the least that dense couplings reach (Gardner, α = 2)."""
+        return float(self.fan_ins.sum() / (self.n_patterns * self.n_neurons))
+
+    @property
+    def dense_couplings_per_bit(self) -> float:
+        """The same with all couplings kept, 1/α."""
+        return 1.0 / self.load
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "neurons": self.n_neurons,
+            "patterns": self.n_patterns,
+            "load": self.load,
+            "wiring": self.wiring,
+            "kappa": self.kappa,
+            "complete": self.complete,
+            "unsolved": self.unsolved,
+            "impossible": self.impossible,
+            "fan_in_mean": float(self.fan_ins.mean()),
+            "fan_in_max": int(self.fan_ins.max()),
+            "stability_min": float(self.stabilities.min()),
+            "stability_median": float(np.median(self.stabilities)),
+            "couplings": int(self.fan_ins.sum()),
+            "couplings_per_bit": self.couplings_per_bit,
+            "dense_couplings_per_bit": self.dense_couplings_per_bit,
+        }
+
+    def __str__(self) -> str:
+        solved = self.n_neurons - self.unsolved.size
+        lines = [
+            f"{solved} of {self.n_neurons} neurons hold all {self.n_patterns} patterns "
+            f"(load {self.load:.3g}, {self.wiring} wiring, κ ≥ {self.kappa:g})",
+            f"  inputs a neuron     {self.fan_ins.mean():.4g} on average, at most {self.fan_ins.max()} of {self.n_neurons - 1}",
+            f"  stability κ         {self.stabilities.min():.4g} at worst, median {np.median(self.stabilities):.4g}",
+            f"  couplings a bit     {self.couplings_per_bit:.4g} "
+            f"(with all couplings at this load {self.dense_couplings_per_bit:.4g}, Gardner's dense limit 0.5)",
+        ]
+        if not self.complete:
+            shown = ", ".join(map(str, self.unsolved[:10])) + (", …" if self.unsolved.size > 10 else "")
+            lines.append(f"  unsolved neurons    {shown} ({self.impossible.size} proven impossible with this wiring)")
+        return "\n".join(lines)
+
+
+class AssociativeMemory:
+    """A network that stores patterns as fixed points, every neuron choosing few of its possible inputs.
+
+    Each neuron is a perceptron whose N = n_neurons − 1 variables are the other neurons' states and whose label is its
+    own; with ρN inputs taken at random it holds α < 2ρ patterns per input, with the best ones α < α_VS(ρ).
+
+    Parameters
+    ----------
+    n_neurons : number of neurons, at least 2.
+    fan_in : inputs a neuron keeps: a whole number, a share ρ of N (a float in (0, 1]), or "minimal" for as few
+        as are found to hold the patterns.
+    wiring : "selected" (inputs searched for the patterns at hand), "random", or "hebbian-selected" (those with the
+        largest Hebbian coupling |Σ_μ ξ_iμ ξ_jμ|). The weights are the most stable ones on these inputs in all cases.
+    seed : of the random choices; each neuron has its own stream, so results do not depend on the number of workers.
+    kappa : stability asked of every neuron, ξ_iμ (w_i·ξ_μ)/|w_i| ≥ κ.
+    budget : effort of the search for inputs, in swaps a neuron.
+
+    Examples
+    --------
+    >>> from chanceline.memory import AssociativeMemory, random_patterns
+    >>> patterns = random_patterns(60, n_patterns=20, seed=1)
+    >>> memory = AssociativeMemory(60, fan_in=0.2, seed=1)
+    >>> memory.store(patterns).complete
+    True
+    >>> bool(memory.is_stored(patterns).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_neurons: int,
+        fan_in: float | str = 0.25,
+        wiring: str = "selected",
+        seed: int = 0,
+        *,
+        kappa: float = 0.0,
+        budget: int = DEFAULT_BUDGET,
+    ) -> None:
+        if not (_whole(n_neurons) and n_neurons >= 2):
+            raise InputError(f"A network needs at least 2 neurons, but n_neurons is {n_neurons}.")
+        if wiring not in WIRINGS:
+            raise InputError(f"There is no {wiring!r} wiring; choose one of {', '.join(WIRINGS)}.")
+        if not (_whole(seed) and seed >= 0):
+            raise InputError(f"The seed must be a whole number from 0 up, but is {seed}.")
+        if not (_real(kappa) and 0 <= kappa < np.inf):
+            raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
+        if not (_whole(budget) and budget >= 0):
+            raise InputError(f"The budget must be a whole number of swaps from 0 up, but is {budget}.")
+        count = count_inputs(fan_in, int(n_neurons) - 1)
+        self.n_neurons = int(n_neurons)
+        self.fan_in = int(fan_in) if _whole(fan_in) else fan_in
+        self.rule = Rule(wiring, count, float(kappa), int(budget), int(seed))
+        self.report: StorageReport | None = None
+        self._couplings: csr_array | None = None
+
+    @property
+    def couplings(self) -> csr_array:
+        """w_ij, the row i being the receiving neuron; |w_i| = 1 and no diagonal."""
+        if self._couplings is None:
+            raise InputError("This memory is empty; call store(patterns) first.")
+        return self._couplings
+
+    def store(self, patterns: ArrayLike, *, workers: int = 1, progress: Progress | None = None) -> StorageReport:
+        """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
+
+        Neurons are learned one by one, on `workers` processes (a script that asks for several needs the usual
+        ``if __name__ == "__main__":``). `progress` is called with (neurons done, neurons).
+        """
+        checked = self._checked(patterns, "patterns")
+        neurons = ordered_map(
+            _learn_one, range(self.n_neurons), common=(checked, self.rule), workers=workers, progress=progress
+        )
+        unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
+        self._couplings = _as_matrix(neurons, self.n_neurons)
+        self.report = StorageReport(
+            n_neurons=self.n_neurons,
+            n_patterns=checked.shape[0],
+            wiring=self.rule.wiring,
+            kappa=self.rule.kappa,
+            fan_ins=np.array([neuron.inputs.size for neuron in neurons]),
+            stabilities=np.array([neuron.stability for neuron in neurons]),
+            unsolved=np.array(unsolved, dtype=np.int64),
+            impossible=np.array([i for i in unsolved if neurons[i].impossible], dtype=np.int64),
+        )
+        return self.report
+
+    def fields(self, states: ArrayLike) -> NDArray[np.float64]:
+        """Local fields h_i = Σ_j w_ij s_j of one state or of many (one a row)."""
+        checked = self._checked(states, "states")
+        return self._shaped(self.couplings @ checked.T, states)
+
+    def is_stored(self, patterns: ArrayLike) -> Any:
+        """Whether each pattern is a fixed point whose local fields all have its signs (a zero field holds nothing)."""
+        checked = self._checked(patterns, "patterns")
+        stored = ((self.couplings @ checked.T).T * checked > 0).all(axis=1)
+        return bool(stored[0]) if np.ndim(patterns) == 1 else stored
+
+    def recall(self, probe: ArrayLike, steps: int = 50, order: str = "parallel") -> NDArray[np.int8]:
+        """Run s_i ← sign(Σ_j w_ij s_j) from one probe or from many (one a row), until nothing changes.
+
+        Parameters
+        ----------
+        steps : updates of the whole network at most.
+        order : "parallel" (all neurons at once) or "sequential" (one after the other, in a new random order each step).
+        A neuron without field keeps its state.
+        """
+        if order not in ORDERS:
+            raise InputError(f"There is no {order!r} order; choose one of {', '.join(ORDERS)}.")
+        if not (_whole(steps) and steps >= 0):
+            raise InputError(f"The number of steps must be a whole number from 0 up, but is {steps}.")
+        state = self._checked(probe, "probe").T
+        random = np.random.default_rng(self.rule.seed)
+        for _ in range(steps):
+            before = state
+            if order == "parallel":
+                state = _sign(self.couplings @ state, state)
+            else:
+                state = state.copy()
+                for i in random.permutation(self.n_neurons):
+                    row = slice(self.couplings.indptr[i], self.couplings.indptr[i + 1])
+                    field = self.couplings.data[row] @ state[self.couplings.indices[row]]
+                    state[i] = _sign(field, state[i])
+            if np.array_equal(state, before):
+                break
+        return self._shaped(state, probe)
+
+    def save(self, path: str | Path) -> None:
+        """Write settings, couplings and report to one .npz file."""
+        from chanceline.memory.files import save
+
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> AssociativeMemory:
+        """Read what `save` wrote."""
+        from chanceline.memory.files import load
+
+        return load(Path(path))
+
+    def with_couplings(self, couplings: csr_array) -> AssociativeMemory:
+        """The same network with other couplings, and without a report of how they were learned."""
+        if couplings.shape != (self.n_neurons, self.n_neurons) or couplings.diagonal().any():
+            raise InputError(
+                f"Couplings of {self.n_neurons} neurons are a square matrix of that size with a zero diagonal, "
+                f"but were given with shape {couplings.shape}."
+            )
+        rule = self.rule
+        other = AssociativeMemory(
+            self.n_neurons, self.fan_in, rule.wiring, rule.seed, kappa=rule.kappa, budget=rule.budget
+        )
+        other._couplings = csr_array(couplings)
+        return other
+
+    def _checked(self, states: ArrayLike, name: str) -> Patterns:
+        """States as an int8 matrix, one a row."""
+        array = np.asarray(states)
+        if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
+            raise InputError(
+                f"The {name} must have {self.n_neurons} entries a row, one for each neuron, but have shape {array.shape}."
+            )
+        if array.dtype.kind not in "biuf" or not np.isin(array, (-1, 1)).all():
+            wrong = np.atleast_2d(array)
+            place = np.argwhere(~np.isin(wrong, (-1, 1)))[0] if array.dtype.kind in "biuf" else (0, 0)
+            raise InputError(
+                f"The {name} must be +1 or −1 everywhere, but row {place[0]} holds {wrong[tuple(place)]} "
+                f"at neuron {place[1]}; for bits of 0 and 1 pass 2·x − 1."
+            )
+        return np.atleast_2d(array).astype(np.int8)
+
+    def _shaped(self, columns: NDArray[Any], like: ArrayLike) -> NDArray[Any]:
+        return columns[:, 0] if np.ndim(like) == 1 else columns.T
+
+    def __repr__(self) -> str:
+        rule = self.rule
+        empty = ", empty" if self._couplings is None else ""
+        return f"AssociativeMemory({self.n_neurons}, fan_in={self.fan_in!r}, wiring={rule.wiring!r}, seed={rule.seed}{empty})"
+
+
+def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
+    """Number of inputs from a count, a share of `n_inputs`, or "minimal" (None)."""
+    if isinstance(fan_in, str) and fan_in == "minimal":
+        return None
+    if _whole(fan_in) and 1 <= int(fan_in) <= n_inputs:
+        return int(fan_in)
+    if _real(fan_in) and not _whole(fan_in) and 0 < float(fan_in) <= 1:
+        return max(1, round(float(fan_in) * n_inputs))
+    raise InputError(
+        f"The fan-in must be a count from 1 to {n_inputs}, a share above 0.0 and up to 1.0, or 'minimal', but is {fan_in}."
+    )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _learn_one(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
+    return learn(patterns, neuron, rule)
+
+
+def _sign(field: Any, present: Any) -> Any:
+    return np.where(field == 0, present, np.where(field > 0, 1, -1)).astype(np.int8)
+
+
+def _as_matrix(neurons: list[Neuron], n_neurons: int) -> csr_array:
+    starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
+    inputs = np.concatenate([neuron.inputs for neuron in neurons])
+    weights = np.concatenate([neuron.weights for neuron in neurons])
+    return csr_array((weights, inputs, starts), shape=(n_neurons, n_neurons))

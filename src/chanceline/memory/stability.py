@@ -1,0 +1,113 @@
+"""Which inputs, and which weights on them, make the smallest local field as large as possible.
+
+Rows a_μ = y_μ x_μ belong to one neuron. Its stability is Gardner's κ = min_μ a_μ·w / |w|. On given inputs the largest
+κ is a quadratic programme; its multipliers λ also tell what other inputs are worth: κ² = min_λ Σ_j (λ·a_j)² over
+λ ≥ 0, Σλ = 1, so to first order an input j adds (λ·a_j)², and dropping one loses w_j².
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.search.kernels import make_hinge, refit, set_support
+from chanceline.search.margin import hard_margin
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# Local fields of this size are far above rounding (some 1e-13 with a thousand inputs) and count as positive.
+SMALLEST_FIELD = 1e-9
+NOISE = 0.2
+MAX_NEWTON = 100
+
+
+class Fit(NamedTuple):
+    """Inputs, their weights (|w| = 1), the stability κ, and the multipliers λ of the patterns (zeros if κ ≤ 0)."""
+
+    inputs: Indices
+    weights: Floats
+    stability: float
+    multipliers: Floats
+
+    @property
+    def separates(self) -> bool:
+        return self.stability > SMALLEST_FIELD
+
+
+def fit(rows: Floats, inputs: Indices, start: Floats | None = None) -> Fit:
+    """The most stable weights on given inputs; if none separates, those of the least squared hinge."""
+    part = np.ascontiguousarray(rows[:, inputs])
+    weights = np.zeros(inputs.size)
+    multipliers = np.zeros(rows.shape[0]) if start is None else start.copy()
+    hard_margin(part, weights, multipliers, False)
+    found = _normalised(part, inputs, weights, multipliers)
+    return found if found.separates else _least_hinge(part, inputs)
+
+
+def _least_hinge(part: Floats, inputs: Indices) -> Fit:
+    hinge = make_hinge(part.T, inputs.size)
+    set_support(hinge, np.arange(inputs.size), np.zeros(inputs.size))
+    refit(hinge, MAX_NEWTON)
+    return _normalised(part, inputs, hinge.weights[: inputs.size], np.zeros(part.shape[0]))
+
+
+def _normalised(part: Floats, inputs: Indices, weights: Floats, multipliers: Floats) -> Fit:
+    length = float(np.linalg.norm(weights))
+    weights = weights / length if length > 0 else weights
+    return Fit(inputs, weights, float((part @ weights).min()), multipliers)
+
+
+def grow(rows: Floats, fitted: Fit, size: int, enough: float = np.inf) -> Fit:
+    """Add the input that raises κ most to first order, until there are `size` of them or κ is `enough`."""
+    while fitted.inputs.size < size and fitted.stability < enough:
+        worth = np.abs(fitted.multipliers @ rows)
+        worth[fitted.inputs] = -1.0
+        fitted = fit(rows, np.append(fitted.inputs, worth.argmax()), fitted.multipliers)
+    return fitted
+
+
+def swap(rows: Floats, fitted: Fit, steps: int, random: np.random.Generator, enough: float = np.inf) -> Fit:
+    """Tabu search for a larger κ at the same number of inputs: add the best input, drop the least useful one.
+
+    Starts from inputs that separate. Stops early once κ is `enough`.
+    """
+    n_inputs = rows.shape[1]
+    size = fitted.inputs.size
+    best, until = fitted, np.zeros(n_inputs, dtype=np.int64)
+    if size == n_inputs:
+        return best
+    for step in range(1, steps + 1):
+        if best.stability >= enough:
+            break
+        worth = np.abs(fitted.multipliers @ rows) * (1 + NOISE * random.uniform(-1, 1, n_inputs))
+        worth[until > step] = -1.0
+        worth[fitted.inputs] = -2.0
+        added = int(worth.argmax())
+        until[added] = step + 2 + random.integers(6)
+        wider = fit(rows, np.append(fitted.inputs, added), fitted.multipliers)
+        loss = np.abs(wider.weights) * (1 + NOISE / 2 * random.uniform(-1, 1, size + 1))
+        loss[until[wider.inputs] > step] = np.inf
+        dropped = int(loss.argmin())
+        until[wider.inputs[dropped]] = step + 4 + random.integers(6)
+        fitted = fit(rows, np.delete(wider.inputs, dropped), wider.multipliers)
+        if fitted.stability > best.stability:
+            best = fitted
+        elif not fitted.separates:
+            fitted = best  # without a separating λ there is no gradient to follow
+    return best
+
+
+def shrink(rows: Floats, fitted: Fit, kappa: float, steps: int, random: np.random.Generator) -> Fit:
+    """Fewer and fewer inputs whose κ is at least `kappa`; gives up after `steps` swaps without success."""
+    while fitted.inputs.size > 1:
+        rest = np.delete(fitted.inputs, np.abs(fitted.weights).argmin())
+        fewer = fit(rows, rest, fitted.multipliers)
+        if fewer.separates:
+            fewer = swap(rows, fewer, steps, random, enough=kappa)
+        if fewer.stability < kappa:
+            break
+        fitted = fewer
+    return fitted

@@ -1,0 +1,133 @@
+"""How one neuron gets its inputs: chosen for the patterns, by chance, or by correlation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.memory.stability import Fit, Floats, Indices, fit, grow, shrink, swap
+from chanceline.search.api import search
+
+Patterns = NDArray[np.int8]
+WIRINGS = ("selected", "random", "hebbian-selected")
+# A swap of the margin search costs about as much as so many swaps of the separation search.
+SWAP_PRICE = 20
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How every neuron of a network learns; `fan_in` None means as few inputs as possible."""
+
+    wiring: str
+    fan_in: int | None
+    kappa: float
+    budget: int
+    seed: int
+
+    @property
+    def swaps(self) -> int:
+        return self.budget // SWAP_PRICE
+
+
+@dataclass(frozen=True, eq=False)
+class Neuron:
+    """What one neuron learned: its inputs (numbers of other neurons), unit weights and stability κ.
+
+    `solved` says that κ meets what was asked; if not, `impossible` says that this is proven for the wiring
+    (for selected inputs: that no choice at all would do), rather than merely not found.
+    """
+
+    inputs: Indices
+    weights: Floats
+    stability: float
+    solved: bool
+    impossible: bool
+
+
+def seed_of(seed: int, neuron: int) -> int:
+    """A seed for each neuron, so that results do not depend on who computes it when."""
+    return int(np.random.SeedSequence(seed, spawn_key=(neuron,)).generate_state(1)[0])
+
+
+def rows_of(patterns: Patterns, neuron: int) -> Floats:
+    """a_μ = ξ_iμ ξ_μ without neuron i itself, (P, N)."""
+    return np.delete(patterns, neuron, axis=1).astype(np.float64) * patterns[:, neuron, None]
+
+
+def order_of_inputs(rows: Floats, wiring: str, seed: int) -> Indices:
+    """All inputs in the order in which they are taken: by chance, or by |Σ_μ y_μ x_μj|, the Hebbian coupling."""
+    if wiring == "random":
+        return np.random.default_rng(seed).permutation(rows.shape[1])
+    return np.argsort(-np.abs(rows.sum(axis=0)), kind="stable")
+
+
+def learn(patterns: Patterns, neuron: int, rule: Rule) -> Neuron:
+    """Choose inputs and weights for one neuron."""
+    rows = rows_of(patterns, neuron)
+    seed = seed_of(rule.seed, neuron)
+    learner = _select if rule.wiring == "selected" else _take_in_order
+    fitted, impossible = learner(rows, rule, seed)
+    order = np.argsort(fitted.inputs)
+    inputs = fitted.inputs[order]
+    solved = _meets(fitted, rule.kappa)
+    return Neuron(
+        inputs=inputs + (inputs >= neuron),
+        weights=fitted.weights[order],
+        stability=fitted.stability,
+        solved=solved,
+        impossible=impossible and not solved,
+    )
+
+
+def can_learn(patterns: Patterns, neuron: int, rule: Rule) -> bool:
+    """Whether inputs are found that separate, without making them any more stable; for a given fan-in."""
+    rows = rows_of(patterns, neuron)
+    seed = seed_of(rule.seed, neuron)
+    if rule.wiring == "selected":
+        return _separating(rows, rule.fan_in, rule.budget, seed).separates
+    return fit(rows, order_of_inputs(rows, rule.wiring, seed)[: rule.fan_in]).separates
+
+
+def _meets(fitted: Fit, kappa: float) -> bool:
+    return fitted.separates and fitted.stability >= kappa
+
+
+def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
+    order = order_of_inputs(rows, rule.wiring, seed)
+    if rule.fan_in is not None:
+        return fit(rows, order[: rule.fan_in]), True
+    # κ never falls when inputs are added, so the first sufficient number is found by halving.
+    too_few, found = 0, fit(rows, order)
+    while _meets(found, rule.kappa) and found.inputs.size - too_few > 1:
+        middle = (too_few + found.inputs.size) // 2
+        trial = fit(rows, order[:middle])
+        if _meets(trial, rule.kappa):
+            found = trial
+        else:
+            too_few = middle
+    return found, True
+
+
+def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
+    """The search gives inputs that separate; then κ is raised, by more inputs up to the fan-in and by swaps."""
+    n_inputs = rows.shape[1]
+    random = np.random.default_rng(seed)
+    chosen = _separating(rows, rule.fan_in, rule.budget, seed)
+    if chosen.separates:
+        if rule.fan_in is not None:
+            chosen = grow(rows, chosen, rule.fan_in)
+        elif rule.kappa > 0:
+            chosen = grow(rows, chosen, n_inputs, enough=rule.kappa)
+            chosen = shrink(rows, chosen, rule.kappa, rule.swaps, random)
+        chosen = swap(rows, chosen, rule.swaps, random)
+    impossible = not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(n_inputs)), rule.kappa)
+    return chosen, impossible
+
+
+def _separating(rows: Floats, fan_in: int | None, budget: int, seed: int) -> Fit:
+    """Few inputs that separate, or the `fan_in` most important ones where no so few are found."""
+    # The rows carry the labels already, so that the label of every row is +1.
+    found = search(rows, np.ones(rows.shape[0]), budget=budget, seed=seed, target=fan_in)
+    return fit(rows, found.support[np.argsort(-np.abs(found.weights), kind="stable")][:fan_in])

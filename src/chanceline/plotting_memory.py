@@ -1,0 +1,107 @@
+"""Pictures of the associative memory: each function draws a result on a given ax and computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval
+from chanceline.memory.pictures import PictureRecall
+from chanceline.theory.capacity import Capacity
+
+# Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.
+STYLES = {
+    "selected": {"color": "#0072B2", "marker": "o"},
+    "hebbian-selected": {"color": "#E69F00", "marker": "s"},
+    "random": {"color": "#666666", "marker": "^"},
+}
+
+
+def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
+    """Largest load against fan-in for each wiring, beside 2ρ and α_VS(ρ); bars reach down to what all neurons hold."""
+    ax.plot([0, *(point.rho for point in theory)], [0, *(point.alpha for point in theory)], color="black")
+    ax.plot([0, *(point.rho for point in theory)], [0, *(2 * point.rho for point in theory)], color="black", ls="--")
+    last = theory[-1]
+    ax.annotate(r"$\alpha_{VS}(\rho)$", (last.rho, last.alpha), xytext=(4, -4), textcoords="offset points")
+    ax.annotate(r"$2\rho$", (last.rho, 2 * last.rho), xytext=(4, -4), textcoords="offset points")
+    for wiring, style in STYLES.items():
+        points = sorted((point for point in loads if point.wiring == wiring), key=lambda point: point.rho)
+        if points:
+            typical = np.array([point.typical for point in points])
+            below = typical - [point.network for point in points]
+            ax.errorbar(
+                [point.rho for point in points],
+                typical,
+                yerr=[below, np.zeros_like(below)],
+                ls="none",
+                capsize=3,
+                label=f"{wiring} inputs",
+                **style,
+            )
+    sizes = sorted({point.n_neurons for point in loads})
+    ax.set_xlabel("share of inputs kept, ρ")
+    ax.set_ylabel("patterns held for each input, α")
+    ax.set_title(f"Largest load of {', '.join(map(str, sizes))} neurons\n(half of the neurons; bar: down to all of them)")
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="upper left", frameon=False)
+
+
+def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:
+    """Overlap after recall against noise in the probe, for (wiring, load); darker lines are lower loads."""
+    loads = sorted({load for _, load in curves})
+    for (wiring, load), result in curves.items():
+        ax.errorbar(
+            result.noises,
+            result.overlaps,
+            yerr=result.errors,
+            alpha=1 - 0.7 * loads.index(load) / len(loads),
+            markersize=4,
+            label=f"{wiring}, α = {load:g}",
+            **STYLES[wiring],
+        )
+    noises = np.linspace(0, max(result.noises.max() for result in curves.values()), 2)
+    ax.plot(noises, 1 - 2 * noises, color="black", ls=":", lw=1, label="the probe itself")
+    ax.set_xlabel("share of flipped bits in the probe")
+    ax.set_ylabel("overlap after recall")
+    ax.set_title("Recall from noisy probes")
+    ax.set_ylim(top=1.03)
+    ax.legend(frameon=False, fontsize="small")
+
+
+def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
+    """Share of bits that keep their sign against the share of couplings cut, for each wiring and way of cutting."""
+    for wiring, results in curves.items():
+        for result in results:
+            line = "-" if result.how == "weakest" else ":"
+            ax.plot(result.shares, result.bits, ls=line, markersize=4, label=f"{wiring}, {result.how} cut", **STYLES[wiring])
+    ax.set_xlabel("share of couplings cut after learning")
+    ax.set_ylabel("share of bits still held")
+    ax.set_title("Robustness against lost couplings")
+    ax.legend(frameon=False, fontsize="small")
+
+
+def draw_recall(ax: Any, result: PictureRecall, count: int = 6) -> None:
+    """Stored pictures, noisy probes and what was recalled, one picture a column."""
+    gap = 2
+    size = result.pictures.shape[1]
+    count = min(count, len(result.names))
+    rows = []
+    for pictures in (result.pictures, result.probes, result.recalled):
+        padded = np.pad(pictures[:count].astype(float), ((0, 0), (gap, gap), (gap, gap)), constant_values=np.nan)
+        rows.append(np.hstack(list(padded)))
+    ax.imshow(np.vstack(rows), cmap="Greys", vmin=-1.4, vmax=1.4, interpolation="nearest")
+    middles = (size + 2 * gap) * (np.arange(3) + 0.5) - 0.5
+    ax.set_yticks(middles, ["stored", f"{result.noise:.0%} flipped", "recalled"])
+    ax.set_xticks((size + 2 * gap) * (np.arange(count) + 0.5) - 0.5, result.names[:count])
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    report = result.report
+    others = f", among {result.n_random} random ones" if result.n_random else ""
+    ax.set_title(
+        f"{len(result.names)} pictures{others}, in {report.n_neurons} neurons\n"
+        f"with at most {report.fan_ins.max()} chosen inputs each"
+    )
