@@ -62,7 +62,7 @@ def load_data(
         raise InputError(f"missing values are treated by one of {', '.join(MISSING)}, not {missing!r}.")
     table = read_table(path)
     if label is None:
-        label = _guess_label(table)
+        label = str(table.columns[-1]) if path.suffix == ".npz" else _guess_label(table)
     label = find_column(table, label, "label")
     special = {label}
     columns: dict[str, NDArray[Any] | None] = {"blocks": None, "groups": None}

@@ -72,29 +72,37 @@ class Procedure:
         return make_rule(X, y, best.support, best.weights, best.bias)
 
     def _trimmed(self, X: Floats, y: Floats) -> Rule:
-        """A small set that makes at most `errors` errors: drop a feature, forgive whom that costs, search
-        again.
+        """A small set that makes at most `errors` errors, by forgiving some samples and separating the rest.
+
+        Whom to forgive: those that the search sets right by a column of their own (1 there, 0 elsewhere), when such
+        columns compete with the features; then those whom dropping a feature costs.
         """
-        best = self._separating(X, y, _consistent(X, y))
-        while best.n_selected > 1 or best.errors > self.errors:
-            if best.errors > self.errors:
-                candidates = [best]
-            else:
-                smaller = (np.delete(best.support, i) for i in range(best.n_selected))
-                candidates = [rule_on(X, y, support, self.intercept) for support in smaller]
+        consistent = _consistent(X, y)
+        best = self._separating(X, y, consistent)
+        own = self._separating(np.column_stack([X, np.eye(len(y))]), y, consistent).support
+        forgiven = own[own >= X.shape[1]] - X.shape[1]
+        if 0 < len(forgiven) <= self.errors:
+            best = self._better(best, self._separating(X, y, np.setdiff1d(consistent, forgiven)))
+        while best.errors <= self.errors and best.n_selected > 1:
+            smaller = (np.delete(best.support, i) for i in range(best.n_selected))
+            candidates = (rule_on(X, y, support, self.intercept) for support in smaller)
             start = min(candidates, key=lambda rule: rule.errors)
             if start.errors > self.errors:
                 return best
-            rest = np.setdiff1d(np.arange(len(y)), start.wrong)
-            found = self._separating(X, y, rest)
-            better = found if found.errors <= self.errors and found.n_selected < start.n_selected else start
-            if (better.errors > self.errors, better.n_selected) >= (
-                best.errors > self.errors,
-                best.n_selected,
-            ):
+            again = self._separating(X, y, np.setdiff1d(np.arange(len(y)), start.wrong))
+            better = self._better(best, self._better(start, again))
+            if better is best:
                 return best
             best = better
         return best
+
+    def _better(self, first: Rule, second: Rule) -> Rule:
+        """The rule with fewer features among those with few enough errors; the first of equals."""
+
+        def cost(rule: Rule) -> tuple[bool, int]:
+            return rule.errors > self.errors, rule.n_selected if rule.errors <= self.errors else rule.errors
+
+        return second if cost(second) < cost(first) else first
 
     def _selected(self, X: Floats, y: Floats) -> NDArray[np.int64]:
         """Indices from a scikit-learn selector or a function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from chanceline.errors import ConvergenceError
@@ -50,6 +51,7 @@ def replica_reading(n_samples: int, n_features: int, n_selected: int) -> Replica
     return ReplicaReading(alpha, rho, typical, chosen, size, position)
 
 
+@lru_cache(maxsize=256)
 def _capacity(rho: float) -> float | None:
     from chanceline.theory.capacity import capacity_curve
 
@@ -61,6 +63,7 @@ def _capacity(rho: float) -> float | None:
         return None
 
 
+@lru_cache(maxsize=256)
 def _density(alpha: float) -> float | None:
     from chanceline.theory.capacity import density
 

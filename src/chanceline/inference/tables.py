@@ -8,6 +8,7 @@ import gzip
 import io
 import lzma
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pandas as pd
 from chanceline.errors import InputError
 
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
+UNREADABLE = (OSError, ValueError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -34,7 +36,7 @@ def read_table(path: Path) -> pd.DataFrame:
             table = _read_text(path)
     except ImportError:
         raise InputError("Parquet files need pyarrow; install chanceline[parquet] or save the table as CSV.") from None
-    except (OSError, ValueError, EOFError, UnicodeError) as error:
+    except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -49,7 +51,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
             raise InputError(f"{path.name} must hold arrays X and y, but holds {', '.join(archive.files) or 'nothing'}.")
         X, y = archive["X"], archive["y"]
@@ -63,9 +65,8 @@ def _read_npz(path: Path) -> pd.DataFrame:
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    head = path.open("rb").read(8)
-    compression = next((name for magic, name in COMPRESSED.items() if head.startswith(magic)), None)
     raw = path.read_bytes()
+    compression = next((name for magic, name in COMPRESSED.items() if raw.startswith(magic)), None)
     if compression == "zip":
         with zipfile.ZipFile(path) as archive:
             if len(archive.namelist()) != 1:
@@ -82,6 +83,8 @@ def _read_text(path: Path) -> pd.DataFrame:
     options: dict[str, Any] = {"sep": separator, "skipinitialspace": True, "low_memory": False}
     if separator == r"\s+":
         options.pop("skipinitialspace")
+    if _ends_rows_with(text, separator):
+        options["index_col"] = False
     table = pd.read_csv(io.StringIO(text), **options)
     if separator == ";" and _has_decimal_commas(table):
         table = pd.read_csv(io.StringIO(text), decimal=",", **options)
@@ -113,6 +116,14 @@ def _separator(text: str) -> str:
         return best
     words = {len(line.split()) for line in lines}
     return r"\s+" if len(words) <= 2 and min(words) > 1 else ","
+
+
+def _ends_rows_with(text: str, separator: str) -> bool:
+    """Whether rows, but not the header, end in a separator; the first column would be taken for row names."""
+    if len(separator) > 1:
+        return False
+    header, *rows = csv.reader([line for line in text.splitlines()[:20] if line.strip()], delimiter=separator)
+    return bool(rows) and all(len(row) == len(header) + 1 and not row[-1].strip() for row in rows)
 
 
 def _has_decimal_commas(table: pd.DataFrame) -> bool:
