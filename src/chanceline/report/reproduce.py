@@ -1,0 +1,57 @@
+"""The folder that `chanceline reproduce` wrote, as one page."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+
+from chanceline.errors import InputError
+from chanceline.report.page import Page, picture, table, verdict
+
+# What the figures show; a figure without an entry is shown under its own name.
+CAPTIONS = {
+    "panels": "The paper's four panels at ρ = 0.5: overlaps, response, entropy, and both stability conditions.",
+    "capacity": "The capacity diagram: the chance line between its closed-form neighbours.",
+}
+
+
+def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
+    """Write the figures and numbers of a `reproduce` folder as one HTML file, by default `report.html` in it."""
+    source = Path(folder)
+    return reproduce_page(source).write(source / "report.html" if path is None else path)
+
+
+def reproduce_page(folder: Path) -> Page:
+    """The page before it is written."""
+    provenance_file = folder / "provenance.json"
+    if not provenance_file.is_file():
+        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
+    made = json.loads(provenance_file.read_text(encoding="utf-8"))
+    with (folder / "numbers.csv").open(encoding="utf-8", newline="") as file:
+        numbers = list(csv.DictReader(file))
+    names = list(made["figures"])
+    methods = (
+        f"All figures were computed anew with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
+        "the data of each stand beside it as CSV."
+    )
+    provenance = {
+        "mode": made["mode"],
+        "made with": ", ".join(f"{name} {number}" for name, number in made["packages"].items()),
+        "SHA-256 of the data": _hash_tables(folder, names),
+    }
+    page = Page("The paper, made anew", {"provenance": made, "numbers": numbers}, methods, provenance)
+    page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", f"Made in {made['mode']} mode."))
+    for name in names:
+        page.section(name, picture((folder / f"{name}.svg").read_text(encoding="utf-8"), CAPTIONS.get(name, name)))
+    if numbers:
+        page.section("Numbers", table(list(numbers[0]), [list(row.values()) for row in numbers]))
+    return page
+
+
+def _hash_tables(folder: Path, names: list[str]) -> str:
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update((folder / f"{name}.csv").read_bytes())
+    return digest.hexdigest()

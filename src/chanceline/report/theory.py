@@ -1,0 +1,152 @@
+"""Replica theory as a page: a point of the diagram, or the capacity at one density."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from chanceline import __version__
+from chanceline.errors import InputError
+from chanceline.report.diagram import diagram_table
+from chanceline.report.page import PAPER, Page, figure, table, tiles, verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REGIMES = {
+    "typical": ("chance", "Typical choices separate", "random patterns are separated by typical choices of variables."),
+    "selected": (
+        "chance",
+        "Chosen variables separate",
+        "typical choices fail, but exponentially many rare ones separate random patterns.",
+    ),
+    "beyond": ("structure", "Beyond capacity", "no choice of variables separates random patterns at this load."),
+}
+
+
+class TheoryResult(Protocol):
+    """What `solve`, `capacity` and `density` give: every one of them lies somewhere on the diagram."""
+
+    alpha: float
+    rho: float
+    kind: str
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
+    """Write the result of `solve`, `capacity` or `density` as one HTML file."""
+    return theory_page(result).write(path)
+
+
+def theory_page(result: TheoryResult) -> Page:
+    """The page before it is written."""
+    record = result.to_dict()
+    ansatz = str(record.get("ansatz", "rs"))
+    name = {"rs": "replica symmetry", "1rsb": "one step of replica symmetry breaking"}.get(ansatz, ansatz)
+    if "regime" in record:
+        page = _solution_page(result, record, name)
+    elif "error" in record:
+        page = _line_page(result, record, name)
+    else:
+        raise InputError("a theory report needs the result of solve, capacity or density.")
+    caption = f"Where ρ = {result.rho:.5g}, α = {result.alpha:.6g} lies on the capacity diagram."
+    page.add(figure(lambda ax: _draw_position(ax, result.rho, result.alpha), caption, (7.5, 5.2)))
+    rows = [(key, value) for key, value in _flat(record) if value is not None]
+    page.section("All numbers", table(("quantity", "value"), rows))
+    return page
+
+
+def _solution_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
+    kind, word, sentence = REGIMES[record["regime"]]
+    methods = (
+        f"The saddle-point equations of the perceptron with variable selection were solved at load α = {result.alpha:g} and "
+        f"density ρ = {result.rho:g} with {name} (chanceline {__version__}): entropy of separating choices "
+        f"Σ = {record['entropy']:.10g}, residual {record['residual']:.1e}, quadrature error {record['quadrature_error']:.1e}."
+    )
+    page = Page(f"Replica solution at α = {result.alpha:g}, ρ = {result.rho:g}", record, methods, references=(PAPER,))
+    page.add(verdict(kind, word, f"At ρ = {result.rho:g}, α = {result.alpha:g}: {sentence}"))
+    stability = record["stability"]
+    page.add(
+        tiles(
+            [
+                ("entropy Σ", f"{record['entropy']:.8g}", result.kind),
+                ("within a support", f"{stability['within']:.6g}", "replicon; 1 is marginal"),
+                ("between supports", f"{stability['between']:.6g}", "replicon; stable below 1"),
+            ]
+        )
+    )
+    caption = f"Entropy of separating choices against the load at ρ = {result.rho:g}, replica symmetric."
+    page.add(figure(lambda ax: _draw_entropy(ax, result, record["entropy"]), caption))
+    return page
+
+
+def _line_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
+    given = "alpha" if "bounds" not in record else "rho"
+    found = f"α_VS({result.rho:g}) = {result.alpha:.8g}" if given == "rho" else f"ρ_VS({result.alpha:g}) = {result.rho:.8g}"
+    methods = (
+        f"The capacity under variable selection was computed with {name} (chanceline {__version__}): {found} "
+        f"± {record['error']:.1e} (numerical error)."
+    )
+    page = Page(f"The chance line: {found}", record, methods, references=(PAPER,))
+    sentence = (
+        f"A perceptron that may choose a share ρ = {result.rho:.6g} of its variables separates random patterns up to "
+        f"α = {result.alpha:.6g} patterns a variable."
+    )
+    page.add(verdict("unclear", found, sentence))
+    if "bounds" in record:
+        bounds = record["bounds"]
+        page.add(
+            tiles(
+                [
+                    ("every choice, α_VC", f"{bounds['vc']:.6g}", "rigorous"),
+                    ("typical choice, 2ρ", f"{bounds['cover_gardner']:.6g}", "N → ∞"),
+                    ("ℓ₀-Gardner", f"{bounds['l0_gardner']:.6g}", "upper bound, asymptotic"),
+                    ("union bound", f"{bounds['union']:.6g}", "upper bound, rigorous"),
+                ]
+            )
+        )
+    return page
+
+
+def _flat(record: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
+    rows: list[tuple[str, object]] = []
+    for key, value in record.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{before}{key}.")
+        else:
+            rows.append((before + key, value))
+    return rows
+
+
+def diagram_frame() -> pd.DataFrame:
+    """The lines of the diagram as `plotting.draw_capacity` wants them."""
+    import pandas as pd
+
+    lines = diagram_table()
+    frame = pd.DataFrame({name: lines[name] for name in ("rho", "union", "l0_gardner")})
+    frame["alpha_vs"], frame["replicon_alpha"] = lines["replica_symmetric"], lines["symmetry_breaks"]
+    frame["vc"], frame["cover_gardner"] = frame["rho"], 2 * frame["rho"]
+    return frame.sort_values("rho", ignore_index=True)
+
+
+def _draw_position(ax: Any, rho: float, alpha: float) -> None:
+    from chanceline.plotting import draw_capacity
+
+    draw_capacity(ax, diagram_frame())
+    ax.plot([rho], [alpha], "o", color="#c2185b", markersize=9, zorder=5)
+    ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color="#c2185b", weight="bold")
+
+
+def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
+    from chanceline.theory.kernels import binary_entropy
+    from chanceline.theory.rs import follow_branch
+
+    rho = result.rho
+    branch = [point.state for point in follow_branch(rho, lambda state: state.entropy < -0.05)]
+    loads = [0.0, 2 * rho, *(state.alpha for state in branch)]
+    ax.plot(loads, [binary_entropy(rho)] * 2 + [state.entropy for state in branch], color="#0072b2")
+    ax.axhline(0, color="0.5", linewidth=0.8)
+    ax.axvline(2 * rho, color="#d55e00", linewidth=1, linestyle=":")
+    ax.plot([result.alpha], [entropy], "o", color="#c2185b", markersize=9)
+    ax.set(xlabel="load α", ylabel="entropy of separating choices Σ")

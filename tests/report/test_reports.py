@@ -1,0 +1,186 @@
+"""Reports: verdict first, everything escaped, self-contained, with the result inside."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import run_script, screenshot
+
+from chanceline.chance.bound import format_p
+from chanceline.errors import InputError
+from chanceline.experiments.run import run
+from chanceline.experiments.store import Store
+from chanceline.experiments.tasks import make_task
+from chanceline.inference import load_data, separation_test
+from chanceline.inference.examples import load_example
+from chanceline.report import (
+    read_report,
+    write_reproduce_report,
+    write_sweep_report,
+    write_test_report,
+    write_theory_report,
+)
+from chanceline.report.page import Page, figure, hash_arrays, picture
+from chanceline.theory.capacity import capacity, density
+from chanceline.theory.solve import solve
+
+EVIL = "<script>document.title='owned'</script>"
+QUOTES = """"><img src=x onerror="document.title='owned'">"""
+
+
+class Outline(HTMLParser):
+    """Elements in the order they open, with the attributes that could load or run something."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[str] = []
+        self.active: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        loading = ("src", "href", "xlink:href")
+        self.active += [(name, value) for name, value in attributes if name.startswith("on") or name in loading]
+
+
+def assert_self_contained(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    outline = Outline(text)
+    assert "script" not in outline.tags
+    assert "link" not in outline.tags
+    outside = [value for name, value in outline.active if not (name in ("href", "xlink:href") and str(value).startswith("#"))]
+    assert outside == []
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    return text
+
+
+@pytest.fixture(scope="module")
+def noise():
+    data = load_example("noise")
+    return data, separation_test(data.X, data.y, permutations=19, feature_names=data.feature_names)
+
+
+def test_test_report_says_the_verdict_first(noise, tmp_path):
+    data, result = noise
+    path = write_test_report(result, tmp_path / "report.html", data)
+    text = assert_self_contained(path)
+    body = text[text.index("<body>") :]
+    places = [body.index(words) for words in ("CHANCE ALLOWS THIS", "<svg", "The readings", "to paste into a paper")]
+    assert places == sorted(places)
+    assert f"p = {format_p(result.log10_pvalue)}" in text
+    assert "Xu Y., Ohzeki M. and Kabashima Y." in text
+    assert hash_arrays(data.X, data.y) in text
+    record = read_report(path)
+    assert record["verdict"] == result.verdict
+    assert record["settings"]["seed"] == 0
+    assert record["log10_pvalue"] == result.log10_pvalue
+    assert len(record["null_distribution"]) == result.permutation.done
+
+
+def test_names_from_data_are_shown_and_never_run(tmp_path):
+    rng = np.random.default_rng(4)
+    y = np.repeat(["<b>sick</b>", EVIL], 12)
+    values = rng.normal(size=(24, 3))
+    values[:, 0] += np.repeat([-9.0, 9.0], 12)
+    csv = tmp_path / "a<img src=x onerror=alert(1)>&.csv"
+    head = ",".join('"' + name.replace('"', '""') + '"' for name in (EVIL, QUOTES, "$\\alpha_{", "outcome"))
+    csv.write_text("\n".join([head, *(",".join([*map(str, row), f'"{label}"']) for row, label in zip(values, y, strict=True))]))
+    data = load_data(csv, "outcome")
+    result = separation_test(data.X, data.y, feature_names=data.feature_names, permutations=0)
+    assert EVIL in result.features
+    path = write_test_report(result, tmp_path / "report.html", data)
+    text = assert_self_contained(path)
+    assert EVIL not in text
+    assert "<img" not in text
+    assert "&lt;script&gt;" in text
+    assert EVIL in read_report(path)["features"]
+    seen = run_script(text, '[document.title, document.images.length, document.body.innerText.includes("<script>")]', tmp_path)
+    assert seen == [f"Structure or chance? {csv.name}", 0, True]
+
+
+def test_screenshot_of_a_test_report(noise, tmp_path):
+    data, result = noise
+    path = write_test_report(result, tmp_path / "report.html", data)
+    for name, width in (("report-test", 1000), ("report-test-phone", 500)):
+        assert screenshot(path.as_uri(), name, width, 1500).stat().st_size > 30_000
+    wide = run_script(path.read_text(), "document.documentElement.scrollWidth <= document.documentElement.clientWidth", tmp_path)
+    assert wide is True
+
+
+@pytest.mark.parametrize(("result", "words"), [
+    (lambda: solve(1.2, 0.5), ["Chosen variables separate", "0.66706483"]),
+    (lambda: solve(0.8, 0.5), ["Typical choices separate"]),
+    (lambda: solve(1.82, 0.5), ["Beyond capacity"]),
+    (lambda: capacity(0.5), ["α_VS(0.5) = 1.7964865", "union bound"]),
+    (lambda: density(1.0), ["ρ_VS(1) = 0.1623"]),
+])  # fmt: skip
+def test_theory_reports(result, words, tmp_path):
+    found = result()
+    path = write_theory_report(found, tmp_path / "theory.html")
+    text = assert_self_contained(path)
+    for word in words:
+        assert word in text
+    assert read_report(path)["alpha"] == pytest.approx(found.alpha, rel=1e-15)
+
+
+def test_sweep_report_has_the_averages_of_the_store(tmp_path):
+    store = tmp_path / "<i>runs.sqlite"
+    tasks = [make_task("smallest", n=12, alpha=alpha, method="omp", trial=k) for k in range(4) for alpha in (0.5, 1.0)]
+    with Store(store, write=True) as results:
+        rows = run(tasks, store=results)
+    expected = np.mean([row.result["n_selected"] for row in rows if row.task.parameters["alpha"] == 1.0])
+    path = write_sweep_report(store, tmp_path / "sweep.html")
+    text = assert_self_contained(path)
+    assert "<i>runs" not in text
+    record = read_report(path)
+    assert record["tasks"] == 8
+    (row,) = [row for row in record["averages"]["smallest"] if row["alpha"] == 1.0]
+    assert row["n_selected"] == pytest.approx(expected)
+    assert row["trials"] == 4
+
+
+def test_reproduce_report_shows_every_figure(tmp_path):
+    import matplotlib.pyplot as plt
+    import pandas as pd
+
+    from chanceline.reproduce.folder import Folder
+
+    folder = Folder(tmp_path / "out", "quick", lambda line: None)
+    for name in ("panels", "extra"):
+        chart, ax = plt.subplots()
+        ax.plot([1, 2])
+        folder.save(name, chart, pd.DataFrame({"x": [1, 2]}))
+    folder.number("capacity", 1.5, 0.1, "RS & <b>")
+    folder.finish()
+    path = write_reproduce_report(tmp_path / "out")
+    text = assert_self_contained(path)
+    assert text.count("<figure>") == 2
+    assert "RS &amp; &lt;b&gt;" in text
+    assert read_report(path)["provenance"]["figures"] == ["panels", "extra"]
+    with pytest.raises(InputError, match=r"provenance\.json"):
+        write_reproduce_report(tmp_path)
+
+
+def test_figures_may_only_draw():
+    with pytest.raises(InputError, match="without scripts"):
+        picture("<svg><script>alert(1)</script></svg>", "")
+    with pytest.raises(InputError, match="without scripts"):
+        picture("<svg onload='x()'></svg>", "")
+    assert "var(--ink)" in figure(lambda ax: ax.set_xlabel("x"), "caption")
+
+
+def test_report_is_whole_or_not_there(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        Page("t", {}, "m").write(tmp_path / "no" / "page.html")
+    page = Page("t", {"bad": object()}, "m")
+    with pytest.raises(TypeError):
+        page.write(tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "other.html").write_text("hello")
+    with pytest.raises(InputError, match="not a report"):
+        read_report(tmp_path / "other.html")
