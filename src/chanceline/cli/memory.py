@@ -65,7 +65,7 @@ def memory(
 
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
     with _progress(quiet) as progress:
-        report = network.store(stored, workers=workers or os.cpu_count() or 1, progress=progress)
+        report = network.store(stored, workers=(os.cpu_count() or 1) if workers is None else workers, progress=progress)
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
 
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)

@@ -22,6 +22,8 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
     """Patterns of fair coins ±1, P = `n_patterns` or round(load · (n_neurons − 1)); more of them extend fewer."""
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
+    if load is not None and not np.isfinite(load):
+        raise InputError(f"The load must be a finite number, but is {load}.")
     count = round(load * (n_neurons - 1)) if load is not None else int(n_patterns or 0)
     if count < 1:
         raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")

@@ -1,0 +1,92 @@
+"""`chanceline memory` as people call it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from chanceline.cli.main import main
+from chanceline.memory import AssociativeMemory, random_patterns
+
+SMALL = ["memory", "--neurons", "30", "--budget", "100", "--workers", "1"]
+
+
+def run(capsys, *arguments):
+    """(exit code, stdout, stderr)"""
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def test_json_is_all_there_is_on_stdout(capsys, tmp_path):
+    path = tmp_path / "memory.npz"
+    code, out, _ = run(capsys, *SMALL, "--load", "0.7", "--fan-in", "0.3", "--seed", "3", "--save", str(path), "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["complete"]
+    assert record["patterns"] == record["fixed_points"] == record["held_with_positive_fields"] == 20
+    assert record["fan_in_max"] == 9
+    assert record["couplings_per_bit"] == pytest.approx(9 / 20)
+    assert record["retrieval"]["overlap"][0] == 1
+    assert AssociativeMemory.load(path).is_stored(random_patterns(30, 0.7, 3)).all()
+
+
+def test_text_names_what_was_stored_and_what_was_not(capsys):
+    code, out, err = run(capsys, *SMALL, "--load", "1.5", "--fan-in", "4", "--wiring", "random", "--quiet")
+    assert code == 0
+    assert "0 of 30 neurons hold all 44 patterns" in out
+    assert "30 proven impossible" in out
+    assert "fixed points        0 of 44" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("kind", ["npy", "csv"])
+def test_own_patterns(capsys, tmp_path, kind):
+    patterns = random_patterns(12, n_patterns=3, seed=0)
+    path = tmp_path / f"patterns.{kind}"
+    if kind == "npy":
+        np.save(path, patterns)
+    else:
+        np.savetxt(path, patterns, delimiter=",", fmt="%d")
+    code, out, _ = run(capsys, "memory", "--patterns", str(path), "--fan-in", "minimal", "--workers", "1", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert (record["neurons"], record["patterns"], record["complete"]) == (12, 3, True)
+    assert record["fan_in_max"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--fan-in", "0"], "fan-in must be a count"),
+        (["--fan-in", "31"], "fan-in must be a count from 1 to 29"),
+        (["--fan-in", "1.2"], "fan-in"),
+        (["--fan-in", "few"], "fan-in"),
+        (["--wiring", "magic"], "wiring"),
+        (["--load", "-1"], "at least one pattern"),
+        (["--load", "nan"], "load"),
+        (["--kappa", "-1"], "kappa"),
+        (["--seed", "-1"], "seed"),
+        (["--workers", "0"], "workers"),
+        (["--patterns", "BITS"], "+1 or −1 everywhere"),
+        (["--patterns", "SHORT"], "30 entries a row"),
+        (["--patterns", "NOTHING"], "could not be read"),
+        (["--patterns", "TEXT"], "does not hold a table"),
+        (["--patterns", "BITS", "--load", "1"], "not both"),
+        (["--save", "NOTHING/x.npz"], "no folder"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, words):
+    np.save(tmp_path / "bits.npy", np.random.default_rng(0).integers(0, 2, (5, 30)))
+    np.save(tmp_path / "short.npy", random_patterns(29, n_patterns=5))
+    (tmp_path / "text.csv").write_text("a,b\n")
+    names = {"BITS": "bits.npy", "SHORT": "short.npy", "TEXT": "text.csv", "NOTHING": "nothing"}
+    for word, name in names.items():
+        options = [option.replace(word, str(tmp_path / name)) for option in options]
+    code, out, err = run(capsys, *SMALL, "--quiet", *options)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert err.strip().count("\n") == 0
+    assert "Traceback" not in err
