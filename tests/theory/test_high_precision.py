@@ -1,0 +1,93 @@
+"""The capacity once more in 40-digit arithmetic, with its own quadrature and root finding (mpmath)."""
+
+import pytest
+
+import chanceline
+from chanceline.theory import rs
+from chanceline.theory.capacity import _zero_entropy
+
+mp = pytest.importorskip("mpmath").mp
+
+
+def saddle_and_entropy(unknowns, rho, nodes=600):
+    """Equations (1) to (5) and Σ with α = ρ/∫p₊, from the definitions in rs.py, by a sinh-stretched trapezoidal rule."""
+    chi, q0, K, d, F0 = unknowns
+    E, s2 = rho / chi, rho - q0
+
+    def rule(scale):
+        width = 4 * min(mp.mpf(1), scale)
+        top = mp.asinh(14 / width)
+        step = 2 * top / nodes
+        t = [-top + step * i for i in range(nodes + 1)]
+        z = [width * mp.sinh(x) for x in t]
+        w = [mp.exp(-(x**2) / 2) * mp.cosh(y) for x, y in zip(z, t, strict=True)]
+        total = mp.fsum(w)
+        return z, [x / total for x in w]
+
+    total = s2 + chi
+    sd = mp.sqrt(s2 * chi / total)
+    z, w = rule(mp.sqrt(s2 / q0))
+    tight = first = var = log_a = mp.mpf(0)
+    for x, weight in zip(z, w, strict=True):
+        mu = mp.sqrt(q0) * x
+        t = mu * mp.sqrt(chi / (s2 * total))
+        c = mp.sqrt(chi / total) * mp.exp(-(mu**2) / (2 * total))
+        a = mp.ncdf(-mu / mp.sqrt(s2)) + c * mp.ncdf(t)
+        p, edge = c * mp.ncdf(t) / a, c * mp.npdf(t) / a
+        mean, second = sd * (t * p + edge), sd**2 * ((t * t + 1) * p + t * edge)
+        tight += weight * p
+        first += weight * mean**2
+        var += weight * (second - mean**2)
+        log_a += weight * mp.log(a)
+    alpha = rho / tight
+    u, v = rule(mp.sqrt(d / F0))
+    chosen = norm = overlap = log_b = mp.mpf(0)
+    for x, weight in zip(u, v, strict=True):
+        h = mp.sqrt(F0) * x
+        odds = mp.sqrt(E / d) * mp.exp(h**2 / (2 * d) - K)
+        p = odds / (1 + odds)
+        chosen += weight * p
+        norm += weight * p * ((h / d) ** 2 + 1 / d - 1 / E)
+        overlap += weight * (p * h / d) ** 2
+        log_b += weight * mp.log(1 + odds)
+    V = E - d
+    F1 = F0 + V
+    sigma = alpha * log_a + log_b + K * rho + ((E - F1) * rho - F1 * chi + F0 * q0) / 2
+    equations = [chosen / rho - 1, norm / rho - 1, alpha / chi**2 * first / F0 - 1, alpha / chi**2 * var / V - 1, sigma / rho]
+    return alpha, equations, overlap / q0 - 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.01, 0.5, 0.99])
+def test_capacity_in_forty_digits(rho):
+    solved, alpha, error = _zero_entropy(rho, None)
+    order = solved.state.order
+    with mp.workdps(40):
+        density = mp.mpf(rho)
+        start = [order.chi, order.q0, order.K, order.E - order.F1 + order.F0, order.F0]
+        logs = [mp.log(mp.mpf(start[0])), mp.log(start[1] / (density - start[1])), mp.mpf(start[2])]
+        logs += [mp.log(mp.mpf(start[3])), mp.log(mp.mpf(start[4]))]
+
+        def point(x):
+            share = 1 / (1 + mp.exp(-x[1]))
+            return [mp.exp(x[0]), density * share, x[2], mp.exp(x[3]), mp.exp(x[4])]
+
+        for _ in range(4):  # Newton with a difference Jacobian, which 40 digits make exact enough
+            values = saddle_and_entropy(point(logs), density)[1]
+            h = mp.mpf(10) ** -18
+            columns = []
+            for k in range(5):
+                moved = [x + (h if j == k else 0) for j, x in enumerate(logs)]
+                columns.append([(b - a) / h for a, b in zip(values, saddle_and_entropy(point(moved), density)[1], strict=True)])
+            jacobian = mp.matrix(5, 5)
+            for i in range(5):
+                for j in range(5):
+                    jacobian[i, j] = columns[j][i]
+            step = mp.lu_solve(jacobian, -mp.matrix(values))
+            logs = [x + step[k] for k, x in enumerate(logs)]
+        reference, values, left_over = saddle_and_entropy(point(logs), density)
+        assert max(abs(value) for value in values) < mp.mpf(10) ** -25
+        assert abs(left_over) < mp.mpf(10) ** -20
+        assert abs(reference - mp.mpf(alpha)) <= max(error, 1e-15)
+        assert chanceline.capacity(rho).alpha == alpha
+        assert rs.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)
