@@ -12,7 +12,16 @@ from typer.testing import CliRunner
 
 from chanceline.chance import chance_bound, largest_convincing, samples_needed
 from chanceline.cli.main import build_app
-from chanceline.report.diagram import COLUMNS, FIRST, LAST, NODES, broken_line, chebyshev_densities, diagram_table
+from chanceline.report.diagram import (
+    COLUMNS,
+    FIRST,
+    LAST,
+    NODES,
+    broken_line,
+    chebyshev_densities,
+    diagram_table,
+    interpolated_lines,
+)
 from chanceline.report.explorer import explorer_page, write_explorer
 from chanceline.theory.capacity import capacity, capacity_curve
 
@@ -95,6 +104,8 @@ def test_lines_agree_with_the_solver(page, tmp_path):
     for point, got in zip(capacity_curve(rhos, replicon=True), found, strict=True):
         expected = (point.replicon_alpha, point.alpha, point.bounds.union, point.bounds.l0_gardner)
         assert got == pytest.approx(expected, rel=1e-9), point.rho
+        lines = interpolated_lines([point.rho])
+        assert [lines[name][0] for name in names] == pytest.approx(expected, rel=1e-9), point.rho
 
 
 def test_table_is_what_the_solver_gives():

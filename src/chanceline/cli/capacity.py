@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
-from chanceline.cli.output import print_json
+from chanceline.cli.output import print_json, say
 
 
 def register(app: typer.Typer) -> None:
@@ -12,6 +14,7 @@ def register(app: typer.Typer) -> None:
     def capacity(
         rho: float = typer.Argument(..., help="Density ρ = M/N: share of the variables kept."),
         ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
         """The largest load that a perceptron separates when it may choose a share ρ of its variables.
@@ -25,3 +28,7 @@ def register(app: typer.Typer) -> None:
             print_json(result.to_dict())
         else:
             print(result)
+        if report is not None:
+            from chanceline.report import write_theory_report
+
+            say(f"report written to {write_theory_report(result, report)}")

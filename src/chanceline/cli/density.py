@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
-from chanceline.cli.output import print_json
+from chanceline.cli.output import print_json, say
 
 
 def register(app: typer.Typer) -> None:
     @app.command()
     def density(
         alpha: float = typer.Argument(..., help="Load α = P/N: patterns per variable."),
+        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
         """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
@@ -24,3 +27,7 @@ def register(app: typer.Typer) -> None:
             print_json(result.to_dict())
         else:
             print(result)
+        if report is not None:
+            from chanceline.report import write_theory_report
+
+            say(f"report written to {write_theory_report(result, report)}")

@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "plan",
     "test",
     "explore",
+    "report",
     "memory",
 )
 

@@ -25,13 +25,17 @@ def register(app: typer.Typer) -> None:
         """
         if quick and full:
             raise InputError("--quick and --full exclude each other; give one of them")
+        from chanceline.report import write_reproduce_report
         from chanceline.reproduce.folder import Folder
         from chanceline.reproduce.stages import run_all
 
         mode = "quick" if quick else "full" if full else "normal"
         folder = Folder(out, mode, (lambda line: None) if quiet else say)
         run_all(folder)
+        page = write_reproduce_report(out)
         if as_json:
-            print_json({"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers})
+            print_json(
+                {"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers, "report": str(page)}
+            )
         else:
-            print(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}")
+            print(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
-from chanceline.cli.output import print_json
+from chanceline.cli.output import print_json, say
 
 
 def register(app: typer.Typer) -> None:
@@ -13,6 +15,7 @@ def register(app: typer.Typer) -> None:
         alpha: float = typer.Option(..., "--alpha", "-a", help="Load α = P/N: patterns per variable."),
         rho: float = typer.Option(..., "--rho", "-r", help="Density ρ = M/N: share of the variables kept."),
         ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
         """Order parameters, entropy of separating choices and stability at a load and a density.
@@ -26,3 +29,7 @@ def register(app: typer.Typer) -> None:
             print_json(solution.to_dict())
         else:
             print(solution)
+        if report is not None:
+            from chanceline.report import write_theory_report
+
+            say(f"report written to {write_theory_report(solution, report)}")

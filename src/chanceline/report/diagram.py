@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -32,6 +33,21 @@ def diagram_table() -> dict[str, Any]:
         rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
     columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
     return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **columns}
+
+
+def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
+    """Every line at given densities: polynomial in logit ρ through ln(α/2ρ) at the nodes, as in the explorer."""
+    import numpy as np
+    from scipy.interpolate import BarycentricInterpolator
+    from scipy.special import logit
+
+    lines = diagram_table()
+    wanted, nodes = np.asarray(rhos), np.asarray(lines["rho"])
+    found = {"rho": wanted.tolist()}
+    for name in lines["names"]:
+        polynomial = BarycentricInterpolator(logit(nodes), np.log(np.asarray(lines[name]) / (2 * nodes)))
+        found[name] = (2 * wanted * np.exp(polynomial(logit(wanted)))).tolist()
+    return found
 
 
 def broken_line() -> list[list[float]] | None:

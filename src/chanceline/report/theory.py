@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from chanceline import __version__
 from chanceline.errors import InputError
-from chanceline.report.diagram import diagram_table
+from chanceline.report.diagram import interpolated_lines
 from chanceline.report.page import PAPER, Page, figure, table, tiles, verdict
 
 if TYPE_CHECKING:
@@ -27,9 +27,13 @@ REGIMES = {
 class TheoryResult(Protocol):
     """What `solve`, `capacity` and `density` give: every one of them lies somewhere on the diagram."""
 
-    alpha: float
-    rho: float
     kind: str
+
+    @property
+    def alpha(self) -> float: ...
+
+    @property
+    def rho(self) -> float: ...
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -123,11 +127,10 @@ def diagram_frame() -> pd.DataFrame:
     """The lines of the diagram as `plotting.draw_capacity` wants them."""
     import pandas as pd
 
-    lines = diagram_table()
-    frame = pd.DataFrame({name: lines[name] for name in ("rho", "union", "l0_gardner")})
-    frame["alpha_vs"], frame["replicon_alpha"] = lines["replica_symmetric"], lines["symmetry_breaks"]
-    frame["vc"], frame["cover_gardner"] = frame["rho"], 2 * frame["rho"]
-    return frame.sort_values("rho", ignore_index=True)
+    lines = interpolated_lines([k / 200 for k in range(1, 200)])
+    names = {"replica_symmetric": "alpha_vs", "symmetry_breaks": "replicon_alpha"}
+    frame = pd.DataFrame(lines).rename(columns=names)
+    return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
 
 def _draw_position(ax: Any, rho: float, alpha: float) -> None:
@@ -139,13 +142,20 @@ def _draw_position(ax: Any, rho: float, alpha: float) -> None:
 
 
 def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
+    import numpy as np
+    from scipy.interpolate import CubicHermiteSpline
+
     from chanceline.theory.kernels import binary_entropy
     from chanceline.theory.rs import follow_branch
 
     rho = result.rho
-    branch = [point.state for point in follow_branch(rho, lambda state: state.entropy < -0.05)]
+    branch = [point.state for point in follow_branch(rho, lambda state: state.entropy < 0)]
+    # The branch is followed in long steps; its slope is known at each of them.
     loads = [0.0, 2 * rho, *(state.alpha for state in branch)]
-    ax.plot(loads, [binary_entropy(rho)] * 2 + [state.entropy for state in branch], color="#0072b2")
+    values = [binary_entropy(rho)] * 2 + [state.entropy for state in branch]
+    slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
+    dense = np.linspace(0, loads[-1], 400)
+    ax.plot(dense, CubicHermiteSpline(loads, values, slopes)(dense), color="#0072b2")
     ax.axhline(0, color="0.5", linewidth=0.8)
     ax.axvline(2 * rho, color="#d55e00", linewidth=1, linestyle=":")
     ax.plot([result.alpha], [entropy], "o", color="#c2185b", markersize=9)
