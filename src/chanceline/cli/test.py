@@ -6,7 +6,6 @@ import csv
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ Example: [bold]chanceline test data.csv --label outcome[/bold]
 
 Example: [bold]chanceline test --example noise[/bold]
 """
+FIGURES = (".svg", ".png", ".pdf")
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +61,7 @@ def run_test(
     demonstrate_leakage: bool = typer.Option(
         False, "--demonstrate-leakage", help="Show what the usual workflow says about shuffled labels of these data."
     ),
+    repeats: int = typer.Option(5, "--repeats", help="Shufflings of the leakage demonstration."),
     figure: Path | None = typer.Option(None, "--figure", help="Write the picture (.svg, .png or .pdf)."),
     report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML report."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
@@ -87,9 +88,11 @@ def run_test(
             groups=groups,
         )
     )
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise InputError(f"the figure's name must end in {', '.join(FIGURES)}, not {figure.name!r}.")
     workers = workers or usable_cores()
     if demonstrate_leakage:
-        _leakage(dataset, permutations or 199, level, seed, intercept, workers, json, quiet)
+        _leakage(dataset, repeats, permutations or 199, level, seed, budget, intercept, workers, json, quiet)
         return
     with progress_bar("shuffled labellings", quiet) as progress:
         result = separation_test(
@@ -121,7 +124,7 @@ def run_test(
     if figure is not None:
         _draw(result, figure)
     if report is not None:
-        import_module("chanceline.report").write_test_report(result, report)
+        import_module("chanceline.report").write_test_report(result, report, dataset)
         say(f"report written to {report}")
 
 
@@ -157,12 +160,9 @@ def _draw(result: SeparationTest, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from chanceline.errors import InputError
     from chanceline.plotting_inference import draw_test
     from chanceline.writing import write_bytes
 
-    if path.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise InputError(f"the figure's name must end in .svg, .png or .pdf, not {path.name!r}.")
     chart, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     draw_test(ax, result)
     content = BytesIO()
@@ -173,7 +173,16 @@ def _draw(result: SeparationTest, path: Path) -> None:
 
 
 def _leakage(
-    dataset: Dataset, permutations: int, level: float, seed: int, intercept: bool, workers: int, json: bool, quiet: bool
+    dataset: Dataset,
+    repeats: int,
+    permutations: int,
+    level: float,
+    seed: int,
+    budget: int | None,
+    intercept: bool,
+    workers: int,
+    json: bool,
+    quiet: bool,
 ) -> None:
     from chanceline.inference.leakage import demonstrate_leakage
 
@@ -181,9 +190,11 @@ def _leakage(
         demonstration = demonstrate_leakage(
             dataset.X,
             dataset.y,
+            repeats=repeats,
             permutations=permutations,
             level=level,
             seed=seed,
+            budget=budget,
             intercept=intercept,
             workers=workers,
             progress=progress,

@@ -72,6 +72,7 @@ def demonstrate_leakage(
     folds: int = 5,
     level: float = 0.05,
     seed: int = 0,
+    budget: int | None = None,
     intercept: bool = True,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -90,7 +91,7 @@ def demonstrate_leakage(
     rows = []
     for repeat in range(repeats):
         shuffled = scheme.draw(np.random.default_rng([seed, 2**31, repeat]))
-        rule = Procedure(seed=seed, intercept=intercept).find(data, shuffled)
+        rule = Procedure(budget=budget, seed=seed, intercept=intercept).find(data, shuffled)
         accuracy, _, usual = permutation_test_score(
             make_pipeline(StandardScaler(), LogisticRegression()),
             data[:, rule.support],
@@ -105,6 +106,7 @@ def demonstrate_leakage(
             level=level,
             permutations=permutations,
             seed=seed,
+            budget=budget,
             intercept=intercept,
             workers=workers,
         )
