@@ -124,7 +124,9 @@ def run_test(
     if figure is not None:
         _draw(result, figure)
     if report is not None:
-        import_module("chanceline.report").write_test_report(result, report, dataset)
+        from chanceline.report import write_test_report
+
+        write_test_report(result, report, dataset)
         say(f"report written to {report}")
 
 
