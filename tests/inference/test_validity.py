@@ -127,7 +127,7 @@ def assert_valid(pvalues, what: str) -> None:
 
 def check(scenario: str, repeats: int, permutations: int, seed: int) -> None:
     overall, bounds, permuted, structure = [], [], [], 0
-    for result in null_results(scenario, repeats, seed, permutations=permutations, always_permute=True, stop_after=5):
+    for result in null_results(scenario, repeats, seed, permutations=permutations, always_permute=True, stop_after=3):
         overall.append(result.pvalue)
         bounds.append(result.bound.pvalue)
         permuted.append(result.permutation.pvalue)
@@ -163,13 +163,13 @@ def test_wrong_test_would_be_noticed():
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_false_positive_rate(scenario):
-    check(scenario, repeats=2000, permutations=19, seed=2)
+    check(scenario, repeats=1000, permutations=19, seed=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["balanced", "ties", "few_positives", "errors_allowed"])
 def test_false_positive_rate_of_the_bound_alone(scenario):
-    results = list(null_results(scenario, 3000, 3, permutations=0))
+    results = list(null_results(scenario, 2000, 3, permutations=0))
     assert_valid([result.pvalue for result in results], "bound alone")
 
 
@@ -179,7 +179,7 @@ def test_bound_is_never_below_the_frequency(n_samples, positives, n_features, er
     """For fixed X, how often shuffled labels let M features do with e errors, against the bound, for every M."""
     rng = np.random.default_rng(9)
     X = rng.normal(size=(n_samples, n_features))
-    draws = 3000
+    draws = 2000
     sizes = []
     for _ in range(draws):
         result = separation_test(X, labels(rng, n_samples, positives), permutations=0, errors=errors, restarts=0, budget=100)

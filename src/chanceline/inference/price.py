@@ -80,18 +80,24 @@ class Price:
     def spent(self, gate: float) -> float:
         """β: the largest attainable p-value of the bound that is not above the gate, 0 if there is none."""
         if self.preregistered is not None:
-            trials = range(self.scheme.n_units) if self.errors is None else (self.errors,)
-            spent = 0.0
-            for errors in trials:
-                pvalue = self._at(self.preregistered, errors).pvalue
-                if pvalue > gate:
-                    break
-                spent = pvalue
-            return spent
+            return self._spent_on_errors(self.preregistered, gate)
         if self.errors is None:
             return gate
         largest = self.largest(gate)
         return self._at(largest, self.errors).pvalue if largest > 0 else 0.0
+
+    def _spent_on_errors(self, selected: int, gate: float) -> float:
+        """β when M is fixed and the statistic is the number of errors: the bound rises with e, so bisect."""
+        lowest, highest = (0, self.scheme.n_units) if self.errors is None else (self.errors, self.errors + 1)
+        if self._at(selected, lowest).pvalue > gate:
+            return 0.0
+        while highest - lowest > 1:
+            middle = (lowest + highest) // 2
+            if self._at(selected, middle).pvalue <= gate:
+                lowest = middle
+            else:
+                highest = middle
+        return self._at(selected, lowest).pvalue
 
 
 def check_candidates(candidates: int | None, n_features: int) -> None:
