@@ -163,7 +163,7 @@ def test_wrong_test_would_be_noticed():
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_false_positive_rate(scenario):
-    check(scenario, repeats=1000, permutations=19, seed=2)
+    check(scenario, repeats=2000, permutations=19, seed=2)
 
 
 @pytest.mark.slow
