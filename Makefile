@@ -20,6 +20,7 @@ $(READY): pyproject.toml
 
 demo: $(READY)  ## the paper's figures made anew, and the chance test on three examples
 	$(BIN)/chanceline reproduce --quick --out results/demo
+	for example in breast-cancer noise planted; do $(BIN)/chanceline test --example $$example || exit 1; done
 
 test: $(READY) lint  ## everything that belongs to every change
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

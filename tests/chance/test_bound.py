@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from itertools import combinations
-from math import comb, log10
+from math import comb, fsum, log, log10
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +151,22 @@ def test_a_million_of_each_is_finite_and_ordered():
     assert all(np.isfinite(values))
     assert values == sorted(values)
     assert chance_bound(10**6, 10**6, 1, positives=350_000).pvalue > 0
+
+
+def test_a_million_of_each_by_exact_sums():
+    """C(P, n₊) and C(N, M) as sums of logarithms rounded once, Cover's count in whole numbers."""
+    million, selected, positives = 10**6, 1000, 350_000
+
+    def log_choose(n: int, k: int) -> float:
+        return fsum(log((n - k + i) / i) for i in range(1, k + 1))
+
+    term = half = 1
+    for k in range(1, selected + 1):
+        term = term * (million - k) // k
+        half += term
+    exact = (log_choose(million, selected) + log(half) - log_choose(million, positives)) / log(10)
+    result = chance_bound(million, million, selected, positives=positives)
+    assert result.log10_union == pytest.approx(exact, abs=1e-8)
 
 
 def test_never_prints_zero():
