@@ -105,7 +105,7 @@ function showAnswer(found, planned) {
   const silent = bound.log10P === 0 ? " (silent)" : "";
   const rows = [
     ["Chance does as well with", `p ≤ ${formatP(bound.log10P)}${silent}`, "rigorous", "p"],
-    [`Samples needed for M = ${q.M}`, planned ? planned.samples : "…", "rigorous", "samples"],
+    [`Samples for M = ${q.M}`, planned ? planned.samples : "…", "rigorous", "samples"],
     [`Largest M for P = ${q.P}`, planned ? planned.largest : "…", "rigorous", "largest"],
     ["Load α, density ρ", `${short(found.alpha)}, ${short(found.rho)}`, "", "position"],
   ];
@@ -213,7 +213,7 @@ function drawDiagram() {
     ["chosen", area(typical, chance)], ["typical", area(vc, typical)], ["every", area(floor, vc)],
   ];
   const names = view.kind === "linear"
-    ? [[0.82, 0.3, "every choice", "separates noise"], [0.85, 1.32, "a typical choice", "separates noise"], [0.32, 0.93, "a good choice", "separates noise"],
+    ? [[0.82, 0.3, "every choice", "separates noise"], [0.88, 1.42, "a typical choice", "separates noise"], [0.32, 0.93, "a good choice", "separates noise"],
        [0.7, 2.12, "only a permutation test can tell", ""], [0.14, view.a1 - 0.25, "structure,", "proven"]]
     : [[Math.pow(view.r0, 0.12), Math.pow(view.r0, 0.62), "every choice", "separates noise"], [Math.pow(view.r0, 0.75), view.a1 / 3, "structure, proven", ""]];
   const clip = `<clipPath id="frame"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}"/></clipPath>`;
