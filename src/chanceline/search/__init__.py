@@ -7,10 +7,27 @@ from types import ModuleType
 from typing import Any
 
 from chanceline.search.api import METHODS, iter_search
+from chanceline.search.certificate import Certificate, certify, check_weights
+from chanceline.search.exact import SupportCount, count
 from chanceline.search.generate import random_problem
+from chanceline.search.given import FewErrors, Separation, fewest_errors, separate
 from chanceline.search.outcome import SearchOutcome
 
-__all__ = ["METHODS", "SearchOutcome", "iter_search", "random_problem"]
+__all__ = [
+    "METHODS",
+    "Certificate",
+    "FewErrors",
+    "SearchOutcome",
+    "Separation",
+    "SupportCount",
+    "certify",
+    "check_weights",
+    "count",
+    "fewest_errors",
+    "iter_search",
+    "random_problem",
+    "separate",
+]
 
 
 # `chanceline.search` is both this package and the function users call, so the package itself is callable.

@@ -61,7 +61,7 @@ def fit_greedily(problem: Problem, spare: int = 2) -> tuple[Hinge, int, bool]:
     return hinge, added, separable
 
 
-def run_omp(problem: Problem, budget: int, seed: int) -> Iterator[Candidate]:
+def run_omp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate]:
     """Method `omp`: one run, no randomness; the budget is not needed."""
     hinge, added, _ = fit_greedily(problem)
     yield candidate(hinge, added)

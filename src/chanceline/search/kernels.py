@@ -171,7 +171,7 @@ def invert(matrix: NDArray, k: int) -> None:
     """Invert the positive definite leading k × k block in place (lower triangle given, full matrix returned)."""
     for j in range(k):
         pivot = matrix[j, j] - dot_first(matrix[j], matrix[j], j)
-        pivot = np.sqrt(max(pivot, 1e-14))
+        pivot = np.sqrt(max(pivot, 1e-15 * matrix[j, j]))
         matrix[j, j] = pivot
         for i in range(j + 1, k):
             matrix[i, j] = (matrix[i, j] - dot_first(matrix[i], matrix[j], j)) / pivot

@@ -19,6 +19,13 @@ class Candidate(NamedTuple):
     iterations: int
 
 
+class Bound(NamedTuple):
+    """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took."""
+
+    smallest: int
+    nodes: int
+
+
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
     """The fewest variables found, and the perceptron on them.

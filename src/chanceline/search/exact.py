@@ -1,0 +1,84 @@
+"""The proven minimum by branch and bound, and the number of separating supports of a size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline.errors import ConvergenceError, InputError
+from chanceline.search.margin import SEPARABLE, hard_margin
+from chanceline.search.outcome import Bound, Candidate
+from chanceline.search.problem import Problem, make_problem
+from chanceline.search.tree import EXHAUSTED, FOUND, PAUSED, make_tree, walk
+
+NODES_A_CHUNK = 5_000
+
+
+def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
+    """Refute sizes 1, 2, … until one has a separating support, which is then the minimum, or `best` is reached.
+
+    Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
+    """
+    nodes = 0
+    for size in range(1, best.support.size):
+        tree = make_tree(problem.columns, problem.kept, size, counting=False)
+        verdict = PAUSED
+        while verdict == PAUSED and nodes + tree.tally[0] < budget:
+            verdict = walk(tree, NODES_A_CHUNK)
+            yield best.iterations + nodes + int(tree.tally[0])
+        nodes += int(tree.tally[0])
+        if verdict == FOUND:
+            yield fitted(problem, np.flatnonzero(tree.found), best.iterations + nodes)
+        if verdict != EXHAUSTED or tree.tally[1]:
+            return
+        yield Bound(size + 1, nodes)
+
+
+def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
+    """The candidate of largest margin on a support."""
+    chosen = np.concatenate([support, np.arange(problem.n_features, problem.n_features + problem.kept)])
+    rows = np.ascontiguousarray(problem.columns[chosen].T)
+    weights = np.zeros(chosen.size)
+    hard_margin(rows, weights, np.zeros(problem.n_samples), False)
+    constant = float(weights[-1]) if problem.kept else 0.0
+    return Candidate(support, weights[: support.size], constant, iterations)
+
+
+@dataclass(frozen=True)
+class SupportCount:
+    """The number of supports of `size` variables that separate, counted exactly.
+
+    Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
+    """
+
+    count: int
+    size: int
+    n_features: int
+    n_samples: int
+    nodes: int
+
+    def __int__(self) -> int:
+        return self.count
+
+
+def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
+    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24."""
+    problem = make_problem(X, y, intercept)
+    if not 0 <= size <= problem.n_features:
+        raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
+    if size == 0:
+        rows = np.ascontiguousarray(problem.columns[problem.n_features :].T)
+        alone = problem.kept and hard_margin(rows, np.zeros(1), np.zeros(problem.n_samples), True) == SEPARABLE
+        return SupportCount(int(bool(alone)), 0, problem.n_features, problem.n_samples, 1)
+    tree = make_tree(problem.columns, problem.kept, size, counting=True)
+    while walk(tree, NODES_A_CHUNK) != EXHAUSTED:
+        pass
+    if tree.tally[1]:
+        raise ConvergenceError(
+            f"{tree.tally[1]} of {tree.tally[0]} supports could not be decided in floating point; "
+            "rescale the columns of X or remove nearly equal ones."
+        )
+    return SupportCount(int(tree.tally[2]), size, problem.n_features, problem.n_samples, int(tree.tally[0]))
