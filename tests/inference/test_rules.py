@@ -108,6 +108,18 @@ def test_features_fixed_beforehand_count_errors():
     assert Procedure(fixed=(1,))(X, y).rank > 0
 
 
+def test_one_class_needs_an_intercept():
+    """Everybody in one class costs no feature with an intercept; without one a rule has to be found like any other."""
+    X = np.array([[1.0, -1.0], [2.0, 3.0], [-1.0, 1.0], [-3.0, 2.0]])
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    assert Procedure(errors=1)(X, y).rank == 0
+    without = Procedure(errors=1, intercept=False).find(X, y)
+    assert without.bias == 0
+    assert without.n_selected > 0
+    assert Procedure(intercept=False).find(X[:2], y[:2]).n_selected == 1
+    assert rule_on(X, y, np.zeros(0, dtype=int), False).errors == 4
+
+
 def test_rule_reports_its_errors():
     X = np.array([[0.0], [1.0], [2.0]])
     rule = make_rule(X, np.array([-1.0, 1.0, -1.0]), np.array([0]), np.array([1.0]), -0.5)

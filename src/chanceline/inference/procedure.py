@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.inference.doctor import contradictions
 from chanceline.inference.permutation import Value
-from chanceline.inference.rules import Rule, constant_rule, make_rule, rule_on
+from chanceline.inference.rules import Rule, consistent_rows, constant_rule, make_rule, rule_on
 
 Floats = NDArray[np.float64]
+NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Procedure:
         """The rule found for these labels."""
         if self.fixed is not None:
             return rule_on(X, y, np.array(self.fixed), self.intercept)
-        if np.all(y == y[0]):
-            return constant_rule(X, y)
+        if self.intercept and np.all(y == y[0]):
+            return constant_rule(X, y, NOTHING)
         if not isinstance(self.search, str):
             return rule_on(X, y, self._selected(X, y), self.intercept)
         return self._trimmed(X, y) if self.errors else self._separating(X, y, np.arange(len(y)))
@@ -60,10 +60,9 @@ class Procedure:
         """The built-in search on some of the samples; its errors are counted on all."""
         from chanceline.search.api import iter_search
 
-        if contradictions(X[rows], y[rows]):
-            return rule_on(X, y, np.arange(X.shape[1]), self.intercept)
-        if np.all(y[rows] == y[rows][0]):
-            return constant_rule(X, y)
+        rows = rows[consistent_rows(X[rows], y[rows])]
+        if self.intercept and np.all(y[rows] == y[rows[0]]):
+            return constant_rule(X, y, NOTHING)
         best = None
         # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
         for outcome in iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, **self.options):
@@ -77,8 +76,9 @@ class Procedure:
         Whom to forgive: those that the search sets right by a column of their own (1 there, 0 elsewhere), when such
         columns compete with the features; then those whom dropping a feature costs.
         """
-        consistent = _consistent(X, y)
-        best = self._separating(X, y, consistent)
+        everyone = np.arange(len(y))
+        best = self._separating(X, y, everyone)
+        consistent = consistent_rows(X, y)
         own = self._separating(np.column_stack([X, np.eye(len(y))]), y, consistent).support
         forgiven = own[own >= X.shape[1]] - X.shape[1]
         if 0 < len(forgiven) <= self.errors:
@@ -89,7 +89,7 @@ class Procedure:
             start = min(candidates, key=lambda rule: rule.errors)
             if start.errors > self.errors:
                 return best
-            again = self._separating(X, y, np.setdiff1d(np.arange(len(y)), start.wrong))
+            again = self._separating(X, y, np.setdiff1d(everyone, start.wrong))
             better = self._better(best, self._better(start, again))
             if better is best:
                 return best
@@ -122,11 +122,3 @@ class Procedure:
         if support.ndim != 1 or support.size == 0 or support.min() < 0 or support.max() >= X.shape[1]:
             raise InputError("the search must return indices of columns of X (or a mask), at least one.")
         return np.unique(support.astype(np.int64))
-
-
-def _consistent(X: Floats, y: Floats) -> NDArray[np.int64]:
-    """Rows without the minority of every set of equal rows with both labels: those are errors of any rule."""
-    _, kind = np.unique(X, axis=0, return_inverse=True)
-    kind = kind.ravel()
-    balance = np.bincount(kind, weights=y)[kind]
-    return np.flatnonzero((balance * y > 0) | (np.abs(balance) == 0) & (y > 0))

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.errors import ConvergenceError
 from chanceline.inference.doctor import contradictions
 
 Floats = NDArray[np.float64]
@@ -54,21 +55,39 @@ def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> 
 
 
 def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
-    """The best rule found on these features: one that separates if there is one, else one with few errors."""
-    from chanceline.search.api import iter_search
+    """The rule of largest margin on these features if they separate, else one that makes few errors."""
+    from chanceline.search import fewest_errors, separate
 
     support = np.asarray(support, dtype=np.int64)
-    if len(support) == 0 or np.all(y == y[0]) or contradictions(X[:, support], y):
+    columns = X[:, support]
+    rows = consistent_rows(columns, y)
+    if intercept and (len(support) == 0 or np.all(y[rows] == y[rows[0]])):
         return constant_rule(X, y, support)
-    for outcome in iter_search(X[:, support], y, method="omp", intercept=intercept):
-        best = outcome
-    weights = np.zeros(len(support))
-    weights[best.support] = best.weights
-    return make_rule(X, y, support, weights, best.bias)
+    if len(support) == 0:
+        return make_rule(X, y, support, np.zeros(0), 0.0)
+    everything = np.arange(len(support))
+    try:
+        found = separate(columns[rows], y[rows], everything, intercept)
+        if found.separates:
+            return make_rule(X, y, support, found.weights, found.bias)
+    except ConvergenceError:
+        # Not settled in floating point: whatever rule comes next is judged exactly all the same.
+        pass
+    few = fewest_errors(columns[rows], y[rows], everything, intercept)
+    return make_rule(X, y, support, few.weights, few.bias)
 
 
-def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64] | None = None) -> Rule:
-    """Everybody belongs to the larger class, whatever the features."""
+def consistent_rows(X: Floats, y: Floats) -> NDArray[np.int64]:
+    """Rows without the minority of every set of equal rows with both labels, which any rule gets wrong."""
+    if not contradictions(X, y):
+        return np.arange(len(y))
+    _, kind = np.unique(X, axis=0, return_inverse=True)
+    kind = kind.ravel()
+    balance = np.bincount(kind, weights=y)[kind]
+    return np.flatnonzero((balance * y > 0) | ((balance == 0) & (y > 0)))
+
+
+def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64]) -> Rule:
+    """Everybody belongs to the larger class, whatever the features; this takes an intercept."""
     larger = 1.0 if np.sum(y > 0) * 2 >= len(y) else -1.0
-    support = np.zeros(0, dtype=np.int64) if support is None else support
     return make_rule(X, y, support, np.zeros(len(support)), larger)
