@@ -43,7 +43,8 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
     sizes = sorted({point.n_neurons for point in loads})
     ax.set_xlabel("share of inputs kept, ρ")
     ax.set_ylabel("patterns held for each input, α")
-    ax.set_title(f"Largest load of {', '.join(map(str, sizes))} neurons\n(half of the neurons; bar: down to all of them)")
+    of = f"Largest load of {', '.join(map(str, sizes))} neurons"
+    ax.set_title(f"{of}\n(half of the neurons hold it; bar: down to what all hold)")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     ax.legend(loc="upper left", frameon=False)
@@ -68,7 +69,7 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
     ax.set_ylabel("overlap after recall")
     ax.set_title("Recall from noisy probes")
     ax.set_ylim(top=1.03)
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
@@ -80,7 +81,7 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     ax.set_xlabel("share of couplings cut after learning")
     ax.set_ylabel("share of bits still held")
     ax.set_title("Robustness against lost couplings")
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def draw_recall(ax: Any, result: PictureRecall, count: int = 6) -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from chanceline import InputError
-from chanceline.memory import AssociativeMemory, cutting, largest_loads, random_patterns, retrieval
+from chanceline.memory import AssociativeMemory, cutting, largest_loads, load_curve, random_patterns, retrieval
 from chanceline.memory.measurement import add_noise, cut
 from chanceline.memory.pictures import draw_pictures, recall_pictures
 
@@ -49,6 +49,19 @@ def test_the_largest_load_is_held_and_one_more_pattern_is_not():
             assert (neuron in report.unsolved) == inside
 
 
+def test_a_curve_is_made_of_its_points():
+    curve = load_curve(21, [4, 0.5], ["random", "hebbian-selected"], seed=2, neurons=5)
+    assert [(point.fan_in, point.wiring) for point in curve] == [
+        (4, "random"),
+        (4, "hebbian-selected"),
+        (10, "random"),
+        (10, "hebbian-selected"),
+    ]
+    for point in curve:
+        alone = largest_loads(21, point.fan_in, point.wiring, seed=2, neurons=5)
+        assert np.array_equal(alone.held, point.held)
+
+
 def test_selected_inputs_hold_more_than_correlated_ones_and_these_more_than_random_ones():
     typical = {
         wiring: largest_loads(41, 0.25, wiring, seed=1, budget=400, neurons=10).typical
@@ -64,6 +77,8 @@ def test_largest_loads_do_not_depend_on_the_number_of_workers():
     assert one.to_dict() == two.to_dict()
     with pytest.raises(InputError, match="minimal"):
         largest_loads(21, "minimal")
+    with pytest.raises(InputError, match="1 to 21 neurons"):
+        largest_loads(21, 5, neurons=30)
 
 
 def test_noise_turns_over_the_exact_share():

@@ -35,11 +35,9 @@ def memory(
     fan_in: Annotated[
         str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")
     ] = "0.25",
-    wiring: Annotated[
-        str, typer.Option(help="selected, random or hebbian-selected.")
-    ] = "selected",
+    wiring: Annotated[str, typer.Option(help="selected, random or hebbian-selected.")] = "selected",
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
-    budget: Annotated[int, typer.Option(help="Effort of the search for inputs, in swaps a neuron.")] = 4000,
+    budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
     seed: Annotated[int, typer.Option(help="Seed of patterns and search.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default. The result is the same.")] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.")] = None,
@@ -51,9 +49,11 @@ def memory(
 
     from chanceline.errors import InputError
     from chanceline.memory import AssociativeMemory, random_patterns, retrieval
+    from chanceline.memory.network import DEFAULT_BUDGET
 
     if patterns is not None and load is not None:
         raise InputError("Give either --patterns or --load, not both.")
+    budget = DEFAULT_BUDGET if budget is None else budget
     stored = None if patterns is None else _read_patterns(patterns)
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]

@@ -6,6 +6,7 @@ from chanceline.memory.measurement import (
     Retrieval,
     cutting,
     largest_loads,
+    load_curve,
     random_patterns,
     retrieval,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "StorageReport",
     "cutting",
     "largest_loads",
+    "load_curve",
     "random_patterns",
     "retrieval",
 ]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from chanceline.errors import InputError
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
 from chanceline.memory.parallel import Progress, ordered_map
-from chanceline.memory.wiring import Patterns, Rule, can_learn
+from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
 
 CUTS = ("random", "weakest")
 
@@ -69,34 +69,46 @@ class LargestLoads:
         }
 
 
-def largest_loads(
+def load_curve(
     n_neurons: int,
-    fan_in: float,
-    wiring: str = "selected",
+    fan_ins: Sequence[float],
+    wirings: Sequence[str] = WIRINGS,
     seed: int = 0,
     *,
     budget: int = DEFAULT_BUDGET,
     neurons: int | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> LargestLoads:
+) -> list[LargestLoads]:
     """The largest load held against fan-in, by halving the number of patterns, for every neuron (or the first few).
 
-    All wirings see the same patterns for the same seed.
+    All fan-ins and wirings see the same patterns for the same seed.
     """
-    rule = AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule
-    if rule.fan_in is None:
+    measured = n_neurons if neurons is None else neurons
+    if not 1 <= measured <= n_neurons:
+        raise InputError(f"There are 1 to {n_neurons} neurons to measure, but {measured} were asked for.")
+    if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
+    rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule for fan_in in fan_ins for wiring in wirings]
     # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations of order √N.
     most = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=most, seed=seed)
-    held = ordered_map(
-        _held, range(neurons or n_neurons), common=(patterns, rule), workers=workers, progress=progress
-    )
-    return LargestLoads(n_neurons, rule.fan_in, wiring, np.array(held))
+    jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
+    held = np.array(ordered_map(_held, jobs, common=(patterns,), workers=workers, progress=progress))
+    return [
+        LargestLoads(n_neurons, count, rule.wiring, of_rule)
+        for rule, of_rule in zip(rules, held.reshape(len(rules), measured), strict=True)
+        if (count := rule.fan_in) is not None
+    ]
 
 
-def _held(neuron: int, patterns: Patterns, rule: Rule) -> int:
+def largest_loads(n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any) -> LargestLoads:
+    """`load_curve` at one fan-in and with one wiring."""
+    return load_curve(n_neurons, [fan_in], [wiring], seed, **options)[0]
+
+
+def _held(job: tuple[int, Rule], patterns: Patterns) -> int:
+    neuron, rule = job
     enough, too_many = 0, patterns.shape[0] + 1
     while too_many - enough > 1:
         middle = (enough + too_many) // 2

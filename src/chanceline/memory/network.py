@@ -16,7 +16,7 @@ from chanceline.memory.parallel import Progress, ordered_map
 from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
 
 ORDERS = ("parallel", "sequential")
-DEFAULT_BUDGET = 4000
+DEFAULT_BUDGET = 2000
 
 
 @dataclass(frozen=True, eq=False)
