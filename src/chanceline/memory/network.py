@@ -194,11 +194,12 @@ class AssociativeMemory:
     def recall(self, probe: ArrayLike, steps: int = 50, order: str = "parallel") -> NDArray[np.int8]:
         """Run s_i ← sign(Σ_j w_ij s_j) from one probe or from many (one a row), until nothing changes.
 
+        A neuron without field keeps its state.
+
         Parameters
         ----------
         steps : updates of the whole network at most.
         order : "parallel" (all neurons at once) or "sequential" (one after the other, in a new random order each step).
-        A neuron without field keeps its state.
         """
         if order not in ORDERS:
             raise InputError(f"There is no {order!r} order; choose one of {', '.join(ORDERS)}.")
