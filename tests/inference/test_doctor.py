@@ -48,7 +48,7 @@ def test_rows(healthy):
     X[5] = X[4]
     seen = messages(X, y)
     assert "warning: rows 4 and 21 are equal but have opposite labels" in seen
-    assert "1 rows repeat an earlier row" in seen
+    assert "1 row repeats an earlier row" in seen
     assert contradictions(X, y) == [(3, 20)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb, log10
 
@@ -18,7 +19,10 @@ from chanceline.cli.output import plain
 from chanceline.errors import InputError
 from chanceline.inference import load_data, separation_test
 from chanceline.inference.examples import EXAMPLES, load_example
-from chanceline.inference.permutation import summarise
+from chanceline.inference.permutation import Value, summarise
+from chanceline.inference.procedure import Procedure
+from chanceline.inference.rules import Rule
+from chanceline.inference.separation import search_longer
 from chanceline.inference.verdict import BOUND_SHARE, overall_log10_p
 
 
@@ -209,9 +213,35 @@ def test_overall_p_is_the_documented_combination():
 
 
 def _value(rank):
-    from chanceline.inference.permutation import Value
-
     return Value(rank, rank, 0)
+
+
+@dataclass(frozen=True)
+class Lucky(Procedure):
+    """Finds six features, and three with seed 12 only."""
+
+    def find(self, X, y):
+        size = 3 if self.seed == 12 else 6
+        TRIED.append(self.seed)
+        return Rule(np.arange(size), np.ones(size), 0.0, np.arange(0))
+
+
+TRIED: list[int] = []
+
+
+@pytest.mark.parametrize(("largest", "restarts", "found", "tried"), [
+    (5, 8, 3, [10, 11, 12]),
+    (5, 1, 6, [10, 11]),
+    (4, 8, 6, [10]),
+    (6, 8, 6, [10]),
+    (0, 8, 6, [10]),
+])  # fmt: skip
+def test_longer_search_only_where_it_can_convince(largest, restarts, found, tried):
+    TRIED.clear()
+    procedure, nothing = Lucky(seed=10), np.zeros((2, 9))
+    rule = search_longer(procedure, nothing, nothing[:, 0], procedure.find(nothing, nothing), largest, restarts)
+    assert rule.n_selected == found
+    assert tried == TRIED
 
 
 @pytest.mark.parametrize("positives", [2, 4])

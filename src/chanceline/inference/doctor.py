@@ -95,14 +95,15 @@ def examine(
     n_values = 1 + np.count_nonzero(sorted_columns[1:] > sorted_columns[:-1], axis=0)
     tied = np.flatnonzero((n_values > 1) & (n_values <= n_samples / 2))
     if len(tied):
-        note(f"{_columns(tied, names)} tied (at most half as many values as samples); ties only make p smaller.")
+        note(f"{_columns(tied, names)} tied (at most half as many values as samples); the bound covers ties.")
     pairs = contradictions(X, y)
     if pairs:
         shown = "; ".join(f"{i + 1} and {k + 1}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
         warn(f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data.")
     copies = n_samples - len(np.unique(X, axis=0)) - len(pairs)
     if copies > 0:
-        warn(f"{copies} rows repeat an earlier row; if they are the same subject, give them a common group.")
+        rows = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
+        warn(f"{rows} an earlier row; rows of one subject should have a common group.")
     for j in range(n_features):
         if looks_like_identifier(str(names[j]), X[:, j]):
             warn(f"column {names[j]!r} looks like an identifier of rows and should not be a feature.")

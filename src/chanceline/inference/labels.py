@@ -78,8 +78,7 @@ def make_scheme(
         raise InputError("blocks restrict permutations and need the null with fixed class sizes.")
     n_samples = len(y)
     unit_of = np.arange(n_samples) if groups is None else _codes(groups, n_samples, "groups")
-    n_units = int(unit_of.max()) + 1
-    first = np.array([int(np.argmax(unit_of == u)) for u in range(n_units)]) if groups is not None else unit_of
+    first = np.unique(unit_of, return_index=True)[1]
     unit_labels = y[first]
     if not np.array_equal(unit_labels[unit_of], y):
         row = int(np.flatnonzero(unit_labels[unit_of] != y)[0])
@@ -87,7 +86,7 @@ def make_scheme(
             f"a group must have one label, but row {row + 1} differs from its group; groups with both labels "
             "belong in blocks instead."
         )
-    block_of = np.zeros(n_units, dtype=np.int64)
+    block_of = np.zeros(len(first), dtype=np.int64)
     if blocks is not None:
         sample_block = _codes(blocks, n_samples, "blocks")
         block_of = sample_block[first]

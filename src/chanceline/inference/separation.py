@@ -26,7 +26,7 @@ from chanceline.inference.verdict import Evidence, bound_share, decide, overall_
 
 Floats = NDArray[np.float64]
 # Searching the observed labels again is worth while if the bound would accept a set smaller by this much.
-WITHIN_REACH = 2
+WITHIN_REACH = 1
 
 
 def separation_test(
@@ -108,7 +108,7 @@ def separation_test(
         rule = rule_on(data, labels, indices, intercept)
     else:
         standard = procedure.find(data, labels)
-        rule = _search_longer(procedure, data, labels, standard, largest, restarts)
+        rule = search_longer(procedure, data, labels, standard, largest, restarts)
     bound = price.bound(rule)
     permutation = None
     if permutations > 0 and (always_permute or bound.log10_p > log10(gate)):
@@ -188,7 +188,7 @@ def separation_test(
     )
 
 
-def _search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, largest: int, restarts: int) -> Rule:
+def search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, largest: int, restarts: int) -> Rule:
     """Search again from other seeds while a set that the bound would accept is within reach.
 
     The bound covers every set at once, so that effort spent on the observed labels alone costs nothing.

@@ -28,7 +28,10 @@ def readings(result: SeparationTest) -> list[tuple[str, str, str]]:
     """Name, value and kind of the overall p-value and the three readings."""
     rows = [("p-value", format_p(result.log10_pvalue), "valid whatever the search")]
     bound = f"p ≤ {format_p(result.bound.log10_p)}"
-    if result.bound.log10_p == 0:
+    declared = result.settings["errors"]
+    if declared is not None and result.errors > declared:
+        bound += f" (silent about {result.errors} errors where {declared} were allowed)"
+    elif result.bound.log10_p == 0:
         bound += f" (silent; speaks up to M = {result.largest_convincing})"
     rows.append(("bound", bound, "rigorous"))
     if result.permutation is None:
