@@ -15,6 +15,7 @@ from chanceline.cli.output import complain
 
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
 COMMANDS: tuple[str, ...] = (
+    "search",
     "reproduce",
     "solve",
     "capacity",

@@ -44,7 +44,6 @@ def iter_search(
     intercept: bool = False,
     *,
     target: int | None = None,
-    kappa: float = 0.0,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> Iterator[SearchOutcome]:
@@ -55,17 +54,14 @@ def iter_search(
         raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
     if seed < 0:
         raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
-    if kappa < 0.0:
-        raise InputError(f"The margin kappa cannot be negative, but is {kappa}.")
-    problem = make_problem(X, y, intercept, scaled=kappa == 0.0)
+    problem = make_problem(X, y, intercept)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
     for event in METHODS[method](problem, budget, seed, **options):
         better = None
         if isinstance(event, Candidate):
             outcome = _outcome(problem, event, method, seed, history)
-            enough = outcome.margin >= kappa if outcome.separates else True
-            if enough and (best is None or (outcome.errors, outcome.n_selected) < (best.errors, best.n_selected)):
+            if best is None or (outcome.errors, outcome.n_selected) < (best.errors, best.n_selected):
                 history.append((event.iterations, outcome.n_selected))
                 better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
         elif isinstance(event, Bound) and best is not None:
@@ -89,7 +85,6 @@ def search(
     intercept: bool = False,
     *,
     target: int | None = None,
-    kappa: float = 0.0,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> SearchOutcome:
@@ -105,7 +100,6 @@ def search(
     seed : same seed, same result, bit for bit.
     intercept : add a constant to the perceptron; it does not count as a variable.
     target : stop as soon as at most this many variables separate.
-    kappa : accept only supports with min_μ y_μ(x_μ·w + b) ≥ κ|(w, b)|; columns are not scaled then.
     progress : called with (iterations, best outcome) as the search goes.
 
     Returns
@@ -116,15 +110,14 @@ def search(
     best: SearchOutcome | None = None
     try:
         for outcome in iter_search(
-            X, y, method, budget, seed, intercept, target=target, kappa=kappa, progress=progress, **options
+            X, y, method, budget, seed, intercept, target=target, progress=progress, **options
         ):
             best = outcome
     except KeyboardInterrupt:
         if best is None:
             raise
         best = replace(best, interrupted=True)
-    if best is None:
-        raise InputError(f"No support with a margin of at least {kappa} was found; lower kappa or raise the budget.")
+    assert best is not None  # every method yields at least one candidate
     return best
 
 

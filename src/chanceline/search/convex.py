@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from chanceline.search.greedy import candidate
 from chanceline.search.kernels import Hinge, make_hinge, refit, set_support
 from chanceline.search.local import drop_place
-from chanceline.search.greedy import candidate
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 

@@ -28,15 +28,15 @@ def random_problem(
         raise InputError(f"The number of variables must be at least 1, but is {n}.")
     if (alpha is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as alpha (per variable) or as n_patterns, not both.")
-    patterns = int(round(alpha * n)) if alpha is not None else int(n_patterns or 0)
+    patterns = round(alpha * n) if alpha is not None else int(n_patterns or 0)
     if patterns < 1:
         raise InputError(f"There must be at least one pattern, but alpha·n gives {patterns}.")
     if inputs not in INPUTS:
         raise InputError(f"There are no {inputs!r} inputs; choose one of {', '.join(INPUTS)}.")
     generator = np.random.Generator(np.random.PCG64(seed))
-    y = 2.0 * generator.integers(0, 2, patterns) - 1.0
+    y = np.where(generator.integers(0, 2, patterns) == 1, 1.0, -1.0)
     if inputs == "binary":
-        return 2.0 * generator.integers(0, 2, (patterns, n)) - 1.0, y
+        return np.where(generator.integers(0, 2, (patterns, n)) == 1, 1.0, -1.0), y
     X = generator.standard_normal((patterns, n))
     if inputs == "sphere":
         X *= np.sqrt(n) / np.linalg.norm(X, axis=1, keepdims=True)

@@ -10,7 +10,6 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -35,15 +34,16 @@ size = [k, kept, patterns active]; stamp counts the changes since the last rebui
 """
 
 
-@intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
+def _popcount(typing_context: Any, word: Any) -> Any:
     """Number of ones in a 64-bit word, one machine instruction."""
 
-    def code(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), code
 
+
+popcount: Any = intrinsic(_popcount)
 
 def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Columns of ±1 as bits (1 for −1), 64 patterns a word; width 0 unless every entry is ±1."""

@@ -26,7 +26,6 @@ class Problem:
     X: Floats
     y: Floats
     intercept: bool = False
-    scaled: bool = True
 
     @property
     def n_samples(self) -> int:
@@ -43,12 +42,10 @@ class Problem:
 
     @cached_property
     def centre(self) -> Floats:
-        return self.X.mean(axis=0) if self.intercept and self.scaled else np.zeros(self.n_features)
+        return self.X.mean(axis=0) if self.intercept else np.zeros(self.n_features)
 
     @cached_property
     def scale(self) -> Floats:
-        if not self.scaled:
-            return np.ones(self.n_features)
         largest = np.maximum(np.abs(self.X - self.centre).max(axis=0), np.finfo(float).tiny)
         root_mean_square = largest * np.sqrt((((self.X - self.centre) / largest) ** 2).mean(axis=0))
         # A column that is constant up to rounding carries nothing that the intercept does not.
@@ -77,17 +74,14 @@ class Problem:
         return self.y * (self.X[:, support] @ weights + bias)
 
 
-def make_problem(
-    X: ArrayLike, y: ArrayLike, intercept: bool = False, scaled: bool = True, check_classes: bool = False
-) -> Problem:
+def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False) -> Problem:
     """Check the data and say in one sentence what is wrong with them.
 
-    Labels may be any two values (the larger one becomes +1); a single value is fine without `check_classes`, since one
-    class is separable too.
+    Labels may be any two values (the larger one becomes +1), or one: a single class is a problem like any other.
     """
     data = _as_matrix(X)
-    labels = _as_signs(y, data.shape[0], check_classes)
-    problem = Problem(X=data, y=labels, intercept=bool(intercept), scaled=scaled)
+    labels = _as_signs(y, data.shape[0])
+    problem = Problem(X=data, y=labels, intercept=bool(intercept))
     _refuse_contradictions(problem)
     return problem
 
@@ -104,12 +98,12 @@ def _as_matrix(X: ArrayLike) -> Floats:
     if not np.isfinite(data).all():
         row, column = np.argwhere(~np.isfinite(data))[0]
         raise InputError(
-            f"X holds {data[row, column]} in row {row}, column {column}; fill or remove missing and infinite values."
+            f"X holds {data[row, column]} in row {row}, column {column} (counted from 0); fill or remove such values."
         )
     return data
 
 
-def _as_signs(y: ArrayLike, n_samples: int, check_classes: bool) -> Floats:
+def _as_signs(y: ArrayLike, n_samples: int) -> Floats:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.shape[0] != n_samples:
         raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
@@ -120,19 +114,17 @@ def _as_signs(y: ArrayLike, n_samples: int, check_classes: bool) -> Floats:
         shown = ", ".join(str(value) for value in values[:4])
         raise InputError(f"y must have two classes, but has {len(values)} different values ({shown}, …).")
     if len(values) == 1:
-        if check_classes:
-            raise InputError(f"y has one class only ({values[0]} in every row); two are needed to separate anything.")
         return np.full(n_samples, -1.0 if values[0] in (-1, 0, False) else 1.0)
     return np.where(labels == values[1], 1.0, -1.0)
 
 
 def _refuse_contradictions(problem: Problem) -> None:
     """Equal rows with opposite labels cannot be separated by any choice of variables."""
-    order = np.lexsort(problem.X.T[: min(problem.n_features, 64)][::-1])
-    rows = problem.X[order]
-    equal = np.flatnonzero((rows[1:] == rows[:-1]).all(axis=1) & (problem.y[order][1:] != problem.y[order][:-1]))
-    if equal.size:
-        first, second = sorted(int(order[equal[0] + shift]) for shift in (0, 1))
-        raise InputError(
-            f"Rows {first} and {second} of X are equal but have opposite labels, so nothing separates them; remove one."
-        )
+    seen: dict[bytes, int] = {}
+    for row, values in enumerate(problem.X + 0.0):
+        first = seen.setdefault(values.tobytes(), row)
+        if problem.y[first] != problem.y[row]:
+            raise InputError(
+                f"Rows {first} and {row} of X (counted from 0) are equal but have opposite labels, so nothing separates "
+                "them; remove one."
+            )

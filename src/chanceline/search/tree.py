@@ -63,7 +63,7 @@ def make_tree(columns: NDArray[np.float64], kept: int, wanted: int, counting: bo
 
 
 @njit(cache=True)
-def opposite_pair(bits: NDArray, mask: int) -> bool:
+def opposite_pair(bits: NDArray, mask: Any) -> bool:
     """Whether two patterns are opposite on the masked variables, so that no w can have both."""
     for first in range(bits.size):
         differ = np.uint64(0)
