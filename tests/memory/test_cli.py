@@ -84,7 +84,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, 
     names = {"BITS": "bits.npy", "SHORT": "short.npy", "TEXT": "text.csv", "NOTHING": "nothing"}
     for word, name in names.items():
         options = [option.replace(word, str(tmp_path / name)) for option in options]
-    code, out, err = run(capsys, *SMALL, "--quiet", *options)
+    code, out, err = run(capsys, *SMALL, *options)
     assert code == 2
     assert out == ""
     assert words in err

@@ -261,3 +261,14 @@ def test_bad_recall_gets_one_sentence(selected, patterns):
 
 def test_public_name():
     assert chanceline.AssociativeMemory is AssociativeMemory
+
+
+@pytest.mark.slow
+def test_two_hundred_neurons_hold_a_load_of_0_8_with_a_quarter_of_the_couplings():
+    patterns = random_patterns(200, 0.8, seed=1)
+    selected, chance = (AssociativeMemory(200, 0.25, wiring, seed=1) for wiring in ("selected", "random"))
+    assert selected.store(patterns, workers=2).complete
+    assert selected.is_stored(patterns).all()
+    assert np.array_equal(selected.recall(patterns, steps=1), patterns)
+    assert chance.store(patterns).impossible.size == 200
+    assert not chance.is_stored(patterns).any()

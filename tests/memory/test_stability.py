@@ -4,7 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
+from scipy.stats import norm
 
 from chanceline.memory.stability import fit, grow, shrink, swap
 
@@ -105,3 +106,15 @@ def test_shrinking_reaches_the_smallest_fan_in_of_small_problems(kappa):
     assert found.stability >= kappa
     smallest = next(size for size in range(1, 11) if largest_by_enumeration(rows, size) >= kappa)
     assert found.inputs.size == smallest
+
+
+def gardner_stability(load):
+    """κ with 1/α = ∫_{−κ}^∞ Dt (t + κ)² = (1 + κ²) Φ(κ) + κ φ(κ) (Gardner 1988)."""
+    return brentq(lambda k: (1 + k * k) * norm.cdf(k) + k * norm.pdf(k) - 1 / load, -1, 20)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.8])
+def test_dense_stability_is_gardners(load):
+    n_inputs = 200
+    found = [fit(signs((round(load * n_inputs), n_inputs), seed), np.arange(n_inputs)).stability for seed in range(20)]
+    assert np.mean(found) == pytest.approx(gardner_stability(load), abs=0.05)

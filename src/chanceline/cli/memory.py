@@ -62,10 +62,14 @@ def memory(
         raise InputError(f"There is no folder {save.resolve().parent} to save the memory in; make it first.")
     if stored is None:
         stored = random_patterns(neurons, 0.8 if load is None else load, seed)
+    stored = network.checked(stored)
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    if workers < 1:
+        raise InputError(f"The number of workers must be at least 1, but is {workers}.")
 
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
     with _progress(quiet) as progress:
-        report = network.store(stored, workers=(os.cpu_count() or 1) if workers is None else workers, progress=progress)
+        report = network.store(stored, workers=workers, progress=progress)
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
 
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)

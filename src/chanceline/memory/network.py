@@ -162,7 +162,7 @@ class AssociativeMemory:
         Neurons are learned one by one, on `workers` processes (a script that asks for several needs the usual
         ``if __name__ == "__main__":``). `progress` is called with (neurons done, neurons).
         """
-        checked = self._checked(patterns, "patterns")
+        checked = self.checked(patterns, "patterns")
         neurons = ordered_map(
             _learn_one, range(self.n_neurons), common=(checked, self.rule), workers=workers, progress=progress
         )
@@ -182,12 +182,12 @@ class AssociativeMemory:
 
     def fields(self, states: ArrayLike) -> NDArray[np.float64]:
         """Local fields h_i = Σ_j w_ij s_j of one state or of many (one a row)."""
-        checked = self._checked(states, "states")
+        checked = self.checked(states, "states")
         return self._shaped(self.couplings @ checked.T, states)
 
     def is_stored(self, patterns: ArrayLike) -> Any:
         """Whether each pattern is a fixed point whose local fields all have its signs (a zero field holds nothing)."""
-        checked = self._checked(patterns, "patterns")
+        checked = self.checked(patterns, "patterns")
         stored = ((self.couplings @ checked.T).T * checked > 0).all(axis=1)
         return bool(stored[0]) if np.ndim(patterns) == 1 else stored
 
@@ -205,7 +205,7 @@ class AssociativeMemory:
             raise InputError(f"There is no {order!r} order; choose one of {', '.join(ORDERS)}.")
         if not (_whole(steps) and steps >= 0):
             raise InputError(f"The number of steps must be a whole number from 0 up, but is {steps}.")
-        state = self._checked(probe, "probe").T
+        state = self.checked(probe, "probe").T
         random = np.random.default_rng(self.rule.seed)
         for _ in range(steps):
             before = state
@@ -248,8 +248,8 @@ class AssociativeMemory:
         other._couplings = csr_array(couplings)
         return other
 
-    def _checked(self, states: ArrayLike, name: str) -> Patterns:
-        """States as an int8 matrix, one a row."""
+    def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
+        """States as an int8 matrix, one a row; or one sentence that says why they cannot be states of this network."""
         array = np.asarray(states)
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
             raise InputError(
