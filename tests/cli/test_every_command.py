@@ -1,0 +1,145 @@
+"""What holds for every command: help with an example that parses, --json, exit codes, quiet pipes, no colour when not wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from chanceline.cli.main import build_app, main
+
+APP = get_command(build_app())
+CHANCELINE = [sys.executable, "-m", "chanceline.cli.main"]
+
+
+def walk(command, path=()):
+    """Every command that does something, with its path."""
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield path, command
+        return
+    for name, child in children.items():
+        yield from walk(child, (*path, name))
+
+
+COMMANDS = {" ".join(path): command for path, command in walk(APP)}
+
+
+def examples(command) -> list[str]:
+    return re.findall(r"^Example: (?:\[bold\])?(chanceline [^\[\n]+)", command.help or "", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example_of_this_very_command(name):
+    found = examples(COMMANDS[name])
+    assert found, "no line `Example: chanceline …` in its help"
+    assert all(example.startswith(f"chanceline {name}") for example in found)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_parse(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for example in examples(COMMANDS[name]):
+        arguments = shlex.split(example)[1 + len(name.split()) :]
+        # Parsing checks options and types, and runs nothing.
+        assert COMMANDS[name].make_context(name, arguments).params
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained_and_json_is_there(name):
+    options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert "--json" in options
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "help", None), f"{parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_option_is_one_sentence_and_exit_code_2(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*name.split(), "--no-such-option"])
+    captured = capsys.readouterr()
+    assert stop.value.code == 2
+    assert captured.out == ""
+    assert captured.err.startswith("chanceline: ")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [
+    ("bound", "-P", "62", "-N", "2000", "-M", "3", "--positives", "40"),
+    ("plan", "-P", "62", "-N", "2000", "--positives", "40"),
+    ("solve", "-a", "1.2", "-r", "0.5"),
+    ("capacity", "0.5"),
+    ("density", "1.0"),
+    ("curve", "--points", "2"),
+    ("test", "--example", "planted", "--permutations", "0"),
+    ("explore", "--no-open"),
+], ids=lambda arguments: arguments[0])  # fmt: skip
+def test_json_is_all_there_is_on_stdout(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "--json"])
+    assert stop.value.code == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def run_in_terminal(*arguments: str, **environment: str) -> str:
+    """What a command writes to a terminal (stdout and stderr alike)."""
+    parent, child = pty.openpty()
+    unset = {"NO_COLOR", "FORCE_COLOR"} - set(environment)
+    variables = {key: value for key, value in os.environ.items() if key not in unset} | {"TERM": "xterm-256color"} | environment
+    process = subprocess.Popen([*CHANCELINE, *arguments], stdout=child, stderr=child, stdin=subprocess.DEVNULL, env=variables)
+    os.close(child)
+    written = b""
+    while True:
+        try:
+            piece = os.read(parent, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(parent)
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_no_color_is_honoured():
+    colour = re.compile(r"\x1b\[[0-9;]*(?:3[0-7]|9[0-7])(?:;[0-9]+)*m")
+    assert colour.search(run_in_terminal("capacity", "--help"))
+    assert not colour.search(run_in_terminal("capacity", "--help", NO_COLOR="1"))
+
+
+def test_pipes_get_plain_text():
+    done = subprocess.run([*CHANCELINE, "--help"], capture_output=True, text=True, check=True)
+    assert "\x1b" not in done.stdout
+    assert "capacity" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_closed_pipe_ends_quietly():
+    process = subprocess.Popen([*CHANCELINE, "curve", "--points", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    complaint = process.stderr.read().decode()
+    process.stderr.close()
+    process.wait()
+    assert "Traceback" not in complaint
+    assert "Exception ignored" not in complaint
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(shell):
+    variables = {**os.environ, "_CHANCELINE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "chanceline ca",
+                 "_TYPER_COMPLETE_FISH_ACTION": "get-args", "COMP_WORDS": "chanceline ca", "COMP_CWORD": "1"}  # fmt: skip
+    program = Path(sys.executable).with_name("chanceline")
+    done = subprocess.run([program], capture_output=True, text=True, env=variables, check=True)
+    assert "capacity" in done.stdout
