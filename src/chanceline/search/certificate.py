@@ -43,7 +43,7 @@ class Certificate:
 
 def check_weights(X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: ArrayLike, bias: float = 0.0) -> Certificate:
     """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ."""
-    problem = make_problem(X, y)
+    problem = make_problem(X, y, contradictions=True)
     columns = problem.X[:, np.asarray(support, dtype=np.int64)]
     w = np.asarray(weights, dtype=np.float64)
     margins = problem.y * (columns @ w + bias)
@@ -60,7 +60,7 @@ def check_weights(X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: Array
 
 def certify(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Certificate:
     """Decide whether (X, y) is separable on the given columns, with weights or multipliers as the proof."""
-    problem = make_problem(X, y, intercept)
+    problem = make_problem(X, y, intercept, contradictions=True)
     chosen = np.asarray(support, dtype=np.int64)
     rows = problem.y[:, None] * problem.X[:, chosen]
     if intercept:

@@ -66,7 +66,7 @@ class SupportCount:
 
 def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
     """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24."""
-    problem = make_problem(X, y, intercept)
+    problem = make_problem(X, y, intercept, contradictions=True)
     if not 0 <= size <= problem.n_features:
         raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
     if size == 0:

@@ -63,7 +63,7 @@ def _rows(problem: Problem, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Separation:
     """The perceptron of largest margin on the given columns, or multipliers that prove there is none."""
-    problem = make_problem(X, y, intercept)
+    problem = make_problem(X, y, intercept, contradictions=True)
     chosen = _chosen(problem, support)
     rows = _rows(problem, chosen)
     multipliers = np.zeros(problem.n_samples)
@@ -90,7 +90,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     The squared hinge is fitted, the pattern with the largest slack given up, and so on until the rest separates. Then
     every pattern given up is tried again, those nearest to being right first, and kept if all still separate.
     """
-    problem = make_problem(X, y, intercept)
+    problem = make_problem(X, y, intercept, contradictions=True)
     chosen = _chosen(problem, support)
     rows = _rows(problem, chosen)
     if rows.shape[1] == 0:

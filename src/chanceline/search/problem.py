@@ -74,15 +74,17 @@ class Problem:
         return self.y * (self.X[:, support] @ weights + bias)
 
 
-def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False) -> Problem:
+def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradictions: bool = False) -> Problem:
     """Check the data and say in one sentence what is wrong with them.
 
-    Labels may be any two values (the larger one becomes +1), or one: a single class is a problem like any other.
+    Labels may be any two values (the larger one becomes +1), or one: a single class is a problem like any other. Equal
+    rows with opposite labels are refused unless `contradictions` are allowed.
     """
     data = _as_matrix(X)
     labels = _as_signs(y, data.shape[0])
     problem = Problem(X=data, y=labels, intercept=bool(intercept))
-    _refuse_contradictions(problem)
+    if not contradictions:
+        _refuse_contradictions(problem)
     return problem
 
 
