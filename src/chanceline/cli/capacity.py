@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def capacity(
         rho: float = typer.Argument(..., help="Density ρ = M/N: share of the variables kept."),
-        ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        ansatz: str = typer.Option("rs", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit."),
         report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:

@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
     def solve(
         alpha: float = typer.Option(..., "--alpha", "-a", help="Load α = P/N: patterns per variable."),
         rho: float = typer.Option(..., "--rho", "-r", help="Density ρ = M/N: share of the variables kept."),
-        ansatz: str = typer.Option("rs", help="'rs', replica symmetric."),
+        ansatz: str = typer.Option("rs", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports."),
         report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:

@@ -13,8 +13,11 @@ from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory import rs
+from chanceline.theory.capacity_table import full_breaking
 from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
 from chanceline.theory.quadrature import STEP
+from chanceline.theory.rsb import replicon_line
+from chanceline.theory.rsb_capacity import capacity_1rsb
 from chanceline.theory.saddle import Solved
 from chanceline.theory.solve import check_alpha, check_rho
 
@@ -115,11 +118,16 @@ def capacity(rho: float, ansatz: str = "rs") -> Capacity:
     rho
         Share of the variables kept, 0 < ρ < 1.
     ansatz
-        "rs", replica symmetric.
+        "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of infinitely many steps, with
+        the error of that extrapolation.
     """
     rho = check_rho(rho)
+    if ansatz in ("1rsb", "full"):
+        broken = capacity_1rsb(rho)
+        alpha, error = (broken.alpha, broken.error) if ansatz == "1rsb" else full_breaking(broken.rho, broken.alpha)
+        return Capacity(rho, ansatz, alpha, error, closed_form_bounds(rho), replicon_line(rho).state.alpha)
     if ansatz != "rs":
-        raise InputError(f"ansatz must be 'rs', but is {ansatz!r}")
+        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {ansatz!r}")
     solved, alpha, error = _zero_entropy(rho, None)
     return Capacity(rho, "rs", alpha, error, closed_form_bounds(rho), _replicon_crossing(rho, solved))
 

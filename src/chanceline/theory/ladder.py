@@ -127,7 +127,8 @@ def gaussian_steps(variances: Array) -> Array:
 
 def climb(grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array) -> Ladder:
     """Descend from g_k (values and slopes on the last grid) to g₀, and carry the weights back up."""
-    values, slopes, transitions = [top], [top_slope], []
+    values, slopes = [top], [top_slope]
+    transitions: list[Transition] = []
     for i in range(len(breaks), 0, -1):
         x, variance = breaks[i - 1], float(variances[i] - variances[i - 1])
         exponent = x * values[0] + np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))

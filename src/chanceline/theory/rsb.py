@@ -13,14 +13,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory import rs
+from chanceline.theory.capacity_table import start_at, table_range
 from chanceline.theory.saddle import Solved, follow
 from chanceline.theory.solve import check_alpha, check_rho, solve_rs
 from chanceline.theory.stability import Stability
-from chanceline.theory.steps import Breaking, BrokenState, pack, solve_at_load, solve_at_response, solve_with
+from chanceline.theory.steps import (
+    Breaking,
+    BrokenState,
+    pack,
+    solve_at_load,
+    solve_at_response,
+    solve_at_zero_entropy,
+    solve_with,
+)
 
 Array = NDArray[np.float64]
 
@@ -88,14 +96,8 @@ class OneStepSolution:
 
 def replicon_line(rho: float) -> Solved[rs.RSState]:
     """The replica-symmetric point where the replicon between supports is 1: below it, replica symmetry is exact."""
-    *_, before, after = rs.follow_branch(rho, lambda state: state.between > 1)
-    begin, end = before.unknowns, after.unknowns
-
-    def solved_at(log_chi: float) -> Solved[rs.RSState]:
-        return rs.solve_at_response(log_chi, rho, begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0]))
-
-    root = brentq(lambda log_chi: solved_at(log_chi).state.between - 1, begin[0], end[0], xtol=1e-13)
-    return solved_at(float(root))
+    *_, stable, unstable = rs.follow_branch(rho, lambda state: state.between > 1)
+    return rs.root_between(rho, (stable, unstable), lambda state: state.between - 1)
 
 
 def branch_off(rho: float, critical: rs.RSState, amplitude: float = _FIRST_AMPLITUDE) -> Solved[BrokenState]:
@@ -196,14 +198,26 @@ def _symmetric(alpha: float, rho: float) -> OneStepSolution:
 
 
 def _walk_to(alpha: float, rho: float, critical: rs.RSState) -> Array:
-    """A point of the branch near load α, from its beginning."""
+    """A point of the branch near load α, from whichever of its ends is nearer: where it begins, or (from the table) Σ = 0."""
+    lowest, highest = table_range()
+    if lowest <= rho <= highest:
+        end = solve_at_zero_entropy(rho, start_at(rho), 1)
+        if alpha > 0.5 * (critical.alpha + end.state.alpha):
+            if alpha > end.state.alpha:
+                return _walk_up(end, alpha, rho)
+            *_, last = follow_one_step(end, rho, lambda state: state.alpha <= alpha, step=0.1)
+            return last.unknowns
     first = branch_off(rho, critical)
     if first.state.alpha >= alpha:
         # α − α_critical grows linearly with the amplitude.
         share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
         return branch_off(rho, critical, _FIRST_AMPLITUDE * max(share, 1e-3)).unknowns
+    return _walk_up(first, alpha, rho)
+
+
+def _walk_up(start: Solved[BrokenState], alpha: float, rho: float) -> Array:
     *_, last = follow_one_step(
-        first, rho, lambda state: state.alpha >= alpha or state.order.x[0] < _SMALLEST_BREAK or state.entropy < -0.05
+        start, rho, lambda state: state.alpha >= alpha or state.order.x[0] < _SMALLEST_BREAK or state.entropy < -0.05
     )
     if last.state.alpha < alpha:
         raise InputError(

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from chanceline.errors import ConvergenceError
+from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory import rsb
+from chanceline.theory.capacity_table import start_at, table_range
 from chanceline.theory.saddle import Solved, follow
 from chanceline.theory.steps import BrokenState, equations, solve_at_response, solve_at_zero_entropy
 
@@ -56,6 +57,17 @@ def capacity_near(rho: float, start: Array, steps: int) -> BrokenCapacity:
     # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
     error = abs(alpha - state.alpha) + abs(solved.residual / state.entropy_by_alpha) + 4e-16 * alpha
     return BrokenCapacity(rho, steps, alpha, error, state, moved)
+
+
+def capacity_1rsb(rho: float) -> BrokenCapacity:
+    """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
+    lowest, highest = table_range()
+    if not lowest <= rho <= highest:
+        raise InputError(
+            f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is {rho:g}; "
+            "outside, use ansatz 'rs', which differs little there"
+        )
+    return capacity_near(rho, start_at(rho), 1)
 
 
 def capacity_from_scratch(rho: float) -> BrokenCapacity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
 from chanceline.theory import rs
@@ -14,6 +14,9 @@ from chanceline.theory.kernels import binary_entropy, log_odds
 from chanceline.theory.quadrature import STEP
 from chanceline.theory.stability import Stability
 from chanceline.theory.typical import solve_typical
+
+if TYPE_CHECKING:
+    from chanceline.theory.rsb import OneStepSolution
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     )
 
 
-def solve(alpha: float, rho: float, ansatz: str = "rs") -> RSSolution:
+def solve(alpha: float, rho: float, ansatz: str = "rs") -> RSSolution | OneStepSolution:
     """Solve the saddle-point equations at load α = P/N and density ρ = M/N.
 
     Parameters
@@ -187,13 +190,17 @@ def solve(alpha: float, rho: float, ansatz: str = "rs") -> RSSolution:
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
-        "rs", replica symmetric.
+        "rs", replica symmetric, or "1rsb", one step of symmetry breaking between supports (where there is any).
 
     Returns
     -------
-    RSSolution
+    RSSolution or OneStepSolution
         Order parameters, entropy Σ of separating choices, both stability products, residual and quadrature error.
     """
     if ansatz == "rs":
         return solve_rs(alpha, rho)
-    raise InputError(f"ansatz must be 'rs', but is {ansatz!r}")
+    if ansatz == "1rsb":
+        from chanceline.theory.rsb import solve_1rsb  # it builds on this module
+
+        return solve_1rsb(alpha, rho)
+    raise InputError(f"ansatz must be 'rs' or '1rsb', but is {ansatz!r}")
