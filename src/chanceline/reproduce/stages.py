@@ -10,6 +10,12 @@ from chanceline.reproduce.folder import Folder
 STAGES: tuple[str, ...] = (
     "chanceline.reproduce.theory:panels",
     "chanceline.reproduce.theory:capacity_diagram",
+    "chanceline.reproduce.breaking:entropy_with_breaking",
+    "chanceline.reproduce.breaking:capacity_with_breaking",
+    "chanceline.reproduce.memory:memory_capacity",
+    "chanceline.reproduce.memory:memory_stability",
+    "chanceline.reproduce.memory:memory_couplings",
+    "chanceline.reproduce.memory:memory_pictures",
 )
 
 
