@@ -17,7 +17,6 @@ from chanceline.report.diagram import (
     FIRST,
     LAST,
     NODES,
-    broken_line,
     chebyshev_densities,
     diagram_table,
     interpolated_lines,
@@ -108,6 +107,14 @@ def test_lines_agree_with_the_solver(page, tmp_path):
         assert [lines[name][0] for name in names] == pytest.approx(expected, rel=1e-9), point.rho
 
 
+def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
+    rhos = [0.0275, 0.31, 0.5, 0.87]
+    found = run_script(page, f"{json.dumps(rhos)}.map(brokenAt)", tmp_path)
+    expected = [capacity(rho, "1rsb").alpha for rho in rhos]
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert run_script(page, "[0.001, 0.999].map(brokenAt)", tmp_path) == [None, None]
+
+
 def test_table_is_what_the_solver_gives():
     table = diagram_table()
     assert len(table["rho"]) == NODES
@@ -167,9 +174,8 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["left"] == seen["patterns"]
     assert seen["kept"]["typed"] == ["100", "20", "25"]
     assert seen["wide"] is False
-    expected = {"l0_gardner", "union", "replica_symmetric", "symmetry_breaks", "cover_gardner", "vc"}
+    expected = {"l0_gardner", "union", "replica_symmetric", "broken", "symmetry_breaks", "cover_gardner", "vc"}
     assert expected <= set(seen["curves"])
-    assert ("broken" in seen["curves"]) == (broken_line() is not None)
 
 
 @pytest.mark.parametrize(("name", "width", "height", "state"), [

@@ -117,6 +117,8 @@ def test_screenshot_of_a_test_report(noise, tmp_path):
     (lambda: solve(0.8, 0.5), ["Typical choices separate"]),
     (lambda: solve(1.82, 0.5), ["Beyond capacity"]),
     (lambda: capacity(0.5), ["α_VS(0.5) = 1.7964865", "union bound"]),
+    (lambda: solve(1.78, 0.5, "1rsb"), ["Chosen variables separate", "one step of replica symmetry breaking"]),
+    (lambda: capacity(0.5, "1rsb"), ["α_VS(0.5) = 1.790", "one step"]),
     (lambda: density(1.0), ["ρ_VS(1) = 0.1623"]),
 ])  # fmt: skip
 def test_theory_reports(result, words, tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
-from chanceline.report.diagram import broken_line, diagram_table
+from chanceline.report.diagram import broken_ratio, diagram_table
 from chanceline.writing import write_text
 
 ASSETS = files("chanceline") / "report" / "assets"
@@ -26,7 +26,7 @@ def explorer_page() -> str:
     """The whole page as one HTML text: style, script and the table of lines inside."""
     parts = {
         "version": __version__,
-        "data": script_json({"table": diagram_table(), "broken": broken_line()}),
+        "data": script_json({"table": diagram_table(), "broken": broken_ratio()}),
     }
 
     def part(match: re.Match[str]) -> str:

@@ -22,6 +22,11 @@ REGIMES = {
     ),
     "beyond": ("structure", "Beyond capacity", "no choice of variables separates random patterns at this load."),
 }
+ANSATZ = {
+    "rs": "replica symmetry",
+    "1rsb": "one step of replica symmetry breaking between supports",
+    "full": "full replica symmetry breaking between supports (the limit of more and more steps)",
+}
 
 
 class TheoryResult(Protocol):
@@ -47,7 +52,7 @@ def theory_page(result: TheoryResult) -> Page:
     """The page before it is written."""
     record = result.to_dict()
     ansatz = str(record.get("ansatz", "rs"))
-    name = {"rs": "replica symmetry", "1rsb": "one step of replica symmetry breaking"}.get(ansatz, ansatz)
+    name = ANSATZ.get(ansatz, ansatz)
     if "regime" in record:
         page = _solution_page(result, record, name)
     elif "error" in record:

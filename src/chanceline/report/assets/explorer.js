@@ -13,7 +13,7 @@ const LINES = [
   { key: "symmetry_breaks", name: "RS exact below", what: "hatched: replica symmetry holds", kind: "asymptotic", color: "breaks", dash: "2 3" },
   { key: "cover_gardner", name: "Cover–Gardner 2ρ", what: "a typical choice separates below", kind: "N → ∞", color: "cover-gardner" },
   { key: "vc", name: "VC, α = ρ", what: "every choice separates below", kind: "rigorous", color: "vc" },
-].filter((line) => line.key !== "broken" || DATA.broken);
+];
 
 const EXAMPLES = [
   { name: "Random patterns: 40 of 100 variables, 120 patterns", N: 100, P: 120, M: 40 },
@@ -54,17 +54,21 @@ function lineAt(key, rho) {
   return lines.at(key, rho);
 }
 
-// Straight between neighbours of a list of [ρ, α], in logarithms; null outside.
+// Straight between neighbours of a list of [ρ, value]; null outside.
 function between(points, rho) {
   for (let k = 1; k < points.length; k++) {
-    const [[r0, a0], [r1, a1]] = [points[k - 1], points[k]];
-    if (rho >= r0 && rho <= r1) return a0 * Math.pow(a1 / a0, Math.log(rho / r0) / Math.log(r1 / r0));
+    const [[r0, v0], [r1, v1]] = [points[k - 1], points[k]];
+    if (rho >= r0 && rho <= r1) return v0 + ((v1 - v0) * (rho - r0)) / (r1 - r0);
   }
   return null;
 }
-const brokenAt = (rho) => between(DATA.broken, rho);
 const limitAt = (rho) => between(limitLine, rho);
-const chanceLine = (rho) => (DATA.broken && brokenAt(rho)) || lines.at("replica_symmetric", rho);
+function brokenAt(rho) {
+  const ratio = between(DATA.broken, rho);
+  return ratio === null ? null : ratio * lines.at("replica_symmetric", rho);
+}
+// The best known chance line: with symmetry broken where that was solved, replica symmetric elsewhere.
+const chanceLine = (rho) => brokenAt(rho) || lines.at("replica_symmetric", rho);
 
 function answer(at = state) {
   const q = query(at), level = Number(at.level);
@@ -206,7 +210,7 @@ function drawDiagram() {
   view = makeView();
   const { box, width, height } = view;
   const vc = sampled("vc"), typical = sampled("cover_gardner"), floor = [[view.r0 || 1e-9, view.a0], [1, view.a0]];
-  const chance = DATA.broken ? sampled("replica_symmetric").map(([r]) => [r, chanceLine(r)]) : sampled("replica_symmetric");
+  const chance = sampled("replica_symmetric").map(([r]) => [r, chanceLine(r)]);
   const breaks = sampled("symmetry_breaks");
   const zones = [
     ["settled", limitLine.length ? area(limitLine, [[limitLine[0][0], view.a1 * 1.2], [1, view.a1 * 1.2]]) : ""],
