@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 
 import numpy as np
 import pytest
-from browser import run_script, screenshot
+from browser import run_chromium, run_script, screenshot
 from typer.testing import CliRunner
 
 from chanceline.chance import chance_bound, largest_convincing, samples_needed
@@ -176,6 +177,12 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["wide"] is False
     expected = {"l0_gardner", "union", "replica_symmetric", "broken", "symmetry_breaks", "cover_gardner", "vc"}
     assert expected <= set(seen["curves"])
+
+
+def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
+    document = run_chromium("--dump-dom", write_explorer(tmp_path / "explorer.html").as_uri())
+    assert 'data-ready="yes"' in document
+    assert re.search(r'data-curve="limit" d="M[^"]{300,}"', document)
 
 
 @pytest.mark.parametrize(("name", "width", "height", "state"), [
