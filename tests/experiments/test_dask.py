@@ -17,9 +17,7 @@ pytest.importorskip("distributed")
 
 def start(*arguments):
     # One thread a worker, and no nanny: a killed worker stays dead.
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_for(condition, seconds=60.0):
@@ -39,10 +37,7 @@ def cluster(tmp_path):
     try:
         wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
         worker = ("worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        processes += [
-            start(*worker, "--name", name, "--local-directory", str(tmp_path / name))
-            for name in ("first", "second")
-        ]
+        processes += [start(*worker, "--name", name, "--local-directory", str(tmp_path / name)) for name in ("first", "second")]
         yield json.loads(file.read_text())["address"], processes[1:]
     finally:
         for process in processes:

@@ -117,9 +117,7 @@ def test_one_writer_many_readers(filled, walks):
 
 def test_a_dead_writer_leaves_no_lock(filled):
     code = "from chanceline.experiments.store import *; Store(sys.argv[1], write=True); os._exit(9)"
-    assert (
-        subprocess.run([sys.executable, "-c", f"import os, sys; {code}", filled], check=False).returncode == 9
-    )
+    assert subprocess.run([sys.executable, "-c", f"import os, sys; {code}", filled], check=False).returncode == 9
     with Store(filled, write=True) as store:
         assert len(store) == 20
 

@@ -16,28 +16,21 @@ from chanceline.cli.output import complain, print_json, say
 if TYPE_CHECKING:
     from chanceline.experiments.sweeps import Sweep
 
-StoreOption = Annotated[
-    Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")
-]
+StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
-SweepArgument = Annotated[
-    str, typer.Argument(metavar="SWEEP", help="A built-in sweep's name, or a TOML file.")
-]
-TrialsOption = Annotated[
-    int | None, typer.Option(min=1, help="At most this many trials a point; a later full run reuses them.")
-]
+SweepArgument = Annotated[str, typer.Argument(metavar="SWEEP", help="A built-in sweep's name, or a TOML file.")]
+TrialsOption = Annotated[int | None, typer.Option(min=1, help="At most this many trials a point; a later full run reuses them.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command group."""
-    group = typer.Typer(
-        help="Run experiments over many sizes and loads; stop and go on at will.", no_args_is_help=True
-    )
+    group = typer.Typer(help="Run experiments over many sizes and loads; stop and go on at will.", no_args_is_help=True)
     group.command("run")(run_command)
     group.command("status")(status_command)
     group.command("export")(export_command)
     group.command("merge")(merge_command)
+    group.command("plot")(plot_command)
     app.add_typer(group, name="sweep")
 
 
@@ -77,9 +70,7 @@ def run_command(
                     open_engine(engine, workers=workers, scheduler=scheduler) as executor,
                     _progress(plan, known, quiet) as advance,
                 ):
-                    for _ in iter_run(
-                        plan.tasks, executor=executor, store=results, batch=plan.batch, stop=stop
-                    ):
+                    for _ in iter_run(plan.tasks, executor=executor, store=results, batch=plan.batch, stop=stop):
                         new += 1
                         advance()
         except TaskError as error:
@@ -90,9 +81,7 @@ def run_command(
             raise typer.Exit(130) from None
     left = len(plan.tasks) - known - new
     if json:
-        print_json(
-            {"sweep": plan.name, "store": str(path), "tasks": len(plan.tasks), "new": new, "left": left}
-        )
+        print_json({"sweep": plan.name, "store": str(path), "tasks": len(plan.tasks), "new": new, "left": left})
     if left:
         complain(f"stopped with {left} of {len(plan.tasks)} tasks to do; run the same command again to go on")
         raise typer.Exit(130)
@@ -134,6 +123,7 @@ def export_command(
     store: Annotated[Path, typer.Argument(help="The results file.")],
     out: Annotated[Path, typer.Option(help="Where to write; the name ends in .csv or .parquet.")],
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
+    json: JsonOption = False,
 ) -> None:
     """Write a store as one table: one row a task, every parameter and result a column.
 
@@ -142,12 +132,17 @@ def export_command(
     from chanceline.experiments.store import Store
 
     with Store(store) as results:
-        say(f"{results.export(out, kind)} rows in {out}")
+        rows = results.export(out, kind)
+    if json:
+        print_json({"store": str(store), "table": str(out), "rows": rows})
+    else:
+        say(f"{rows} rows in {out}")
 
 
 def merge_command(
     target: Annotated[Path, typer.Argument(help="The store that takes the results; made if missing.")],
     sources: Annotated[list[Path], typer.Argument(help="Stores to take from; they stay as they are.")],
+    json: JsonOption = False,
 ) -> None:
     """Put the results of several stores (machines, runs) into one.
 
@@ -156,8 +151,32 @@ def merge_command(
     from chanceline.experiments.store import Store
 
     with Store(target, write=True) as results:
-        new = results.merge(sources)
-        say(f"{new} new results in {target}, {len(results)} in all")
+        new, total = results.merge(sources), len(results)
+    if json:
+        print_json({"store": str(target), "new": new, "results": total})
+    else:
+        say(f"{new} new results in {target}, {total} in all")
+
+
+def plot_command(
+    sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="paper-fig3, best, entropy or capacity.")],
+    out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.")],
+    store: Annotated[
+        Path | None, typer.Option(help="The results file; without it, the full run that comes with the package.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw a built-in sweep's figure from a store, finished or not, or from the shipped data.
+
+    Example: chanceline sweep plot paper-fig3 --store fig3.sqlite --out fig3.png
+    """
+    from chanceline.experiments.figures import draw_sweep
+
+    drawn = draw_sweep(sweep, out, store)
+    if json:
+        print_json({"sweep": sweep, "figure": str(out), "drawn": str(drawn)})
+    else:
+        say(f"{drawn} in {out}")
 
 
 @contextmanager

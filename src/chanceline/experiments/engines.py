@@ -17,9 +17,7 @@ ENGINES = ("processes", "dask")
 
 
 @contextmanager
-def open_engine(
-    name: str = "processes", *, workers: int | None = None, scheduler: str | None = None
-) -> Iterator[Executor]:
+def open_engine(name: str = "processes", *, workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
     """An executor for `iter_run`, closed at the end.
 
     Parameters
@@ -45,9 +43,7 @@ def open_engine(
         pool.shutdown()
     elif name == "dask":
         if scheduler is None:
-            raise InputError(
-                "the dask engine needs the address of its scheduler; add --scheduler tcp://HOST:8786"
-            )
+            raise InputError("the dask engine needs the address of its scheduler; add --scheduler tcp://HOST:8786")
         with _dask_executor(scheduler) as executor:
             yield executor
     else:

@@ -42,15 +42,14 @@ def execute(tasks: Sequence[Task]) -> list[Record]:
     # One BLAS thread: sums are then made in one order whatever the number of cores.
     with threadpool_limits(limits=1):
         for task in tasks:
-            start = time.perf_counter()
+            start = time.thread_time()
             try:
                 result = task.run()
             except Exception as error:
                 raise TaskError(
-                    f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: "
-                    f"{type(error).__name__}: {error}"
+                    f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: {type(error).__name__}: {error}"
                 ) from error
-            records.append(Record(task, result, made_with(), time.perf_counter() - start))
+            records.append(Record(task, result, made_with(), time.thread_time() - start))
     return records
 
 
@@ -117,9 +116,7 @@ def iter_run(
         raise failure if isinstance(failure, TaskError) else _lost(failure) from failure
 
 
-def run(
-    tasks: Iterable[Task], *, executor: Executor | None = None, store: Store | None = None, batch: int = 1
-) -> list[Record]:
+def run(tasks: Iterable[Task], *, executor: Executor | None = None, store: Store | None = None, batch: int = 1) -> list[Record]:
     """Run the tasks (or take them from the store) and return their records, in the order of the tasks."""
     wanted = list(tasks)
     new = iter_run(wanted, executor=executor, store=store, batch=batch)
@@ -142,6 +139,5 @@ def _save(records: list[Record], store: Store | None) -> list[Record]:
 
 def _lost(error: BaseException) -> TaskError:
     return TaskError(
-        f"the engine lost its workers ({type(error).__name__}: {error}); finished tasks are saved, "
-        "run again to go on"
+        f"the engine lost its workers ({type(error).__name__}: {error}); finished tasks are saved, run again to go on"
     )

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, canonical
+from chanceline.writing import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas
@@ -32,14 +32,14 @@ CREATE TABLE results (
     parameters TEXT NOT NULL,  -- canonical JSON, every default in force included
     result TEXT NOT NULL,      -- canonical JSON
     made_with TEXT NOT NULL,   -- versions of this package and of those that do its arithmetic
-    seconds REAL NOT NULL      -- time the task took where it ran; never part of a comparison
+    seconds REAL NOT NULL      -- processor time it took where it ran; never part of a comparison
 ) WITHOUT ROWID
 """
 
 
 @dataclass(frozen=True)
 class Record:
-    """A finished task: its result, what it was made with, and how long it took."""
+    """A finished task: its result, what it was made with, and its processor time."""
 
     task: Task
     result: Mapping[str, Any]
@@ -100,7 +100,7 @@ class Store:
         return {row[0] for row in self._connection.execute("SELECT id FROM results")}
 
     def seconds(self) -> dict[str, float]:
-        """Time each finished task took, by id."""
+        """Processor time each finished task took, by id."""
         return dict(self._connection.execute("SELECT id, seconds FROM results"))
 
     def records(self, kind: str | None = None) -> Iterator[Record]:
@@ -152,10 +152,10 @@ class Store:
         target = Path(path)
         table = self.frame(kind)
         if target.suffix == ".csv":
-            replace_file(target, lambda name: table.to_csv(name, index=False, lineterminator="\n"))
+            write_text(target, table.to_csv(index=False, lineterminator="\n"))
         elif target.suffix == ".parquet":
             try:
-                replace_file(target, lambda name: table.to_parquet(name, index=False))
+                write_bytes(target, table.to_parquet(None, index=False))
             except ImportError as error:
                 raise InputError("Parquet needs pyarrow: pip install 'chanceline[parquet]'") from error
         else:
@@ -178,24 +178,6 @@ def frame(records: Iterable[Record]) -> pandas.DataFrame:
     return table
 
 
-def replace_file(target: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside the target, then put it in its place in one step."""
-    if not target.parent.is_dir():
-        raise InputError(f"the folder {target.parent} does not exist; create it first")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        # mkstemp makes private files; results are as readable as any new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _lock(path: Path) -> sqlite3.Connection:
     """The writer's lock: a transaction on a file beside the store, which the system ends with the process."""
     lock = sqlite3.connect(path.with_name(path.name + ".lock.sqlite"), timeout=0, isolation_level=None)
@@ -203,9 +185,7 @@ def _lock(path: Path) -> sqlite3.Connection:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         lock.close()
-        raise InputError(
-            f"another process is writing to {path}; wait for it, or name another store and merge later"
-        ) from error
+        raise InputError(f"another process is writing to {path}; wait for it, or name another store and merge later") from error
     return lock
 
 
@@ -222,8 +202,7 @@ def _connect(path: Path, write: bool) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         connection.close()
         raise InputError(
-            f"{path} is damaged or not a chanceline store ({error}); it was left as it is, "
-            "move it away or name another"
+            f"{path} is damaged or not a chanceline store ({error}); it was left as it is, move it away or name another"
         ) from error
     except BaseException:
         connection.close()

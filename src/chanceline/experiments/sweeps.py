@@ -71,9 +71,7 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     return parse_sweep(content, default_name=Path(source).stem, trials=trials)
 
 
-def parse_sweep(
-    content: Mapping[str, Any], *, default_name: str = "sweep", trials: int | None = None
-) -> Sweep:
+def parse_sweep(content: Mapping[str, Any], *, default_name: str = "sweep", trials: int | None = None) -> Sweep:
     """The sweep that a parsed TOML table describes."""
     name = content.get("name", default_name)
     _refuse_unknown(f"the sweep {name}", content, _SWEEP_KEYS)
@@ -83,11 +81,14 @@ def parse_sweep(
     batch = content.get("batch", 1)
     if type(batch) is not int or batch < 1:
         raise InputError(f"batch of the sweep {name} is {batch!r}; it must be a whole number from 1 on")
-    tasks = [task for block in blocks for task in _block_tasks(name, block, trials)]
+    placed = [pair for block in blocks for pair in _block_tasks(name, block, trials)]
+    # Blocks side by side: an unfinished run has all points already, with fewer trials each.
+    tasks = [task for _, task in sorted(placed, key=lambda pair: pair[0])]
     return Sweep(name, content.get("description", "no description"), tuple(dict.fromkeys(tasks)), batch)
 
 
-def _block_tasks(name: str, block: Mapping[str, Any], most: int | None) -> list[Task]:
+def _block_tasks(name: str, block: Mapping[str, Any], most: int | None) -> list[tuple[float, Task]]:
+    """The block's tasks, each with its place in the block between 0 and 1."""
     _refuse_unknown(f"a block of the sweep {name}", block, _BLOCK_KEYS)
     if "kind" not in block:
         raise InputError(f"a block of the sweep {name} has no kind; say what to run")
@@ -99,9 +100,8 @@ def _block_tasks(name: str, block: Mapping[str, Any], most: int | None) -> list[
         raise InputError(f"trials in the sweep {name} is {trials!r}; it must be a whole number from 1 on")
     trials = min(trials, most or trials)
     points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    # Trials outermost: an unfinished run has all points already, with fewer trials each.
     return [
-        make_task(block["kind"], **fixed, **point, trial=trial) for trial in range(trials) for point in points
+        (trial / trials, make_task(block["kind"], **fixed, **point, trial=trial)) for trial in range(trials) for point in points
     ]
 
 

@@ -34,9 +34,7 @@ def canonical(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{value!r} cannot be written as canonical JSON ({error}); use plain finite numbers and text"
-        ) from error
+        raise InputError(f"{value!r} cannot be written as canonical JSON ({error}); use plain finite numbers and text") from error
 
 
 def derive_seed(*parts: Any) -> int:
@@ -97,9 +95,7 @@ def find_kind(name: str) -> Kind:
     """The function behind a kind's name."""
     module_name, _, function_name = KINDS.get(name, name).partition(":")
     if not function_name:
-        raise InputError(
-            f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function"
-        )
+        raise InputError(f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function")
     try:
         function: Kind = getattr(import_module(module_name), function_name)
     except (ImportError, AttributeError) as error:

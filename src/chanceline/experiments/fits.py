@@ -1,0 +1,121 @@
+"""From samples to typical values, and from finite sizes to N → ∞, with errors that say what they cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A typical value over random problems, with one standard error."""
+
+    value: float
+    error: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """The limit N → ∞ of values at finite N.
+
+    Attributes
+    ----------
+    value : float
+    statistical : float
+        Standard error of the fit, from the errors of the points (enlarged when they scatter more than that).
+    systematic : float
+        Change of the limit when the highest power of 1/N is left out of the fit.
+    coefficients : tuple of float
+        Of 1, 1/N, 1/N², …
+    chi2, dof : float, int
+        Misfit and degrees of freedom.
+    """
+
+    value: float
+    statistical: float
+    systematic: float
+    coefficients: tuple[float, ...]
+    chi2: float
+    dof: int
+
+    @property
+    def error(self) -> float:
+        """Both errors in quadrature."""
+        return float(np.hypot(self.statistical, self.systematic))
+
+    def at(self, n: ArrayLike) -> NDArray[np.float64]:
+        """The fitted curve at finite N."""
+        powers = np.vander(1.0 / np.asarray(n, dtype=float), len(self.coefficients), increasing=True)
+        return powers @ np.array(self.coefficients)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value:.4f} ± {self.error:.4f} (statistical {self.statistical:.4f}, systematic "
+            f"{self.systematic:.4f}; χ² = {self.chi2:.1f} for {self.dof} degrees of freedom)"
+        )
+
+
+def typical(values: ArrayLike) -> Estimate:
+    """The median and its standard error: a quarter of the width of its 95 % interval by order statistics.
+
+    Values may be −∞ (the logarithm of no support at all): a mean of logarithms does not exist then, a median does as
+    long as clearly fewer than half are infinite. With too many of them, or fewer than 10 samples, it is NaN.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    count = len(ordered)
+    if count < 10:
+        return Estimate(np.nan, np.nan, count)
+    # The number of samples below the true median is binomial, with standard deviation √n / 2.
+    low = int(np.floor(0.5 * count - np.sqrt(count)))
+    high = count - 1 - low
+    if not np.isfinite(ordered[low]):
+        return Estimate(np.nan, np.nan, count)
+    return Estimate(float(np.median(ordered)), float(ordered[high] - ordered[low]) / 4, count)
+
+
+def average(values: ArrayLike) -> Estimate:
+    """The mean and its standard error."""
+    data = np.asarray(values, dtype=float)
+    if len(data) < 2:
+        return Estimate(np.nan, np.nan, len(data))
+    return Estimate(float(data.mean()), float(data.std(ddof=1) / np.sqrt(len(data))), len(data))
+
+
+def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int = 2) -> Extrapolation:
+    """Weighted least squares in powers of 1/N up to `degree`, and the limit at 1/N = 0.
+
+    The systematic error is the change of the limit when the fit has one power less: what the points at hand cannot
+    tell about corrections of higher order.
+    """
+    n, y, e = (np.asarray(part, dtype=float) for part in (sizes, values, errors))
+    if len(n) <= degree:
+        raise InputError(f"{len(n)} sizes cannot fix {degree + 1} coefficients; give more sizes or a lower degree")
+    if not (np.all(np.isfinite(y)) and np.all(e > 0)):
+        raise InputError("every point of an extrapolation needs a finite value and a positive error")
+    coefficients, statistical, chi2 = _least_squares(n, y, e, degree)
+    shorter = _least_squares(n, y, e, degree - 1)[0] if degree > 1 else coefficients
+    return Extrapolation(
+        value=float(coefficients[0]),
+        statistical=statistical,
+        systematic=float(abs(coefficients[0] - shorter[0])),
+        coefficients=tuple(map(float, coefficients)),
+        chi2=chi2,
+        dof=len(n) - degree - 1,
+    )
+
+
+def _least_squares(
+    n: NDArray[np.float64], y: NDArray[np.float64], e: NDArray[np.float64], degree: int
+) -> tuple[NDArray[np.float64], float, float]:
+    design = np.vander(1.0 / n, degree + 1, increasing=True) / e[:, None]
+    inverse = np.linalg.pinv(design)
+    coefficients = inverse @ (y / e)
+    chi2 = float(np.sum((design @ coefficients - y / e) ** 2))
+    dof = len(n) - degree - 1
+    scale = max(1.0, chi2 / dof) if dof else 1.0
+    return coefficients, float(np.sqrt(scale) * np.linalg.norm(inverse[0])), chi2

@@ -1,0 +1,109 @@
+"""The built-in kinds of task: smallest support, exact count, Monte Carlo count, each on a random problem.
+
+The problem depends on size, load, inputs and trial alone, so that all methods meet the same problems.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.experiments.tasks import derive_seed
+
+
+def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
+    from chanceline.search import random_problem
+
+    return random_problem(n, n_patterns=patterns, inputs=inputs, seed=derive_seed("problem", n, patterns, inputs, trial))
+
+
+def contradicts_itself(X: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Is there a pattern twice with opposite labels? No variables separate then (it happens to ±1 inputs at small N)."""
+    return len(np.unique(X, axis=0)) < len(np.unique(np.column_stack([X, y]), axis=0))
+
+
+def smallest(
+    seed: int,
+    *,
+    n: int,
+    alpha: float,
+    inputs: str = "binary",
+    method: str = "auto",
+    budget: int | None = None,
+    trial: int = 0,
+) -> dict[str, Any]:
+    """The smallest support that a search method finds.
+
+    `separates` says whether every margin is positive. The paper's algorithm stops when none is *negative*, so its
+    `n_selected` may belong to a support with ties, patterns on the boundary; `n_selected` is null where two patterns
+    contradict each other and nothing can separate.
+    """
+    from chanceline.search.api import search
+
+    patterns = round(alpha * n)
+    X, y = draw_problem(n, patterns, inputs, trial)
+    if contradicts_itself(X, y):
+        return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
+    outcome = search(X, y, method=method, budget=budget, seed=seed)
+    return {
+        "n_patterns": patterns,
+        "n_selected": int(outcome.n_selected),
+        "separates": bool(outcome.separates),
+        "iterations": int(outcome.iterations),
+    }
+
+
+def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0) -> dict[str, Any]:
+    """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
+    from chanceline.search.exact import count as count_supports
+
+    patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
+    X, y = draw_problem(n, patterns, inputs, trial)
+    return {"m": m, "count": 0 if contradicts_itself(X, y) else count_supports(X, y, m).count}
+
+
+def log_count(
+    seed: int,
+    *,
+    n: int,
+    rho: float,
+    alpha: float,
+    inputs: str = "binary",
+    sweeps: int = 1000,
+    steps: int = 4,
+    rung: int = 1,
+    trial: int = 0,
+) -> dict[str, Any]:
+    """Monte Carlo ln Z_p for p = 2M, 2M + rung, … αN on one problem: a curve over the loads up to α.
+
+    The curve ends early where no support was found to go on with; it is empty when not even p = 2M has any.
+    """
+    from chanceline.experiments.sampling import sample_counts
+
+    patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
+    X, y = draw_problem(n, patterns, inputs, trial)
+    curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
+    return {
+        "m": m,
+        "first": 2 * m,
+        "log_counts": _plain(curve.log_counts),
+        "errors": _plain(curve.errors),
+    }
+
+
+def whole(value: float, what: str) -> int:
+    """The whole number that a size times a fraction must be, for a fraction to mean the same at every size."""
+    nearest = round(value)
+    if abs(value - nearest) > 1e-9:
+        raise InputError(f"{what} is {value:g}; choose sizes that make it a whole number")
+    return nearest
+
+
+def _plain(values: NDArray[np.float64]) -> list[float | None]:
+    """Six decimals are far below the noise, and JSON has no NaN."""
+    return [round(float(value), 6) if math.isfinite(value) else None for value in values]
