@@ -12,8 +12,6 @@ STAGES: tuple[str, ...] = (
     "chanceline.reproduce.theory:capacity_diagram",
     "chanceline.reproduce.breaking:entropy_with_breaking",
     "chanceline.reproduce.breaking:capacity_with_breaking",
-    "chanceline.reproduce.breaking:entropy_with_breaking",
-    "chanceline.reproduce.breaking:capacity_with_breaking",
     "chanceline.reproduce.memory:memory_capacity",
     "chanceline.reproduce.memory:memory_stability",
     "chanceline.reproduce.memory:memory_couplings",
