@@ -14,6 +14,11 @@ from chanceline.report.page import Page, picture, table, verdict
 CAPTIONS = {
     "panels": "The paper's four panels at ρ = 0.5: overlaps, response, entropy, and both stability conditions.",
     "capacity": "The capacity diagram: the chance line between its closed-form neighbours.",
+    "entropy_breaking": "Entropy of separating choices with and without breaking of symmetry between supports.",
+    "capacity_breaking": "The capacity with breaking between supports; shaded: where replica symmetry is exact.",
+    "memory_capacity": "Largest load of the associative memory against the share of inputs kept.",
+    "memory_stability": "Recall from noisy probes, and robustness against lost couplings.",
+    "memory_pictures": "Pictures stored, disturbed and recalled.",
 }
 
 
