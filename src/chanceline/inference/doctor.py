@@ -104,8 +104,8 @@ def examine(
     if copies > 0:
         rows = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
         warn(f"{rows} an earlier row; rows of one subject should have a common group.")
-    whole = np.all(X == np.round(X), axis=0)
-    for j in np.flatnonzero(whole | (n_values == 2)):
+    whole = np.all(np.round(X) == X, axis=0)
+    for j in np.flatnonzero(whole | (n_values == 2)).tolist():
         if looks_like_identifier(str(names[j]), X[:, j]):
             warn(f"column {names[j]!r} looks like an identifier of rows and should not be a feature.")
         elif n_values[j] == 2 and abs(np.sign(X[:, j] - X[:, j].mean()) @ y) == n_samples:
