@@ -23,9 +23,13 @@ class Procedure:
     """What finds a small set of features, with everything it depends on besides (X, y).
 
     Attributes
-    ---------- search : name of a search method, a scikit-learn selector (`fit`, `get_support`), or a
-    function (X, y) → indices. errors : errors allowed; the set wanted is the smallest that makes no more.
-    fixed : indices of features fixed beforehand; then nothing is searched and fewer errors are better.
+    ----------
+    search
+        Name of a search method, a scikit-learn selector (`fit`, `get_support`), or a function (X, y) → indices.
+    errors
+        Errors allowed; the set wanted is the smallest that makes no more.
+    fixed
+        Indices of features fixed beforehand; then nothing is searched and fewer errors are better.
     """
 
     search: Any = "auto"

@@ -39,13 +39,25 @@ class SeparationTest:
     """Verdict, p-value and the three readings of one chance test.
 
     Attributes
-    ---------- verdict : "structure", "chance allows this" or "cannot tell". pvalue, log10_pvalue : the
-    overall p-value (`chanceline.inference.verdict` has the proof that it is valid). n_selected, features,
-    errors : the best rule found: how many features, their names, samples it gets wrong. bound : rigorous
-    bound for that rule, its `log10_p` including the price of errors counted after looking. permutation :
-    Monte Carlo reading, None if it was not run (`bound` convinced, or `permutations=0`). replica :
-    asymptotic reading, None where it has no meaning. advice : what would change the verdict. findings :
-    what the doctor saw in the data. settings : every default in force, and the seed.
+    ----------
+    verdict
+        "structure", "chance allows this" or "cannot tell".
+    pvalue, log10_pvalue
+        The overall p-value (`chanceline.inference.verdict` has the proof that it is valid).
+    n_selected, features, errors
+        The best rule found: how many features, their names, samples it gets wrong.
+    bound
+        Rigorous bound for that rule, its `log10_p` including the price of errors counted after looking.
+    permutation
+        Monte Carlo reading, None if it was not run (`bound` convinced, or `permutations=0`).
+    replica
+        Asymptotic reading, None where it has no meaning.
+    advice
+        What would change the verdict.
+    findings
+        What the doctor saw in the data.
+    settings
+        Every default in force, and the seed.
     """
 
     verdict: str

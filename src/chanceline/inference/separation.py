@@ -57,25 +57,49 @@ def separation_test(
     """Test whether a few features that classify the samples linearly are more than chance allows.
 
     Parameters
-    ---------- X : array or DataFrame, samples × features, finite numbers. y : two classes, one value a
-    sample. features : names or indices of the features in question; by default the smallest set is
-    searched. null : "fixed" permutes the labels (class sizes kept), "coin" draws each label by a fair coin.
-    level : p-value that convinces. permutations : at most so many shuffled labellings, only run where the
-    bound does not convince; 0 for none. search : method name of `chanceline.search`, a scikit-learn feature
-    selector, or a function (X, y) → indices. seed : of the search and of the permutations. errors : errors
-    allowed, fixed beforehand. By default 0 when searching; with `features` as many as they make,
-        for which the bound pays a factor 2^(e+1) (none if the features were preregistered).
-    intercept : whether the rule has a free threshold. budget : iterations of one search, the same for
-    observed and shuffled labels. restarts : further searches of the observed labels when a slightly smaller
-    set would convince by the bound. blocks, groups : one value a sample; labels are exchanged within blocks
-    only, and move with whole groups. preregistered : the `features` were fixed before the labels were seen.
-    candidates : number of features the selection could choose from, if X holds fewer; only the bound speaks
-    then. always_permute : run the permutations even if the bound convinces. stop_after : stop drawing after
-    so many shuffled labellings did as well (None: never). workers : processes that share the permutations;
-    the result does not depend on it. Scripts that use more than
-        one need the usual ``if __name__ == "__main__":`` guard.
-    feature_names, findings : names of the columns, and what the loader already noticed.
-    progress : called with (permutations done, permutations at most).
+    ----------
+    X
+        Array or DataFrame, samples × features, finite numbers.
+    y
+        Two classes, one value a sample.
+    features
+        Names or indices of the features in question; by default the smallest set is searched.
+    null
+        "fixed" permutes the labels (class sizes kept), "coin" draws each label by a fair coin.
+    level
+        p-value that convinces.
+    permutations
+        At most so many shuffled labellings, only run where the bound does not convince; 0 for none.
+    search
+        Method name of `chanceline.search`, a scikit-learn feature selector, or a function (X, y) → indices.
+    seed
+        Of the search and of the permutations.
+    errors
+        Errors allowed, fixed beforehand. By default 0 when searching; with `features` as many as they make, for which the
+        bound pays a factor 2^(e+1) (none if the features were preregistered).
+    intercept
+        Whether the rule has a free threshold.
+    budget
+        Iterations of one search, the same for observed and shuffled labels.
+    restarts
+        Further searches of the observed labels when a slightly smaller set would convince by the bound.
+    blocks, groups
+        One value a sample; labels are exchanged within blocks only, and move with whole groups.
+    preregistered
+        The `features` were fixed before the labels were seen.
+    candidates
+        Number of features the selection could choose from, if X holds fewer; only the bound speaks then.
+    always_permute
+        Run the permutations even if the bound convinces.
+    stop_after
+        Stop drawing after so many shuffled labellings did as well (None: never).
+    workers
+        Processes that share the permutations; the result does not depend on it. Scripts that use more than one need the
+        usual ``if __name__ == "__main__":`` guard.
+    feature_names, findings
+        Names of the columns, and what the loader already noticed.
+    progress
+        Called with (permutations done, permutations at most).
 
     Returns
     -------
