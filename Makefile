@@ -34,7 +34,7 @@ slow: $(READY)  ## longer statistical and full-size checks
 
 docs: $(READY)  ## build the documentation, warnings are errors
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/mkdocs build --strict --site-dir results/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir results/site
 
 bench: $(READY)  ## every benchmark table in docs/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -24,7 +24,9 @@ def on_page_content(content: str, **_: Any) -> str:
     """Formulas as MathML, which browsers draw themselves."""
 
     def draw(found: re.Match[str]) -> str:
-        display = "block" if found["open"] == "[" else "inline"
-        return str(convert(html.unescape(found["tex"]), display=display))
+        tex = html.unescape(found["tex"])
+        if found["open"] == "(":
+            return str(convert(tex))
+        return f'<div style="overflow-x: auto">{convert(tex, display="block")}</div>'
 
     return FORMULA.sub(draw, content)

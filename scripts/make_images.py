@@ -45,7 +45,7 @@ def draw_zones(ax: Any) -> None:
     zones = [
         (0.12, 2.12, "structure: chance is ruled out by a proof"),
         (0.4, 1.89, "only permutation can tell"),
-        (0.29, 1.06, "chance: a good choice\nof variables separates noise"),
+        (0.36, 1.16, "chance: a good choice\nseparates noise"),
         (0.83, 1.32, "chance: a typical\nchoice does"),
         (0.8, 0.36, "chance: every choice does"),
     ]
