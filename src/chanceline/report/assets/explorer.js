@@ -263,8 +263,9 @@ let limitJob = 0;
 function startLimitLine() {
   const job = ++limitJob;
   const q = query(), level = Number(state.level), balance = q.positives / q.P;
-  const sizes = [...new Set(Array.from({ length: 61 }, (_, k) => {
-    const share = k / 60;
+  const steps = q.N > 5000 ? 24 : 60;
+  const sizes = [...new Set(Array.from({ length: steps + 1 }, (_, k) => {
+    const share = k / steps;
     return Math.max(1, Math.round(view && view.kind === "log" ? Math.pow(q.N, share) : q.N * share));
   }))];
   const found = [];
