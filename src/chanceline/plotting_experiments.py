@@ -67,8 +67,11 @@ def draw_extrapolations(ax: Axes, points: pd.DataFrame, fits: pd.DataFrame, valu
 
 
 def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
-    """Extrapolated smallest share minus ρ_VS against α, for both kinds of inputs."""
+    """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
     ax.axhline(0, color=COLOURS["vs"], label=r"$\rho_{\rm VS}$, replica symmetric")
+    theory = witness.drop_duplicates("alpha").sort_values("alpha")
+    breaking = theory["rsb"] - theory["rs"]
+    ax.plot(theory["alpha"], breaking, "--", color=COLOURS["broken"], label=r"$\rho_{\rm VS}$, one step of breaking")
     for shift, (inputs, group) in zip((-0.006, 0.006), witness.groupby("inputs"), strict=False):
         colour, marker, label = INPUTS[str(inputs)]
         style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}

@@ -65,7 +65,7 @@ def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, inline):
     tasks = [make_task("toy_kinds:fail", n=n) for n in range(6)]
     engine = nullcontext() if inline else open_engine(workers=1)
     with Store(tmp_path / "s.sqlite", write=True) as store:
-        with engine as pool, pytest.raises(TaskError, match=r'"n":3\}\) failed: ZeroDivisionError: three'):
+        with engine as pool, pytest.raises(TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'):
             run(tasks, store=store, executor=pool)
         assert tasks[0].id in store.finished()
         assert tasks[3].id not in store.finished()

@@ -10,6 +10,7 @@ import pytest
 from chanceline.experiments.kinds import count, draw_problem, smallest
 from chanceline.experiments.sampling import RIDGE, fits
 from chanceline.experiments.witnesses import (
+    broken_density,
     capacity_points,
     capacity_witness,
     entropy_points,
@@ -117,6 +118,14 @@ def test_capacity_points_leave_out_sizes_with_unsolved_problems():
     # The paper's algorithm stops at ties, by its own rule a success.
     tied = pd.DataFrame([{**row, "method": "greedy-biht", "n_selected": min(row["n_selected"], 9)} for row in rows])
     assert list(capacity_points(tied)["tied"]) == [0.0, 0.5]
+
+
+def test_broken_density_inverts_the_broken_capacity():
+    from chanceline.theory.capacity import capacity, density
+
+    rho = broken_density(1.0)
+    assert capacity(rho, ansatz="1rsb").alpha == pytest.approx(1.0, abs=1e-7)
+    assert density(1.0).rho < rho < 1.05 * density(1.0).rho
 
 
 def test_capacity_witness_finds_what_was_put_in():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,8 +179,21 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@cache
+def broken_density(alpha: float) -> float:
+    """ρ_VS(α) with one step of symmetry breaking between supports: the inverse of α_VS(ρ)."""
+    from scipy.optimize import brentq
+
+    from chanceline.theory.capacity import capacity, density
+
+    symmetric = density(alpha).rho
+    # Breaking lowers the capacity by a percent or so: a little more has to be selected.
+    above = min(1.1 * symmetric, 0.5 * (1 + symmetric))
+    return float(brentq(lambda rho: capacity(rho, ansatz="1rsb").alpha - alpha, symmetric, above, xtol=1e-9))
+
+
 def capacity_witness(points: pd.DataFrame) -> pd.DataFrame:
-    """Extrapolate the smallest K/N at each (inputs, α) in 1/N; ρ_VS beside it."""
+    """Extrapolate the smallest K/N at each (inputs, α) in 1/N; ρ_VS, symmetric and with one step of breaking, beside it."""
     import pandas as pd
 
     from chanceline.theory.capacity import density
@@ -199,6 +213,7 @@ def capacity_witness(points: pd.DataFrame) -> pd.DataFrame:
                 "chi2": fit.chi2,
                 "dof": fit.dof,
                 "rs": density(alpha).rho,
+                "rsb": broken_density(alpha),
             }
         )
     return pd.DataFrame(rows)

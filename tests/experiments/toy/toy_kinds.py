@@ -14,7 +14,7 @@ def walk(seed: int, *, n: int, step: float = 1.0, trial: int = 0, pause: float =
     return {"end": float(path[-1]), "top": float(path.max()), "trace": float(np.trace(square))}
 
 
-def fail(seed: int, *, n: int) -> dict:
+def fail(seed: int, *, n: int, trial: int = 0) -> dict:
     if n == 3:
         raise ZeroDivisionError("three is not allowed")
     return {"n": n}

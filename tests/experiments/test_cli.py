@@ -1,0 +1,92 @@
+"""chanceline sweep: run, status, export, merge, plot."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from chanceline.cli.main import main
+
+SWEEP = """
+name = "walks"
+description = "for the tests"
+[[block]]
+kind = "toy_kinds:walk"
+grid = {n = [5, 6]}
+trials = 4
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "walks.toml"
+    path.write_text(SWEEP)
+    return str(path)
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["sweep", *arguments])
+    captured = capsys.readouterr()
+    return stop.value.code, captured.out, captured.err
+
+
+def test_run_status_export_merge(sweep, capsys, tmp_path):
+    code, out, err = call(capsys, "run", sweep, "--workers", "1", "--trials", "3", "--json")
+    assert code == 0
+    assert json.loads(out) == {"sweep": "walks", "store": "walks.sqlite", "tasks": 6, "new": 6, "left": 0}
+    assert "for the tests" in err
+
+    code, out, err = call(capsys, "run", sweep, "--workers", "1", "--quiet")
+    assert (code, out, err) == (0, "", "")
+    code, out, err = call(capsys, "run", sweep)
+    assert (code, out) == (0, "")
+    assert err == "walks is complete: 8 tasks, 0 of them new, in walks.sqlite\n"
+
+    code, out, _ = call(capsys, "status", sweep, "--json")
+    status = json.loads(out)
+    assert (code, status["finished"], status["left"]) == (0, 8, 0)
+    assert call(capsys, "status", sweep)[1].startswith("walks: 8 of 8 tasks in walks.sqlite")
+
+    code, out, _ = call(capsys, "export", "walks.sqlite", "--out", "walks.csv", "--json")
+    assert json.loads(out)["rows"] == 8
+    assert list(pd.read_csv("walks.csv")["n"]) == [5] * 4 + [6] * 4
+
+    code, out, _ = call(capsys, "merge", "all.sqlite", "walks.sqlite", "--json")
+    assert json.loads(out) == {"store": "all.sqlite", "new": 8, "results": 8}
+
+
+def test_progress_goes_to_stderr_with_rate(sweep, capsys):
+    code, out, err = call(capsys, "run", sweep, "--workers", "1")
+    assert (code, out) == (0, "")
+    assert "8/8" in err
+    assert "/s" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "nothing"), "there is no sweep 'nothing'"),
+        (("run", "{sweep}", "--engine", "mpi"), "there is no engine 'mpi'"),
+        (("run", "{sweep}", "--engine", "dask"), "add --scheduler"),
+        (("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"), "add --engine dask"),
+        (("status", "{sweep}"), "there is no store"),
+        (("export", "walks.toml", "--out", "x.csv"), "not a chanceline store"),
+        (("merge", "all.sqlite", "walks.toml"), "not a chanceline store"),
+        (("plot", "walks", "--out", "x.png"), "no figure of 'walks'"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_code_2(sweep, capsys, arguments, sentence):
+    code, out, err = call(capsys, *(argument.format(sweep=sweep) for argument in arguments))
+    assert (code, out) == (2, "")
+    assert sentence in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_failing_task_is_exit_code_1(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.toml").write_text("[[block]]\nkind = 'toy_kinds:fail'\ngrid = {n = [1, 3]}")
+    code, _, err = call(capsys, "run", "bad.toml", "--workers", "1", "--quiet")
+    assert code == 1
+    assert "three is not allowed" in err

@@ -1,0 +1,77 @@
+"""Figures from small stores and from the shipped run; the data beside each say what is drawn."""
+
+import json
+from importlib import resources
+
+import pytest
+
+from chanceline.errors import InputError
+from chanceline.experiments.figures import QUICK_SWEEPS, SWEEPS, draw_figure, draw_sweep, shipped_points, stored_points
+from chanceline.experiments.run import run
+from chanceline.experiments.store import Store
+from chanceline.experiments.sweeps import builtin_names, load_sweep
+
+SIGNATURES = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+def test_built_in_sweeps_are_what_they_promise():
+    for names in (*SWEEPS.values(), *QUICK_SWEEPS.values()):
+        assert set(names) <= set(builtin_names())
+    paper = load_sweep("paper-fig3")
+    points = {(t.parameters["n"], t.parameters["alpha"]) for t in paper.tasks}
+    assert {n for n, _ in points} == {64, 128, 256}
+    loads = sorted({alpha for _, alpha in points})
+    assert len(loads) >= 10
+    assert (loads[0], loads[-1]) == (0.1, 1.5)
+    assert len(paper.tasks) == len(points) * 1000
+    assert {t.parameters["method"] for t in paper.tasks} == {"greedy-biht"}
+    # The best search meets the same problems at the same points.
+    assert {(t.parameters["n"], t.parameters["alpha"]) for t in load_sweep("best").tasks} == points
+
+
+@pytest.mark.parametrize("suffix", SIGNATURES)
+def test_shipped_run_is_drawn(tmp_path, suffix):
+    target = tmp_path / f"figure{suffix}"
+    sentence = draw_sweep("paper-fig3", target)
+    assert target.read_bytes().startswith(SIGNATURES[suffix])
+    assert "the shipped full run" in sentence
+
+
+@pytest.mark.parametrize("figure", list(SWEEPS))
+def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
+    points = shipped_points(figure)
+    picture, table = draw_figure(figure, points)
+    assert len(picture.axes) >= 1
+    assert len(table) > 0
+
+
+def test_shipped_run_says_what_it_was_made_with():
+    text = (resources.files("chanceline") / "data" / "experiments" / "provenance.json").read_text(encoding="utf-8")
+    provenance = json.loads(text)
+    assert set(provenance) == {"machine", "made_with", "sweeps"}
+    assert set(provenance["sweeps"]) == {name for names in SWEEPS.values() for name in names}
+    assert all(version.startswith("chanceline ") for version in provenance["made_with"])
+
+
+def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):
+    store = tmp_path / "s.sqlite"
+    with Store(store, write=True) as results:
+        run(load_sweep("quick-capacity", trials=1).tasks[:1], store=results)
+    with pytest.raises(InputError, match="too few results of quick-fig3"):
+        stored_points("paper-fig3", store, QUICK_SWEEPS["paper-fig3"])
+    with Store(store, write=True) as results:
+        tasks = [task for task in load_sweep("quick-capacity").tasks if task.parameters["n"] < 24]
+        run([task for task in tasks if task.parameters["trial"] < 4], store=results)
+    points = stored_points("capacity", store, QUICK_SWEEPS["capacity"])
+    assert set(points["n"]) == {16, 20}
+    assert set(points["problems"]) == {4}
+    picture, table = draw_figure("capacity", points)
+    assert len(picture.axes) == 3
+    assert {"searched", "searched_error", "rs", "rsb"} <= set(table.columns)
+
+
+def test_unknown_figures_and_formats_are_explained(tmp_path):
+    with pytest.raises(InputError, match="no figure of 'fig4'"):
+        draw_sweep("fig4", tmp_path / "x.png")
+    with pytest.raises(InputError, match=r"\.png, \.svg or \.pdf"):
+        draw_sweep("best", tmp_path / "x.bmp")
