@@ -160,31 +160,29 @@ def main() -> None:
         "| method | " + " | ".join(f"N = {n}, α = {alpha:g}" for n, alpha in CELLS) + " |",
         "|---|" + "---|" * len(CELLS),
     ]
+    title = (
+        f"Mean K/N ± standard error (CPU seconds a problem) on random ±1 problems, seeds from {FIRST_SEED}: "
+        f"{arguments.instances} problems for the methods here, the first {arguments.peer_instances} of them for the peers."
+    )
     runs = [(method, own(method), arguments.instances) for method in OWN]
     runs += [(peer, run, arguments.peer_instances) for peer, run in PEERS.items()]
     for label, run, instances in runs:
         cells = [measure(run, n, alpha, instances) for n, alpha in CELLS]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
+        write([title, "", *lines, ""])
     notes = [biht_ratio()]
     if arguments.large:
         notes.append(f"`auto` at N = 1024, α = 1: {measure(own('auto'), 1024, 1.0, 1)}.")
-    text = "\n".join(
-        [
-            f"Mean K/N ± standard error (CPU seconds a problem) on random ±1 problems, seeds from {FIRST_SEED}: "
-            f"{arguments.instances} problems for the methods here, the first {arguments.peer_instances} of them for the peers.",
-            "",
-            *lines,
-            "",
-            *notes,
-            "",
-        ]
-    )
+    write([title, "", *lines, "", "\n\n".join(notes), ""])
+    print("\n".join(notes))
+
+
+def write(lines: list[str]) -> None:
     TABLE.parent.mkdir(parents=True, exist_ok=True)
     temporary = TABLE.with_suffix(".tmp")
-    temporary.write_text(text, encoding="utf-8")
+    temporary.write_text("\n".join(lines), encoding="utf-8")
     os.replace(temporary, TABLE)
-    print("\n".join(notes))
 
 
 if __name__ == "__main__":
