@@ -24,7 +24,7 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, figure, hash_arrays, picture
+from chanceline.report.page import Page, figure, hash_arrays, picture, prose, table
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.solve import solve
 
@@ -174,6 +174,11 @@ def test_figures_may_only_draw():
     with pytest.raises(InputError, match="without scripts"):
         picture("<svg onload='x()'></svg>", "")
     assert "var(--ink)" in figure(lambda ax: ax.set_xlabel("x"), "caption")
+
+
+def test_powers_of_ten_are_raised_in_our_words_only():
+    assert prose("p ≤ 10^-3.6 <b>") == "p ≤ 10<sup>−3.6</sup> &lt;b&gt;"
+    assert "10^-3" in table(("feature",), [("10^-3",)])
 
 
 def test_report_is_whole_or_not_there(tmp_path):

@@ -40,38 +40,39 @@ def escape(value: object) -> str:
     return html.escape(str(value), quote=True)
 
 
-def paragraph(text: object) -> str:
-    return f"<p>{escape(text)}</p>"
+def prose(value: object) -> str:
+    """Our own words: escaped, and powers of ten raised."""
+    return re.sub(r"10\^-(\d+(?:\.\d+)?)", r"10<sup>−\1</sup>", escape(value))
 
 
 def bullets(items: Iterable[object]) -> str:
     return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
 
 
-def table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Rows of values; numbers are right for reading down a column."""
+def table(header: Sequence[object], rows: Iterable[Sequence[object]], show: Callable[[object], str] = escape) -> str:
+    """Rows of values, as they are or as `prose`."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(_cell(value, show) for value in row) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, show: Callable[[object], str]) -> str:
     if isinstance(value, float):
         return f'<td class="number">{value:.6g}</td>'
     if isinstance(value, int) and not isinstance(value, bool):
         return f'<td class="number">{value}</td>'
-    return f"<td>{escape(value)}</td>"
+    return f"<td>{show(value)}</td>"
 
 
 def verdict(kind: str, word: object, sentence: object) -> str:
     """The first thing on the page; `kind` is structure, chance or unclear."""
-    return f'<div class="verdict {escape(kind)}"><strong>{escape(word)}</strong><p>{escape(sentence)}</p></div>'
+    return f'<div class="verdict {escape(kind)}"><strong>{escape(word)}</strong><p>{prose(sentence)}</p></div>'
 
 
 def tiles(items: Iterable[tuple[object, object, object]]) -> str:
     """Name, value and kind of the few numbers that matter."""
     cells = (
-        f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><span class="kind">{escape(kind)}</span></div>'
+        f'<div class="tile"><span>{escape(name)}</span><b>{prose(value)}</b><span class="kind">{escape(kind)}</span></div>'
         for name, value, kind in items
     )
     return f'<div class="tiles">{"".join(cells)}</div>'

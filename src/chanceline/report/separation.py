@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chanceline.chance.bound import format_p
-from chanceline.report.page import COVER, PAPER, Page, bullets, figure, hash_arrays, table, tiles, verdict
+from chanceline.report.page import COVER, PAPER, Page, bullets, figure, hash_arrays, prose, table, tiles, verdict
 
 if TYPE_CHECKING:
     from chanceline.inference.data import Dataset
@@ -48,11 +48,14 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     page.add(verdict(KINDS[result.verdict], result.verdict.upper(), result.reason))
     page.add(tiles(_tiles(result, data)))
     caption = (
-        "Number of selected features M against the rigorous bound (blue, left). In the grey zone the bound is silent and only "
-        "permutation can speak; red bars are the set sizes that the same search found on shuffled labels."
+        "Number of selected features M against the rigorous bound (blue). In the grey zone the bound is silent and only "
+        "permutation can speak."
     )
+    if result.permutation is not None:
+        caption += " Red bars are the set sizes that the same search found on shuffled labels."
     page.add(figure(lambda ax: draw_test(ax, result), caption))
-    page.section("The readings", table(("reading", "value", "kind"), [(a.strip(), b, c) for a, b, c in readings(result)]))
+    rows = [(name.strip(), value, kind) for name, value, kind in readings(result)]
+    page.section("The readings", table(("reading", "value", "kind"), rows, prose))
     if result.features:
         page.section(*_rule(result))
     if result.advice:
@@ -74,7 +77,7 @@ def _tiles(result: SeparationTest, data: Dataset | None) -> list[tuple[str, str,
         ("samples", str(result.n_samples), classes),
     ]
     if result.samples_needed is not None:
-        rows.append(("samples that would suffice", str(result.samples_needed), f"rigorous, for M = {result.n_selected}"))
+        rows.append(("samples needed", str(result.samples_needed), f"rigorous, for M = {result.n_selected}"))
     return rows
 
 
