@@ -184,11 +184,19 @@ def test_save_and_load_give_the_same_memory(selected, patterns, tmp_path):
         assert all(arrays[name].dtype != object for name in arrays.files)
 
 
-@pytest.mark.parametrize("content", [None, b"no archive", "other"])
-def test_a_file_that_is_no_memory_gets_one_sentence(tmp_path, content):
+@pytest.mark.parametrize("content", [None, b"", b"no archive", "other", "array", "torn", "damaged"])
+def test_a_file_that_is_no_memory_gets_one_sentence(selected, tmp_path, content):
     path = tmp_path / "memory.npz"
     if content == "other":
         np.savez(path, settings=np.array("{}"))
+    elif content == "array":
+        with path.open("wb") as file:
+            np.save(file, np.ones(3))
+    elif content in ("torn", "damaged"):
+        selected.save(path)
+        whole = path.read_bytes()
+        half = len(whole) // 2
+        path.write_bytes(whole[:half] if content == "torn" else whole[:half] + bytes(64) + whole[half + 64 :])
     elif content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=r"memory\.npz"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,6 @@ def load(path: Path) -> AssociativeMemory:
             )
     except OSError as error:
         raise InputError(f"No memory could be read from {path} ({error.strerror or error}).") from error
-    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not a memory written by save ({error}).") from error
     return memory
