@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from chanceline.errors import InputError
 from chanceline.theory import steps
@@ -97,6 +98,13 @@ def test_more_random_rows_from_scratch():
     half = next(row for row in capacity_table() if row.rho == RHO)
     three = add_step(add_step(capacity_1rsb(RHO)))
     assert three.alpha == pytest.approx(half.alpha_3rsb, abs=1e-9)
+    # A fourth step, which the table does not have, lies between the third and the limit, and its own limit within the error.
+    four = add_step(three)
+    assert half.alpha_full < four.alpha < half.alpha_3rsb
+    ratio = (half.alpha_2rsb - half.alpha_3rsb) / (half.alpha_3rsb - four.alpha)
+    a = brentq(lambda a: (2**-a - 3**-a) / (3**-a - 4**-a) - ratio, 0.2, 12)
+    limit = four.alpha - (half.alpha_3rsb - four.alpha) / ((4 / 3) ** a - 1)
+    assert abs(limit - half.alpha_full) < half.error_full
 
 
 @pytest.mark.parametrize("rho", [0.0213, 0.137, 0.61, 0.945])
