@@ -48,7 +48,7 @@ def save(memory: AssociativeMemory, path: Path) -> None:
 def load(path: Path) -> AssociativeMemory:
     """The memory in a file, checked."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         settings = json.loads(str(arrays["settings"]))
         if settings.pop("format") != FORMAT:
