@@ -154,6 +154,10 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
       out.left = seen();
       element("diagram").dispatchEvent(new MouseEvent("click", where));
       out.kept = { ...seen(), typed: [element("N").value, element("P").value, element("M").value] };
+      document.body.style.width = "360px";
+      drawDiagram();
+      out.narrow = [...document.querySelectorAll("main, main > section")].every((part) => part.scrollWidth <= 360);
+      document.body.style.width = "";
       out.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
       const drawn = (curve) => curve.getAttribute("d").length > 20;
       out.curves = [...document.querySelectorAll("[data-curve]")].filter(drawn).map((curve) => curve.dataset.curve);
@@ -175,6 +179,7 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["left"] == seen["patterns"]
     assert seen["kept"]["typed"] == ["100", "20", "25"]
     assert seen["wide"] is False
+    assert seen["narrow"] is True
     expected = {"l0_gardner", "union", "replica_symmetric", "broken", "symmetry_breaks", "cover_gardner", "vc"}
     assert expected <= set(seen["curves"])
 
