@@ -234,7 +234,7 @@ function drawDiagram() {
     `<g clip-path="url(#frame)">${zones.map(([name, d]) => `<path d="${d}" fill="var(--${name})"/>`).join("")}` +
     (hidden.has("symmetry_breaks") ? "" : `<path d="${area(typical, breaks)}" fill="url(#hatch)"/>`) +
     `</g>${gridlines.join("")}<g clip-path="url(#frame)">${drawn.join("")}</g>` +
-    names.map(([r, a, one, two]) => `<text class="zone-name" x="${view.x(r)}" y="${view.y(a)}" text-anchor="middle">${one}<tspan x="${view.x(r)}" dy="16">${two}</tspan></text>`).join("") +
+    names.map(([r, a, one, two]) => `<text class="zone-name" font-size="${width < 420 ? 10 : 13}" x="${view.x(r)}" y="${view.y(a)}" text-anchor="middle">${one}<tspan x="${view.x(r)}" dy="16">${two}</tspan></text>`).join("") +
     `<text class="axis" x="${(box.left + box.right) / 2}" y="${height - 8}" text-anchor="middle">density ρ = M/N (share of features used)</text>` +
     `<text class="axis" transform="translate(15 ${(box.top + box.bottom) / 2}) rotate(-90)" text-anchor="middle">load α = P/N (samples per feature)</text>` +
     `<g id="point" clip-path="url(#frame)"></g>`;
