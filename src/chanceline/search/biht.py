@@ -176,18 +176,22 @@ def count_bits(words: NDArray, mask: NDArray, factor: int, ones: NDArray, pull: 
 
 
 @njit(cache=True)
-def pack_margins(margins: NDArray, flags: NDArray, wrong: NDArray, zero: NDArray) -> None:
-    """Bits of the wrong patterns (margin < 0) and of those at zero."""
+def double_pull(
+    words: NDArray, signs: NDArray, margins: NDArray, flags: NDArray, wrong: NDArray, ones: NDArray, pull: NDArray
+) -> None:
+    """pull = 2c = 2Σ_{m<0} a_μ + Σ_{m=0} a_μ; the wrong patterns from packed signs, the few at zero one by one."""
     zeros = 0
     for pattern in range(margins.size):
         flags[pattern] = margins[pattern] < 0.0
         zeros += margins[pattern] == 0.0
     gather_bits(flags, wrong)
-    zero[:] = 0
+    pull[:] = 0
+    count_bits(words, wrong, 2, ones, pull)
     if zeros:
         for pattern in range(margins.size):
-            flags[pattern] = margins[pattern] == 0.0
-        gather_bits(flags, zero)
+            if margins[pattern] == 0.0:
+                for j in range(pull.size):
+                    pull[j] += signs[pattern, j]
 
 
 @njit(cache=True)
@@ -264,7 +268,15 @@ def same_state(w: NDArray, support: NDArray, size: int, mark: NDArray, mark_free
 
 @njit(cache=True)
 def biht_bits(
-    columns: NDArray, signs: NDArray, words: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int
+    columns: NDArray,
+    signs: NDArray,
+    by_row: NDArray,
+    words: NDArray,
+    w: NDArray,
+    is_fixed: NDArray,
+    free: int,
+    done: int,
+    most: int,
 ) -> tuple[int, int]:
     """The inner loop at one K for ±1 columns on packed signs; as `biht_jumps`.
 
@@ -274,7 +286,7 @@ def biht_bits(
     width = words.shape[0]
     margins, work = np.zeros(patterns), np.zeros(patterns, dtype=np.int16)
     flags = np.zeros(64 * width, dtype=np.uint8)
-    wrong, zero = np.zeros(width, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+    wrong = np.zeros(width, dtype=np.uint64)
     pull, ones = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint64)
     unfixed = np.ones(n, dtype=np.int32)
     support, mark = np.zeros(n, dtype=np.int64), np.zeros(n)
@@ -287,10 +299,7 @@ def biht_bits(
             unfixed[j] = 0
             fixed += 1
     while done <= most:
-        pack_margins(margins, flags, wrong, zero)
-        pull[:] = 0
-        count_bits(words, wrong, 2, ones, pull)
-        count_bits(words, zero, 1, ones, pull)
+        double_pull(words, by_row, margins, flags, wrong, ones, pull)
         best = free_place(w, pull, unfixed, free)
         moved = 0.0
         if best != free:
@@ -325,6 +334,7 @@ def greedy_biht(
     rows = np.ascontiguousarray(columns.T)
     signs, words = columns.astype(np.int16), np.ascontiguousarray(pack_signs(columns).T)
     by_bits = packed and words.shape[0] > 0
+    by_row = np.ascontiguousarray(signs.T)
     gram = np.zeros((0, 0) if by_bits else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
 
@@ -335,7 +345,7 @@ def greedy_biht(
 
     def inner_loop(free: int, done: int) -> tuple[int, int]:
         if by_bits:
-            return biht_bits(columns, signs, words, w, is_fixed, free, done, most)
+            return biht_bits(columns, signs, by_row, words, w, is_fixed, free, done, most)
         return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most)
 
     for place in range(n - kept, n):
