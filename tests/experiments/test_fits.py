@@ -11,11 +11,21 @@ def test_exact_polynomial_in_one_over_n_is_found():
     assert fit.coefficients == pytest.approx((0.4, -1.5, 3.0), abs=1e-9)
     assert fit.chi2 == pytest.approx(0.0, abs=1e-15)
     assert fit.dof == 2
-    # The straight line misses the curvature; how much it does is the systematic error.
-    line = np.polynomial.polynomial.polyfit(1 / n, 0.4 - 1.5 / n + 3.0 / n**2, 1)[0]
-    assert fit.systematic == pytest.approx(abs(line - 0.4), abs=1e-9)
-    assert fit.error == pytest.approx(np.hypot(fit.statistical, fit.systematic))
+    assert fit.systematic == pytest.approx(0.0, abs=1e-9)
     assert fit.at([16]) == pytest.approx([0.4 - 1.5 / 16 + 3.0 / 256])
+
+
+def test_systematic_error_is_what_the_smallest_size_changes():
+    n = np.array([12, 16, 20, 24])
+    y = 0.4 - 1.5 / n + 3.0 / n**2
+    fit = extrapolate(n, y, np.full(4, 0.01))
+    assert len(fit.coefficients) == 2
+    lines = [np.polynomial.polynomial.polyfit(1 / n[k:], y[k:], 1)[0] for k in (0, 1)]
+    assert fit.value == pytest.approx(lines[0], abs=1e-9)
+    assert fit.systematic == pytest.approx(abs(lines[0] - lines[1]), abs=1e-9)
+    assert fit.error == pytest.approx(np.hypot(fit.statistical, fit.systematic))
+    # Two sizes fix a line and leave nothing to compare with.
+    assert extrapolate(n[:2], y[:2], np.full(2, 0.01)).systematic == 0.0
 
 
 def test_statistical_error_is_that_of_repeated_fits():
@@ -68,6 +78,6 @@ def test_average():
 
 def test_bad_points_are_refused():
     with pytest.raises(InputError, match="2 sizes cannot fix 3"):
-        extrapolate([10, 20], [1, 1], [0.1, 0.1])
+        extrapolate([10, 20], [1, 1], [0.1, 0.1], degree=2)
     with pytest.raises(InputError, match="positive error"):
         extrapolate([10, 20, 30, 40], [1, 1, 1, np.nan], [0.1] * 4)

@@ -18,6 +18,7 @@ from chanceline.experiments.fits import extrapolate
 from chanceline.experiments.store import Store, frame
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.experiments.witnesses import (
+    FEWEST_SIZES,
     capacity_points,
     capacity_witness,
     entropy_points,
@@ -166,10 +167,9 @@ def _fitted(points: pd.DataFrame, limits: Mapping[float, float]) -> pd.DataFrame
 
     parts = []
     for alpha, group in points.groupby("alpha"):
-        degree = min(2, group["n"].nunique() - 1)
-        if degree < 1:
+        if group["n"].nunique() < FEWEST_SIZES:
             continue
-        fit = extrapolate(group["n"], group["difference"], group["error"], degree)
+        fit = extrapolate(group["n"], group["difference"], group["error"])
         sizes = 1 / np.linspace(1e-9, 1 / group["n"].min(), 50)
         parts.append(pd.DataFrame({"alpha": alpha, "n": sizes, "fitted": fit.at(sizes), "theory": limits[float(alpha)]}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["alpha", "n", "fitted", "theory"])

@@ -29,7 +29,7 @@ class Extrapolation:
     statistical : float
         Standard error of the fit, from the errors of the points (enlarged when they scatter more than that).
     systematic : float
-        Change of the limit when the highest power of 1/N is left out of the fit.
+        Change of the limit when the smallest size is left out of the fit.
     coefficients : tuple of float
         Of 1, 1/N, 1/N², …
     chi2, dof : float, int
@@ -86,23 +86,34 @@ def average(values: ArrayLike) -> Estimate:
     return Estimate(float(data.mean()), float(data.std(ddof=1) / np.sqrt(len(data))), len(data))
 
 
-def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int = 2) -> Extrapolation:
-    """Weighted least squares in powers of 1/N up to `degree`, and the limit at 1/N = 0.
+def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None) -> Extrapolation:
+    """Weighted least squares in powers of 1/N, and the limit at 1/N = 0.
 
-    The systematic error is the change of the limit when the fit has one power less: what the points at hand cannot
-    tell about corrections of higher order.
+    Parameters
+    ----------
+    sizes, values, errors : arrays
+        One entry a point; several points may have the same size.
+    degree : int, optional
+        Highest power of 1/N: by default 2 with five or more different sizes, 1 with fewer.
+
+    The systematic error is the change of the limit when the points of the smallest size are left out (0 when too few
+    sizes are left to fit without them): what the chosen powers miss shows there first.
     """
     n, y, e = (np.asarray(part, dtype=float) for part in (sizes, values, errors))
-    if len(n) <= degree:
-        raise InputError(f"{len(n)} sizes cannot fix {degree + 1} coefficients; give more sizes or a lower degree")
+    different = len(np.unique(n))
+    if degree is None:
+        degree = 2 if different >= 5 else 1
+    if different <= degree:
+        raise InputError(f"{different} sizes cannot fix {degree + 1} coefficients; give more sizes or a lower degree")
     if not (np.all(np.isfinite(y)) and np.all(e > 0)):
         raise InputError("every point of an extrapolation needs a finite value and a positive error")
     coefficients, statistical, chi2 = _least_squares(n, y, e, degree)
-    shorter = _least_squares(n, y, e, degree - 1)[0] if degree > 1 else coefficients
+    larger = n > n.min()
+    without = _least_squares(n[larger], y[larger], e[larger], degree)[0] if different > degree + 1 else coefficients
     return Extrapolation(
         value=float(coefficients[0]),
         statistical=statistical,
-        systematic=float(abs(coefficients[0] - shorter[0])),
+        systematic=float(abs(coefficients[0] - without[0])),
         coefficients=tuple(map(float, coefficients)),
         chi2=chi2,
         dof=len(n) - degree - 1,

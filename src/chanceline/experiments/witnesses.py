@@ -24,6 +24,7 @@ from chanceline.experiments.fits import average, extrapolate, typical
 if TYPE_CHECKING:
     import pandas as pd
 
+FEWEST_SIZES = 3  # for an extrapolation
 MOST_UNSOLVED = 0.01  # of the problems of a size: beyond that their mean smallest support says little
 
 
@@ -123,10 +124,9 @@ def entropy_witness(points: pd.DataFrame) -> pd.DataFrame:
         limit = first_moment_exponent(alpha, rho)
         for name, source in (("exact", "exact"), ("sampled", "Monte Carlo"), ("both", None)):
             part = group if source is None else group[group["source"] == source]
-            degree = min(2, part["n"].nunique() - 1)
-            if degree < 1:
+            if part["n"].nunique() < FEWEST_SIZES:
                 continue
-            fit = extrapolate(part["n"], part["difference"], part["error"], degree)
+            fit = extrapolate(part["n"], part["difference"], part["error"])
             row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
         rows.append({**row, "rs": _theory_entropy(alpha, rho, "rs"), "rsb": _theory_entropy(alpha, rho, "1rsb")})
     return pd.DataFrame(rows)
@@ -158,6 +158,8 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
         moment = first_moment_size(n, patterns) / n
         unsolved = 1 - len(solved) / len(group)
         estimate = average(solved / n)
+        # Whole numbers that happen to agree are still known no better than to rounding.
+        error = max(estimate.error, 1 / (n * math.sqrt(12 * max(len(solved), 1))))
         if unsolved > MOST_UNSOLVED or not np.isfinite(estimate.error):
             continue
         rows.append(
@@ -171,7 +173,7 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
                 "unsolved": unsolved,
                 "tied": float((stopped & ~separated).mean()),
                 "density": estimate.value,
-                "error": estimate.error,
+                "error": error,
                 "first_moment": moment,
                 "difference": estimate.value - moment,
             }
@@ -200,10 +202,9 @@ def capacity_witness(points: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for (inputs, alpha), group in points.groupby(["inputs", "alpha"]):
-        degree = min(2, group["n"].nunique() - 1)
-        if degree < 1:
+        if group["n"].nunique() < FEWEST_SIZES:
             continue
-        fit = extrapolate(group["n"], group["difference"], group["error"], degree)
+        fit = extrapolate(group["n"], group["difference"], group["error"])
         rows.append(
             {
                 "inputs": inputs,

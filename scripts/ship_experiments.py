@@ -1,0 +1,142 @@
+"""Turn the store of a full run into what comes with the package and the docs.
+
+    python scripts/ship_experiments.py experiments.sqlite --machine "two cores of a desktop"
+
+Writes one CSV of points a figure and provenance.json into src/chanceline/data/experiments, the tables of the docs into
+docs/tables and their figures into docs/images. Without a store, tables and figures are made from the shipped CSVs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from chanceline.experiments.figures import SWEEPS, draw_sweep, shipped_points, stored_points
+from chanceline.experiments.store import Store
+from chanceline.experiments.sweeps import load_sweep
+from chanceline.experiments.witnesses import capacity_witness, entropy_witness
+from chanceline.theory.capacity import density
+from chanceline.writing import make_folder, write_text
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "src" / "chanceline" / "data" / "experiments"
+
+
+def ship(store_path: Path, machine: str) -> None:
+    """Points and provenance from a store."""
+    make_folder(TARGET)
+    with Store(store_path) as store:
+        seconds = store.seconds()
+        versions = sorted({record.made_with for record in store.records()})
+    sweeps = {}
+    for figure, names in SWEEPS.items():
+        points = stored_points(figure, store_path)
+        write_text(TARGET / f"{figure}.csv", points.to_csv(index=False, float_format="%.6g"))
+        for name in names:
+            tasks = load_sweep(name).tasks
+            times = [seconds[task.id] for task in tasks if task.id in seconds]
+            sweeps[name] = {"tasks": len(tasks), "finished": len(times), "core_minutes": round(sum(times) / 60, 1)}
+    provenance = {"machine": machine, "made_with": versions, "sweeps": sweeps}
+    write_text(TARGET / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n")
+
+
+def markdown(header: str, rows: Iterable[Iterable[str]]) -> str:
+    columns = header.split("|")
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(cell.strip() for cell in line)} |\n" for line in lines)
+
+
+def measured(value: float, error: float) -> str:
+    return "" if pd.isna(value) else f"{value:.3f} ± {error:.3f}"
+
+
+def sigmas(value: float, error: float, theory: float) -> str:
+    return "" if pd.isna(value) else f"{(value - theory) / error:+.1f}"
+
+
+def entropy_table() -> str:
+    witness = entropy_witness(shipped_points("entropy"))
+    witness = witness[witness["exact"].notna()] if "exact" in witness else witness
+    rows = [
+        [
+            row.inputs,
+            f"{row.rho:g}",
+            f"{row.alpha:g}",
+            f"{row.rs:.4f}",
+            measured(row.exact, row.exact_error),
+            measured(row.sampled, row.sampled_error),
+            measured(row.both, row.both_error),
+            sigmas(row.both, row.both_error, row.rs),
+        ]
+        for row in witness.itertuples()
+    ]
+    return markdown("inputs|ρ|α|Σ, RS = 1RSB|exact counts|Monte Carlo|all sizes|deviation / error", rows)
+
+
+def capacity_table() -> str:
+    rows = [
+        [
+            row.inputs,
+            f"{row.alpha:g}",
+            f"{row.rs:.4f}",
+            f"{row.rsb:.4f}",
+            measured(row.searched, row.searched_error),
+            sigmas(row.searched, row.searched_error, row.rsb),
+        ]
+        for row in capacity_witness(shipped_points("capacity")).itertuples()
+    ]
+    return markdown("inputs|α|ρ_VS, RS|ρ_VS, 1RSB|search, N → ∞|deviation from 1RSB / error", rows)
+
+
+def smallest_table() -> str:
+    paper, best = shipped_points("paper-fig3"), shipped_points("best")
+    both = paper.merge(best, on=["alpha", "n"], suffixes=("_paper", "_best"))
+    largest = both[both["n"] == both["n"].max()]
+    rows = [
+        [
+            f"{row.load_paper:.3f}",
+            f"{row.load_paper / 2:.3f}",
+            measured(row.density_paper, row.error_paper),
+            str(row.problems_paper),
+            measured(row.density_best, row.error_best),
+            str(row.problems_best),
+            f"{density(row.load_paper).rho:.3f}",
+        ]
+        for row in largest.itertuples()
+    ]
+    header = f"α|Cover–Gardner α/2|greedy-BIHT, N = {both['n'].max()}|problems|`auto`, the same N|problems|ρ_VS, N → ∞"
+    return markdown(header, rows)
+
+
+def runs_table() -> str:
+    provenance = json.loads((TARGET / "provenance.json").read_text(encoding="utf-8"))
+    rows = [
+        [f"`{name}`", f"{run['finished']} of {run['tasks']}", f"{run['core_minutes']:.1f}"]
+        for name, run in provenance["sweeps"].items()
+    ]
+    note = f"\nRun on {provenance['machine']}, with {'; '.join(provenance['made_with'])}.\n"
+    return markdown("sweep|tasks|minutes of one core", rows) + note
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=Path, nargs="?")
+    parser.add_argument("--machine", help="what the store was made on, in general words")
+    arguments = parser.parse_args()
+    if arguments.store is not None:
+        if not arguments.machine:
+            parser.error("say with --machine what the store was made on")
+        ship(arguments.store, arguments.machine)
+    tables = {"entropy": entropy_table, "capacity": capacity_table, "smallest": smallest_table, "runs": runs_table}
+    for name, table in tables.items():
+        write_text(ROOT / "docs" / "tables" / f"experiments-{name}.md", table())
+    for figure in SWEEPS:
+        print(draw_sweep(figure, ROOT / "docs" / "images" / f"experiments-{figure}.png"))
+
+
+if __name__ == "__main__":
+    main()
