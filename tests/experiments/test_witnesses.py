@@ -1,13 +1,14 @@
 import json
 import math
 from fractions import Fraction
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from chanceline.experiments.kinds import count, draw_problem, smallest
+from chanceline.experiments.kinds import count, draw_problem, share, smallest
 from chanceline.experiments.sampling import RIDGE, fits
 from chanceline.experiments.witnesses import (
     broken_density,
@@ -55,8 +56,6 @@ def test_counts_of_many_problems_have_the_first_moment():
 
 
 def test_count_agrees_with_enumeration():
-    from itertools import combinations
-
     for inputs in ("binary", "sphere"):
         X, y = draw_problem(10, 10, inputs, 1)
         hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=RIDGE)
@@ -71,6 +70,37 @@ def test_smallest_is_proven_by_exact_and_never_beaten():
         found = smallest(1, method="auto", **common)
         assert exact["separates"]
         assert exact["n_selected"] <= found["n_selected"]
+
+
+def test_share_is_covers_on_the_sphere_and_smaller_for_few_signs():
+    """D(6, 3)/2⁶ = 1/2 in general position; three signs have 4 directions up to a sign, so by enumeration less."""
+    draws = 20_000
+    sphere = share(1, m=3, patterns=6, inputs="sphere", draws=draws)["hits"] / draws
+    assert abs(sphere - 0.5) < 4 * np.sqrt(0.25 / draws)
+    binary = share(1, m=3, patterns=6, inputs="binary", draws=draws)["hits"] / draws
+    signs = np.array(list(product((-1, 1), repeat=3)))
+    # A set of directions separates when some w has positive product with all of them; w in {−2 … 2}³ finds it.
+    weights = np.array(list(product(range(-2, 3), repeat=3)))
+    positive = signs @ weights.T > 0
+    good = [np.any(positive[list(subset)].all(axis=0)) for size in range(1, 7) for subset in combinations(range(8), size)]
+    sizes = [size for size in range(1, 7) for _ in combinations(range(8), size)]
+    # Maps of 6 patterns onto a given set of k directions, by inclusion and exclusion.
+    onto = {k: sum((-1) ** j * comb(k, j) * (k - j) ** 6 for j in range(k)) for k in range(1, 7)}
+    exact = sum(onto[size] for size, fine in zip(sizes, good, strict=True) if fine) / 8**6
+    assert abs(binary - exact) < 4 * np.sqrt(exact * (1 - exact) / draws)
+    assert exact < 0.2
+
+
+def test_measured_shares_replace_covers_count_where_there_are_enough_hits():
+    counts = pd.DataFrame([{"inputs": "binary", "rho": 0.25, "alpha": 1.0, "n": 12, "count": 5} for _ in range(12)])
+    plain = entropy_points(counts, None, []).iloc[0]
+    assert (plain["first_moment"], plain["first_moment_error"]) == (log_first_moment(12, 12, 3) / 12, 0.0)
+    for hits, used in ((19, False), (400, True)):
+        shares = pd.DataFrame([{"inputs": "binary", "m": 3, "patterns": 12, "hits": hits, "draws": 100_000}])
+        point = entropy_points(counts, None, [], shares).iloc[0]
+        expected = (math.log(comb(12, 3)) + math.log(0.004)) / 12 if used else plain["first_moment"]
+        assert point["first_moment"] == pytest.approx(expected)
+        assert (point["first_moment_error"] > 0) == used
 
 
 def made_up_counts(entropy, correction):

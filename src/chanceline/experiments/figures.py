@@ -76,7 +76,7 @@ def _points(figure: str, table: pd.DataFrame) -> pd.DataFrame:
     if figure != "entropy":
         return capacity_points(table)
     parts = dict(iter(table.groupby("kind")))
-    return entropy_points(parts.get("count"), parts.get("log-count"), LOADS)
+    return entropy_points(parts.get("count"), parts.get("log-count"), LOADS, parts.get("share"))
 
 
 def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:

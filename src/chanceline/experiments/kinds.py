@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import derive_seed
 
+ENTRIES = 1_000_000  # numbers drawn at a time
+
 
 def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
@@ -65,6 +67,27 @@ def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary"
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)
     return {"m": m, "count": 0 if contradicts_itself(X, y) else count_supports(X, y, m).count}
+
+
+def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0) -> dict[str, Any]:
+    """How many of `draws` random problems with as many variables as are selected, P × M, separate.
+
+    In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not, and have less.
+    """
+    from chanceline.experiments.sampling import count_separable
+
+    if inputs not in ("binary", "sphere"):
+        raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
+    rng = np.random.default_rng(seed)
+    hits, together = 0, max(1, ENTRIES // (m * patterns))
+    for start in range(0, draws, together):
+        shape = (m * min(together, draws - start), patterns)
+        # On the sphere a pattern's length does not matter for its sign, so Gaussian entries do.
+        columns = rng.standard_normal(shape)
+        if inputs == "binary":
+            columns = np.sign(columns)
+        hits += count_separable(columns, m)
+    return {"hits": hits}
 
 
 def log_count(

@@ -69,6 +69,19 @@ def fits(hinge: Any, support: NDArray) -> bool:
 
 
 @njit(cache=True)
+def _count_blocks(hinge: Any, m: int, blocks: int) -> int:
+    hits = 0
+    for block in range(blocks):
+        hits += fits(hinge, np.arange(block * m, (block + 1) * m))
+    return hits
+
+
+def count_separable(columns: NDArray[np.float64], m: int) -> int:
+    """Cut the columns (·, P) into blocks of m, each a problem of its own, and count those that separate."""
+    return int(_count_blocks(make_hinge(columns, m, ridge=RIDGE), m, len(columns) // m))
+
+
+@njit(cache=True)
 def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> int:
     """Uniform supports order[:m] until one separates; returns how many were drawn, or 0 if none did."""
     for attempt in range(attempts):

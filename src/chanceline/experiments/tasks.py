@@ -25,6 +25,7 @@ Kind = Callable[..., Mapping[str, Any]]
 KINDS = {
     "smallest": "chanceline.experiments.kinds:smallest",
     "count": "chanceline.experiments.kinds:count",
+    "share": "chanceline.experiments.kinds:share",
     "log-count": "chanceline.experiments.kinds:log_count",
 }
 

@@ -5,6 +5,8 @@ and by Monte Carlo. Capacity: ρ_VS(α) against the smallest K/N.
 
 Finite sizes carry corrections like ln N / N and 1/N. Most of them are those of the first moment
 E Z = C(N, M)·D(P, M)/2^P, which is known exactly at every N; what is extrapolated in 1/N is the difference from it.
+D is Cover's count for general position. A few ±1 inputs are far from it, so for them the share D/2^P is measured on
+random problems instead; it goes to Cover's as M grows.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_SIZES = 3  # for an extrapolation
+FEWEST_HITS = 20  # to know a share better than from Cover's count
 MOST_UNSOLVED = 0.01  # of the problems of a size: beyond that their mean smallest support says little
 
 
@@ -56,7 +59,12 @@ def union_density(alpha: float) -> float:
     return float(brentq(lambda rho: first_moment_exponent(alpha, rho), 1e-9, alpha / 2 * (1 - 1e-12)))
 
 
-def entropy_points(counts: pd.DataFrame | None, curves: pd.DataFrame | None, loads: Iterable[float]) -> pd.DataFrame:
+def entropy_points(
+    counts: pd.DataFrame | None,
+    curves: pd.DataFrame | None,
+    loads: Iterable[float],
+    shares: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Typical ln Z / N at each (inputs, ρ, α, N), from exact counts and from Monte Carlo curves.
 
     Typical means the median over problems: some problems have no separating support at all, and the mean of ln Z does
@@ -66,7 +74,8 @@ def entropy_points(counts: pd.DataFrame | None, curves: pd.DataFrame | None, loa
     -------
     DataFrame
         inputs, rho, alpha, n, source ("exact" or "Monte Carlo"), problems, empty (share without any support),
-        entropy, error, first_moment (its ln / N), difference (entropy − first_moment).
+        entropy, error, first_moment (its ln / N), first_moment_error (0 where Cover's count is used, else of the
+        measured share), difference (entropy − first_moment).
     """
     import pandas as pd
 
@@ -81,10 +90,14 @@ def entropy_points(counts: pd.DataFrame | None, curves: pd.DataFrame | None, loa
                 value = _on_curve(row, alpha)
                 if value is not None:
                     samples.setdefault((row.inputs, row.rho, alpha, row.n, "Monte Carlo"), []).append(value)
+    measured: dict[str, pd.DataFrame] = {}
+    if shares is not None:
+        for inputs, group in shares.groupby("inputs"):
+            measured[inputs] = group.groupby(["patterns", "m"])[["hits", "draws"]].sum()
     rows = []
     for (inputs, rho, alpha, n, source), logs in sorted(samples.items()):
         estimate = typical(logs)
-        moment = log_first_moment(n, round(alpha * n), round(rho * n)) / n
+        moment, moment_error = _first_moment(n, round(alpha * n), round(rho * n), measured.get(inputs))
         rows.append(
             {
                 "inputs": inputs,
@@ -97,10 +110,20 @@ def entropy_points(counts: pd.DataFrame | None, curves: pd.DataFrame | None, loa
                 "entropy": estimate.value / n,
                 "error": estimate.error / n,
                 "first_moment": moment,
+                "first_moment_error": moment_error,
                 "difference": estimate.value / n - moment,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _first_moment(n: int, patterns: int, m: int, shares: pd.DataFrame | None) -> tuple[float, float]:
+    """ln E Z / N and its error, from the measured share of separable P × M problems where there is one."""
+    hits, draws = (0, 1) if shares is None or (patterns, m) not in shares.index else shares.loc[(patterns, m)]
+    if hits < FEWEST_HITS:
+        return log_first_moment(n, patterns, m) / n, 0.0
+    value = float(log_binomial(n, m)) + math.log(hits / draws)
+    return value / n, math.sqrt((1 - hits / draws) / hits) / n
 
 
 def _on_curve(row: Any, alpha: float) -> float | None:
@@ -126,7 +149,7 @@ def entropy_witness(points: pd.DataFrame) -> pd.DataFrame:
             part = group if source is None else group[group["source"] == source]
             if part["n"].nunique() < FEWEST_SIZES:
                 continue
-            fit = extrapolate(part["n"], part["difference"], part["error"])
+            fit = extrapolate(part["n"], part["difference"], np.hypot(part["error"], part["first_moment_error"]))
             row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
         rows.append({**row, "rs": _theory_entropy(alpha, rho, "rs"), "rsb": _theory_entropy(alpha, rho, "1rsb")})
     return pd.DataFrame(rows)
