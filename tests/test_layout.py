@@ -20,7 +20,17 @@ ALLOWED = {
     "experiments": {"theory", "chance", "search", "data"},
     "inference": {"theory", "chance", "search"},
 }
-LEAVES = {"sklearn", "memory", "plotting", "report", "reproduce", "cli", "plotting_inference", "plotting_experiments", "plotting_memory"}
+LEAVES = {
+    "sklearn",
+    "memory",
+    "plotting",
+    "report",
+    "reproduce",
+    "cli",
+    "plotting_inference",
+    "plotting_experiments",
+    "plotting_memory",
+}
 COMMON = {"errors", "writing"}
 
 

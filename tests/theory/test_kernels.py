@@ -17,8 +17,14 @@ def gauss(y, centre, s2):
 def test_pattern_side_is_the_integral(mu, s2, chi):
     def moment(k):
         reach = 12 * np.sqrt(s2)
-        inside = quad(lambda v: gauss(v, mu, s2) * np.exp(-v * v / (2 * chi)) * v**k, 0, max(mu, 0) + reach, epsabs=1e-15, limit=400,
-                      points=[min(max(mu, 0) + reach, 3 * np.sqrt(chi))])[0]
+        inside = quad(
+            lambda v: gauss(v, mu, s2) * np.exp(-v * v / (2 * chi)) * v**k,
+            0,
+            max(mu, 0) + reach,
+            epsabs=1e-15,
+            limit=400,
+            points=[min(max(mu, 0) + reach, 3 * np.sqrt(chi))],
+        )[0]
         return inside
 
     outside = quad(lambda v: gauss(v, mu, s2), min(mu, 0) - 12 * np.sqrt(s2), 0, epsabs=1e-15, limit=400)[0]
@@ -44,7 +50,9 @@ def test_slope_curvature_and_heat_equation(mu, s2, chi):
     side = pattern_side(np.array([mu]), s2, chi)
     assert side.slope[0] == pytest.approx((high - low) / (2 * h), rel=1e-6, abs=1e-9)
     assert side.curvature[0] == pytest.approx((high - 2 * here + low) / h**2, rel=1e-4, abs=1e-4)
-    by_s2 = (pattern_side(np.array([mu]), s2 * 1.0001, chi).log_a - pattern_side(np.array([mu]), s2 * 0.9999, chi).log_a) / (2e-4 * s2)
+    by_s2 = (pattern_side(np.array([mu]), s2 * 1.0001, chi).log_a - pattern_side(np.array([mu]), s2 * 0.9999, chi).log_a) / (
+        2e-4 * s2
+    )
     assert by_s2[0] == pytest.approx(0.5 * (side.curvature + side.slope**2)[0], rel=1e-6)
 
 
@@ -61,7 +69,10 @@ def test_moments_do_not_cancel_far_from_the_boundary():
 def test_support_side_is_the_integral():
     e, v, k, u = 1.7, 0.9, 0.6, 0.8
     d = e - v
-    tilted = [quad(lambda h, j=j: gauss(h, u, v) * np.exp(h * h / (2 * e)) * h**j, -30, 30, epsabs=1e-13, limit=400)[0] for j in range(3)]
+    tilted = [
+        quad(lambda h, j=j: gauss(h, u, v) * np.exp(h * h / (2 * e)) * h**j, -30, 30, epsabs=1e-13, limit=400)[0]
+        for j in range(3)
+    ]
     side = support_side(np.array([u]), e, d, k)
     weight = np.exp(-k) * tilted[0]
     p = weight / (1 + weight)

@@ -13,7 +13,17 @@ from chanceline.theory.closed_forms import first_moment_exponent, typical_overla
 from chanceline.theory.kernels import binary_entropy
 from chanceline.theory.rs import Order, equations, free_entropy
 
-POINTS = [(1.2, 0.5), (1.79, 0.5), (0.021, 0.01), (0.11, 0.01), (0.6, 0.1), (1.95, 0.9), (1.998, 0.9), (0.0152, 0.001), (1.999998, 0.99)]
+POINTS = [
+    (1.2, 0.5),
+    (1.79, 0.5),
+    (0.021, 0.01),
+    (0.11, 0.01),
+    (0.6, 0.1),
+    (1.95, 0.9),
+    (1.998, 0.9),
+    (0.0152, 0.001),
+    (1.999998, 0.99),
+]
 
 
 def order_of(solution):
@@ -26,9 +36,9 @@ def test_reference_values():
     assert s.entropy == pytest.approx(0.667065, abs=5e-7)
     assert s.chi == pytest.approx(0.269115, abs=5e-7)
     assert s.q0 == pytest.approx(0.194722, abs=5e-7)
-    assert s.K == pytest.approx(0.529060, abs=5e-7)
-    assert s.F1 == pytest.approx(1.351479, abs=5e-7)
-    assert s.F0 == pytest.approx(0.567326, abs=5e-7)
+    assert pytest.approx(0.529060, abs=5e-7) == s.K
+    assert pytest.approx(1.351479, abs=5e-7) == s.F1
+    assert pytest.approx(0.567326, abs=5e-7) == s.F0
     assert (s.regime, s.q1) == ("selected", 0.5)
 
 
@@ -136,7 +146,9 @@ def test_the_branch_ends_at_l0_gardner():
     assert near_end.q0 / 0.5 > 0.98
 
 
-@pytest.mark.parametrize(("alpha", "rho"), [(float("nan"), 0.5), (-1, 0.5), (0, 0.5), (1, 0), (1, 1), (1, float("inf")), ("x", 0.5)])
+@pytest.mark.parametrize(
+    ("alpha", "rho"), [(float("nan"), 0.5), (-1, 0.5), (0, 0.5), (1, 0), (1, 1), (1, float("inf")), ("x", 0.5)]
+)
 def test_bad_input_is_named(alpha, rho):
     with pytest.raises(InputError, match=r"alpha|rho"):
         chanceline.solve(alpha, rho)
@@ -162,8 +174,8 @@ def test_paper_equations_by_plain_nested_quadrature():
     h_tilde = np.where(v > 0, np.exp(-(v**2) / (2 * s.chi)), 1.0)
     inner = over_y(h_tilde)
     positive = (v > 0) * v
-    assert s.F1 == pytest.approx(alpha / s.chi**2 * float((dz * over_y(h_tilde * positive**2) / inner).sum()), rel=1e-4)
-    assert s.F0 == pytest.approx(alpha / s.chi**2 * float((dz * (over_y(h_tilde * positive) / inner) ** 2).sum()), rel=1e-4)
+    assert pytest.approx(alpha / s.chi**2 * float((dz * over_y(h_tilde * positive**2) / inner).sum()), rel=1e-4) == s.F1
+    assert pytest.approx(alpha / s.chi**2 * float((dz * (over_y(h_tilde * positive) / inner) ** 2).sum()), rel=1e-4) == s.F0
     h = np.sqrt(s.F1 - s.F0) * y + np.sqrt(s.F0) * z
     xi = np.exp(h**2 / (2 * s.E) - s.K)
     denominator = 1 + over_y(xi)

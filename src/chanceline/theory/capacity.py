@@ -165,7 +165,10 @@ def density(alpha: float) -> Density:
     alpha = check_alpha(alpha)
     if alpha >= 2:
         raise InputError(f"alpha must be below 2, the capacity with all variables kept, but is {alpha:g}")
-    x = float(brentq(lambda x: l0_gardner(float(expit(x))) - alpha, -40, 14))
+    lowest, highest = -30.0, 14.0
+    if not l0_gardner(float(expit(lowest))) < alpha < l0_gardner(float(expit(highest))):
+        raise InputError(f"alpha = {alpha:g} is too close to 0 or 2 to resolve; choose a load further inside")
+    x = float(brentq(lambda x: l0_gardner(float(expit(x))) - alpha, lowest, highest))
     start: Array | None = None
     for _ in range(50):
         rho = float(expit(x))

@@ -26,7 +26,7 @@ def curve_table(rhos: Iterable[float], replicon: bool = False) -> pd.DataFrame:
 
     rows = []
     for point in capacity_curve(rhos, replicon=replicon):
-        row = {
+        row: dict[str, float | None] = {
             "rho": point.rho,
             "vc": point.bounds.vc,
             "cover_gardner": point.bounds.cover_gardner,
