@@ -1,7 +1,7 @@
 """The 99-point α_VS curve against the paper's equations solved as they stand, in one run on one core.
 
-The plain version does what the paper says and nothing more: nested Gaussian quadrature for every inner integral, damped iteration
-of the six saddle equations, bisection on the sign of Σ. It is given our order parameters as start values at each density (so it is
+The plain version does what the paper says and no more: nested Gaussian quadrature for every inner integral, damped iteration
+of the six saddle equations, bisection on the sign of Σ. It is given our order parameters as start values (so it is
 spared the search for the branch) and is timed at two densities; the time of its whole curve is the mean of those times 99. Its
 accuracy is measured against ours and is far lower: the ratio flatters the plain version.
 
