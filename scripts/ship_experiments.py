@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from chanceline.experiments.figures import SWEEPS, draw_sweep, shipped_points, stored_points
+from chanceline.experiments.points import SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.experiments.witnesses import capacity_witness, entropy_witness
+from chanceline.reproduce.experiment_figures import draw_sweep
 from chanceline.theory.capacity import density
 from chanceline.writing import make_folder, write_text
 

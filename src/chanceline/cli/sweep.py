@@ -170,7 +170,7 @@ def plot_command(
 
     Example: chanceline sweep plot paper-fig3 --store fig3.sqlite --out fig3.png
     """
-    from chanceline.experiments.figures import draw_sweep
+    from chanceline.reproduce.experiment_figures import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
     if json:

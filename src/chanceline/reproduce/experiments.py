@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chanceline.experiments.engines import open_engine
-from chanceline.experiments.figures import QUICK_SWEEPS, SWEEPS, draw_figure, shipped_points, stored_points
+from chanceline.experiments.points import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.run import iter_run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
+from chanceline.reproduce.experiment_figures import draw_figure
 from chanceline.reproduce.folder import Folder
 
 TELL_EVERY = 200  # tasks between two lines of progress

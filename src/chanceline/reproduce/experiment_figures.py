@@ -1,13 +1,9 @@
-"""From stores (or the shipped full run) to the four figures of the experiments, each with its data.
-
-Every figure is a function of a table of points; where the points come from is decided once, in `Points`.
-"""
+"""The four figures of the experiments, each from its table of points, with the table that goes beside it."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,73 +11,16 @@ import numpy as np
 
 from chanceline.errors import InputError
 from chanceline.experiments.fits import extrapolate
-from chanceline.experiments.store import Store, frame
-from chanceline.experiments.sweeps import load_sweep
-from chanceline.experiments.witnesses import (
-    FEWEST_SIZES,
-    capacity_points,
-    capacity_witness,
-    entropy_points,
-    entropy_witness,
-    union_density,
-)
+from chanceline.experiments.points import known_figure, shipped_points, stored_points
+from chanceline.experiments.witnesses import FEWEST_SIZES, capacity_witness, entropy_witness, union_density
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Loads at which Monte Carlo curves are read; exact counts bring their own.
-LOADS = tuple(np.arange(8, 29) / 16)
-# Figure → the sweeps it is drawn from; `quick` ones are small versions made on the spot.
-SWEEPS = {
-    "paper-fig3": ("paper-fig3",),
-    "best": ("best",),
-    "entropy": ("entropy", "entropy-large"),
-    "capacity": ("capacity",),
-}
-QUICK_SWEEPS = {
-    "paper-fig3": ("quick-fig3",),
-    "best": ("quick-best",),
-    "entropy": ("quick-entropy",),
-    "capacity": ("quick-capacity",),
-}
-
-
-def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None = None) -> pd.DataFrame:
-    """The points of a figure from the results that a store has of its sweeps."""
-    names = sweeps or SWEEPS[_known(figure)]
-    wanted = {task.id for name in names for task in load_sweep(name).tasks}
-    with Store(store) as results:
-        table = frame(record for record in results.records() if record.task.id in wanted)
-    points = _points(figure, table) if len(table) else table
-    if not len(points):
-        raise InputError(f"{store} has too few results of {' and '.join(names)} to draw; run more of it first")
-    return points
-
-
-def shipped_points(figure: str) -> pd.DataFrame:
-    """The points of a figure from the full run that comes with the package."""
-    import pandas as pd
-
-    file = resources.files("chanceline") / "data" / "experiments" / f"{_known(figure)}.csv"
-    return pd.read_csv(io.StringIO(file.read_text(encoding="utf-8")))
-
-
-def _known(figure: str) -> str:
-    if figure not in SWEEPS:
-        raise InputError(f"there is no figure of {figure!r}; choose one of {', '.join(SWEEPS)}")
-    return figure
-
-
-def _points(figure: str, table: pd.DataFrame) -> pd.DataFrame:
-    if figure != "entropy":
-        return capacity_points(table)
-    parts = dict(iter(table.groupby("kind")))
-    return entropy_points(parts.get("count"), parts.get("log-count"), LOADS, parts.get("share"))
-
 
 def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     """A matplotlib figure, and the table that goes beside it."""
-    return _DRAWERS[_known(figure)](points)
+    return _DRAWERS[known_figure(figure)](points)
 
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
