@@ -82,14 +82,14 @@ def entropy_points(
     samples: dict[tuple[str, float, float, int, str], list[float]] = {}
     if counts is not None:
         for row in counts.itertuples(index=False):
-            key = (row.inputs, row.rho, row.alpha, row.n, "exact")
+            key = (row.inputs, row.rho, row.alpha, int(row.n), "exact")
             samples.setdefault(key, []).append(math.log(row.count) if row.count else -math.inf)
     if curves is not None:
         for row in curves.itertuples(index=False):
             for alpha in loads:
                 value = _on_curve(row, alpha)
                 if value is not None:
-                    samples.setdefault((row.inputs, row.rho, alpha, row.n, "Monte Carlo"), []).append(value)
+                    samples.setdefault((row.inputs, row.rho, alpha, int(row.n), "Monte Carlo"), []).append(value)
     measured: dict[str, pd.DataFrame] = {}
     if shares is not None:
         for inputs, group in shares.groupby("inputs"):
