@@ -27,6 +27,7 @@ LEAVES = {
     "report",
     "reproduce",
     "cli",
+    "plotting_breaking",
     "plotting_inference",
     "plotting_experiments",
     "plotting_memory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,6 +23,12 @@ from chanceline.theory.saddle import Solved
 from chanceline.theory.solve import check_alpha, check_rho
 
 Array = NDArray[np.float64]
+
+
+def with_error(value: float, error: float) -> str:
+    """A number with as many of its first ten decimals as its error leaves (and one more), and the error."""
+    decimals = 10 if error < 1e-9 else max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{decimals}f} ± {error:.1e}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Capacity:
 
     def __str__(self) -> str:
         lines = [
-            f"capacity at ρ = {self.rho:g} ({self.ansatz}): α_VS = {self.alpha:.10f} ± {self.error:.1e}",
+            f"capacity at ρ = {self.rho:g} ({self.ansatz}): α_VS = {with_error(self.alpha, self.error)}",
             f"  every choice separates below α_VC = {self.bounds.vc:g}, typical ones below 2ρ = {self.bounds.cover_gardner:g}",
             f"  upper bounds: union {self.bounds.union:.8f} (rigorous), ℓ₀-Gardner {self.bounds.l0_gardner:.8f}",
         ]
@@ -75,7 +82,7 @@ class Density:
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"density at α = {self.alpha:g}: ρ_VS = {self.rho:.10f} ± {self.error:.1e}"
+        return f"density at α = {self.alpha:g}: ρ_VS = {with_error(self.rho, self.error)}"
 
 
 def _zero_entropy(rho: float, start: Array | None) -> tuple[Solved[rs.RSState], float, float]:
