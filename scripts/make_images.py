@@ -18,7 +18,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from chanceline.plotting import house_style
+from chanceline.plotting.style import house_style
 from chanceline.report.diagram import interpolated_lines
 from chanceline.writing import write_text
 

@@ -27,10 +27,6 @@ LEAVES = {
     "report",
     "reproduce",
     "cli",
-    "plotting_breaking",
-    "plotting_inference",
-    "plotting_experiments",
-    "plotting_memory",
 }
 COMMON = {"errors", "writing"}
 

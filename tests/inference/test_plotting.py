@@ -8,7 +8,7 @@ import pytest
 
 from chanceline.inference import separation_test
 from chanceline.inference.examples import load_example
-from chanceline.plotting_inference import draw_test
+from chanceline.plotting.inference import draw_test
 
 
 @pytest.mark.parametrize("permutations", [0, 9])

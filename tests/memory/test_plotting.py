@@ -6,7 +6,7 @@ import pytest
 
 from chanceline.memory import AssociativeMemory, Cutting, LargestLoads, Retrieval
 from chanceline.memory.pictures import PictureRecall, draw_pictures
-from chanceline.plotting_memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
+from chanceline.plotting.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
 from chanceline.theory.capacity import capacity
 
 

@@ -162,7 +162,7 @@ def _draw(result: SeparationTest, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from chanceline.plotting_inference import draw_test
+    from chanceline.plotting.inference import draw_test
     from chanceline.writing import write_bytes
 
     chart, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")

@@ -34,7 +34,7 @@ def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page before it is written."""
     from chanceline.inference.text import readings
-    from chanceline.plotting_inference import draw_test
+    from chanceline.plotting.inference import draw_test
 
     name = data.source if data is not None else f"{result.n_samples} × {result.n_features} samples and features"
     record = result.to_dict()

@@ -129,7 +129,7 @@ def _flat(record: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
 
 
 def diagram_frame() -> pd.DataFrame:
-    """The lines of the diagram as `plotting.draw_capacity` wants them."""
+    """The lines of the diagram as `plotting.theory.draw_capacity` wants them."""
     import pandas as pd
 
     lines = interpolated_lines([k / 200 for k in range(1, 200)])
@@ -139,7 +139,7 @@ def diagram_frame() -> pd.DataFrame:
 
 
 def _draw_position(ax: Any, rho: float, alpha: float) -> None:
-    from chanceline.plotting import draw_capacity
+    from chanceline.plotting.theory import draw_capacity
 
     draw_capacity(ax, diagram_frame())
     ax.plot([rho], [alpha], "o", color="#c2185b", markersize=9, zorder=5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chanceline.plotting import COLOURS
+from chanceline.plotting.style import COLOURS
 
 if TYPE_CHECKING:
     import pandas as pd
