@@ -147,6 +147,8 @@ def interrupted(*arguments, **options):
     return reading(*arguments, **{**options, "progress": progress, "stop_after": None})
 
 if __name__ == "__main__":
+    # A job in the background may have been started with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     separation.permutation_reading = interrupted
     main(["test", "noise.csv", "--label", "y", "--permutations", "999", "--workers", "2", "--budget", "20", "--json"])
 """
