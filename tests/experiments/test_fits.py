@@ -69,11 +69,15 @@ def test_median_is_unknown_when_half_are_infinite_or_few():
     assert typical(range(11)).value == 5
 
 
-def test_average():
+def test_average_covers_at_its_nominal_rate_with_few_samples_too():
     estimate = average([1.0, 2.0, 3.0])
     assert (estimate.value, estimate.samples) == (2.0, 3)
-    assert estimate.error == pytest.approx(1 / np.sqrt(3))
     assert np.isnan(average([1.0]).error)
+    rng = np.random.default_rng(7)
+    for samples in (2, 5, 40):
+        trials = [average(rng.normal(size=samples)) for _ in range(2000)]
+        covered = np.mean([abs(trial.value) < trial.error for trial in trials])
+        assert abs(covered - 0.683) < 4 * np.sqrt(0.683 * 0.317 / 2000)
 
 
 def test_bad_points_are_refused():

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from chanceline.errors import InputError
+
+ONE_SIGMA = stats.norm.cdf(1.0)
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,12 @@ def typical(values: ArrayLike) -> Estimate:
 
 
 def average(values: ArrayLike) -> Estimate:
-    """The mean and its standard error."""
+    """The mean and its standard error, widened by Student's t: with few samples their scatter is uncertain too."""
     data = np.asarray(values, dtype=float)
     if len(data) < 2:
         return Estimate(np.nan, np.nan, len(data))
-    return Estimate(float(data.mean()), float(data.std(ddof=1) / np.sqrt(len(data))), len(data))
+    wider = stats.t.ppf(ONE_SIGMA, len(data) - 1)
+    return Estimate(float(data.mean()), float(wider * data.std(ddof=1) / np.sqrt(len(data))), len(data))
 
 
 def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None) -> Extrapolation:

@@ -12,6 +12,7 @@ STAGES: tuple[str, ...] = (
     "chanceline.reproduce.theory:capacity_diagram",
     "chanceline.reproduce.breaking:entropy_with_breaking",
     "chanceline.reproduce.breaking:capacity_with_breaking",
+    "chanceline.reproduce.experiments:finite_size",
     "chanceline.reproduce.memory:memory_capacity",
     "chanceline.reproduce.memory:memory_stability",
     "chanceline.reproduce.memory:memory_couplings",

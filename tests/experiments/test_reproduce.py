@@ -1,0 +1,80 @@
+"""The finite-size stage of `reproduce`: small runs on the spot, the shipped run, and a full run that resumes."""
+
+import pandas as pd
+import pytest
+
+from chanceline.experiments.run import run
+from chanceline.experiments.store import Store
+from chanceline.experiments.sweeps import load_sweep
+from chanceline.reproduce import experiments
+from chanceline.reproduce.folder import Folder
+
+FIGURES = ("paper-fig3", "best", "entropy", "capacity")
+SMALL = {
+    "paper-fig3": ("small-fig3",),
+    "best": ("small-best",),
+    "entropy": ("small-entropy",),
+    "capacity": ("small-capacity",),
+}
+TOML = """
+name = "{name}"
+[[block]]
+kind = "{kind}"
+trials = {trials}
+grid = {grid}
+fixed = {fixed}
+"""
+
+
+@pytest.fixture
+def small_sweeps(tmp_path, monkeypatch):
+    """The stage with sweeps of a few cheap tasks in place of the built-in ones."""
+    blocks = {
+        "small-fig3": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "greedy-biht"}'),
+        "small-best": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "auto", budget = 20}'),
+        "small-entropy": ("count", 12, "{n = [8, 10, 12], alpha = [1.0]}", '{rho = 0.5, inputs = "sphere"}'),
+        "small-capacity": ("smallest", 4, "{n = [8, 12, 16], alpha = [0.5]}", '{method = "exact", inputs = "sphere"}'),
+    }
+    paths = {}
+    for name, (kind, trials, grid, fixed) in blocks.items():
+        paths[name] = tmp_path / f"{name}.toml"
+        paths[name].write_text(TOML.format(name=name, kind=kind, trials=trials, grid=grid, fixed=fixed))
+    plan = {figure: tuple(str(paths[name]) for name in names) for figure, names in SMALL.items()}
+    for name in ("QUICK_SWEEPS", "SWEEPS"):
+        monkeypatch.setattr(experiments, name, plan)
+
+
+def make(folder):
+    experiments.finite_size(folder)
+    assert folder.written == list(FIGURES)
+    for figure in FIGURES:
+        assert len(pd.read_csv(folder.path / f"{figure}.csv")) > 0
+
+
+def test_quick_makes_small_runs_and_says_so(tmp_path, small_sweeps):
+    lines = []
+    make(Folder(tmp_path / "out", "quick", lines.append))
+    assert sum("made on the spot" in line for line in lines) == 4
+
+
+def test_full_runs_resume(tmp_path, small_sweeps):
+    lines = []
+    store = tmp_path / "out" / "experiments.sqlite"
+    (tmp_path / "out").mkdir()
+    with Store(store, write=True) as results:
+        begun = load_sweep(experiments.SWEEPS["entropy"][0]).tasks[:5]
+        run(begun, store=results)
+    make(Folder(tmp_path / "out", "full", lines.append))
+    assert sum("to run" in line for line in lines) == 4
+    assert any("36 tasks" in line and "31 to run" in line for line in lines)
+    with Store(store) as results:
+        assert {task.id for task in begun} < results.finished()
+
+
+def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
+    lines = []
+    folder = Folder(tmp_path, "normal", lines.append)
+    experiments.finite_size(folder)
+    assert folder.written == list(FIGURES)
+    assert sum("the full run that comes with the package" in line for line in lines) == 4
+    assert not list(tmp_path.glob("*.sqlite"))
