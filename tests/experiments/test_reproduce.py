@@ -33,7 +33,7 @@ def small_sweeps(tmp_path, monkeypatch):
         "small-fig3": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "greedy-biht"}'),
         "small-best": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "auto", budget = 20}'),
         "small-entropy": ("count", 12, "{n = [8, 10, 12], alpha = [1.0]}", '{rho = 0.5, inputs = "sphere"}'),
-        "small-capacity": ("smallest", 4, "{n = [8, 12, 16], alpha = [0.5]}", '{method = "exact", inputs = "sphere"}'),
+        "small-capacity": ("smallest", 4, "{n = [16, 20, 24], alpha = [1.25]}", '{method = "exact", inputs = "sphere"}'),
     }
     paths = {}
     for name, (kind, trials, grid, fixed) in blocks.items():
