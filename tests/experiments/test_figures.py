@@ -61,7 +61,7 @@ def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):
     with pytest.raises(InputError, match="too few results of quick-fig3"):
         stored_points("paper-fig3", store, QUICK_SWEEPS["paper-fig3"])
     with Store(store, write=True) as results:
-        tasks = [task for task in load_sweep("quick-capacity").tasks if task.parameters["alpha"] == 0.5]
+        tasks = [task for task in load_sweep("quick-capacity").tasks if task.parameters["alpha"] == 1.25]
         run([task for task in tasks if task.parameters["trial"] < 4], store=results)
     points = stored_points("capacity", store, QUICK_SWEEPS["capacity"])
     assert set(points["n"]) == {16, 20, 24}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_SIZES = 3  # for an extrapolation
+SMALLEST_SIZE = 3.0  # of the first moment's K: below, the smallest K is a whole number that hardly varies
 FEWEST_HITS = 20  # to know a share better than from Cover's count
 MOST_UNSOLVED = 0.01  # of the problems of a size: beyond that their mean smallest support says little
 
@@ -218,13 +219,17 @@ def broken_density(alpha: float) -> float:
 
 
 def capacity_witness(points: pd.DataFrame) -> pd.DataFrame:
-    """Extrapolate the smallest K/N at each (inputs, α) in 1/N; ρ_VS, symmetric and with one step of breaking, beside it."""
+    """Extrapolate the smallest K/N at each (inputs, α) in 1/N; ρ_VS, symmetric and with one step of breaking, beside it.
+
+    Sizes where the first moment's K is below 3 are left out: so small a whole number does not follow a smooth curve.
+    """
     import pandas as pd
 
     from chanceline.theory.capacity import density
 
     rows = []
-    for (inputs, alpha), group in points.groupby(["inputs", "alpha"]):
+    large = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
+    for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):
         if group["n"].nunique() < FEWEST_SIZES:
             continue
         fit = extrapolate(group["n"], group["difference"], group["error"])

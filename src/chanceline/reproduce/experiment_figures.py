@@ -12,7 +12,7 @@ import numpy as np
 from chanceline.errors import InputError
 from chanceline.experiments.fits import extrapolate
 from chanceline.experiments.points import known_figure, shipped_points, stored_points
-from chanceline.experiments.witnesses import FEWEST_SIZES, capacity_witness, entropy_witness, union_density
+from chanceline.experiments.witnesses import FEWEST_SIZES, SMALLEST_SIZE, capacity_witness, entropy_witness, union_density
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +88,7 @@ def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     from chanceline.theory.capacity import density
 
     witness = capacity_witness(points)
+    points = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     kinds = sorted(points["inputs"].unique())
     picture = Figure(figsize=(5.0 * (len(kinds) + 1), 4.6), layout="constrained")
     axes = picture.subplots(1, len(kinds) + 1)
