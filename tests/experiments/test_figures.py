@@ -35,7 +35,7 @@ def test_shipped_run_is_drawn(tmp_path, suffix):
     target = tmp_path / f"figure{suffix}"
     sentence = draw_sweep("paper-fig3", target)
     assert target.read_bytes().startswith(SIGNATURES[suffix])
-    assert "the shipped full run" in sentence
+    assert "the shipped run" in sentence
 
 
 @pytest.mark.parametrize("figure", list(SWEEPS))

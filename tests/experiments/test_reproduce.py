@@ -76,5 +76,5 @@ def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
     folder = Folder(tmp_path, "normal", lines.append)
     experiments.finite_size(folder)
     assert folder.written == list(FIGURES)
-    assert sum("the full run that comes with the package" in line for line in lines) == 4
+    assert sum("the run that comes with the package" in line for line in lines) == 4
     assert not list(tmp_path.glob("*.sqlite"))

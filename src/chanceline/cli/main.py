@@ -56,14 +56,14 @@ def build_app() -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the `chanceline` command."""
-    from chanceline.errors import ConvergenceError, InputError
+    from chanceline.errors import ChancelineError, InputError
 
     try:
         code = build_app()(args=arguments, prog_name="chanceline", standalone_mode=False)
     except InputError as error:
         complain(str(error))
         code = 2
-    except ConvergenceError as error:
+    except ChancelineError as error:
         complain(str(error))
         code = 1
     except (KeyboardInterrupt, typer.Abort):

@@ -162,7 +162,7 @@ def plot_command(
     sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="paper-fig3, best, entropy or capacity.")],
     out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.")],
     store: Annotated[
-        Path | None, typer.Option(help="The results file; without it, the full run that comes with the package.")
+        Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The tables of points behind the four figures of the experiments: from a store, or from the shipped full run."""
+"""The tables of points behind the four figures of the experiments: from a store, or from the shipped run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None =
 
 
 def shipped_points(figure: str) -> pd.DataFrame:
-    """The points of a figure from the full run that comes with the package."""
+    """The points of a figure from the run that comes with the package."""
     import pandas as pd
 
     file = resources.files("chanceline") / "data" / "experiments" / f"{known_figure(figure)}.csv"

@@ -37,7 +37,7 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
         buffer = io.BytesIO()
         picture.savefig(buffer, format=target.suffix[1:])
     write_bytes(target, buffer.getvalue())
-    source = "the shipped full run" if store is None else str(store)
+    source = "the shipped run" if store is None else str(store)
     return f"{figure} drawn from {source}: {int(points['problems'].sum())} problems at {len(points)} points"
 
 

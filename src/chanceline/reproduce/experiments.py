@@ -1,7 +1,7 @@
 """The finite-size figures: the paper's, the same with the best search, and the two witnesses.
 
 `--quick` makes small runs on the spot, `--full` runs or resumes all sweeps in a store inside the folder, and without
-either the figures are drawn from the full run that comes with the package.
+either the figures are drawn from the run that comes with the package.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def finite_size(folder: Folder) -> None:
         if folder.quick or folder.full:
             points = stored_points(figure, store, names)
         else:
-            folder.say(f"{figure}: drawn from the full run that comes with the package (--full makes it anew)")
+            folder.say(f"{figure}: drawn from the run that comes with the package (--full makes it anew)")
             points = shipped_points(figure)
         picture, table = draw_figure(figure, points)
         if folder.quick:
