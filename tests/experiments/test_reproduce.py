@@ -9,7 +9,7 @@ from chanceline.experiments.sweeps import load_sweep
 from chanceline.reproduce import experiments
 from chanceline.reproduce.folder import Folder
 
-FIGURES = ("paper-fig3", "best", "entropy", "capacity")
+FIGURES = tuple(f"experiments-{name}" for name in ("paper-fig3", "best", "entropy", "capacity"))
 SMALL = {
     "paper-fig3": ("small-fig3",),
     "best": ("small-best",),
@@ -78,3 +78,18 @@ def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
     assert folder.written == list(FIGURES)
     assert sum("the run that comes with the package" in line for line in lines) == 4
     assert not list(tmp_path.glob("*.sqlite"))
+
+
+def test_no_two_stages_write_the_same_figure():
+    """Each stage saves under literal names; one that took another's would overwrite it in silence."""
+    import inspect
+    import re
+    from importlib import import_module
+
+    from chanceline.reproduce.stages import STAGES
+
+    modules = {import_module(stage.partition(":")[0]) for stage in STAGES} - {experiments}
+    names = [name for module in modules for name in re.findall(r'folder\.save\(\s*"([^"]+)"', inspect.getsource(module))]
+    assert len(names) > 3
+    assert len(set(names)) == len(names)
+    assert not set(names) & set(FIGURES)

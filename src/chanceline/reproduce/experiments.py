@@ -35,7 +35,8 @@ def finite_size(folder: Folder) -> None:
         picture, table = draw_figure(figure, points)
         if folder.quick:
             picture.suptitle("from a small run made on the spot: large error bars", fontsize=9)
-        folder.save(figure, picture, table)
+        # A name of its own: the theory has figures of capacity and entropy too.
+        folder.save(f"experiments-{figure}", picture, table)
 
 
 def _run(folder: Folder, store: Path, names: Sequence[str]) -> None:
