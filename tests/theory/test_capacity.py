@@ -11,8 +11,6 @@ from chanceline.theory.closed_forms import (
     first_moment_exponent,
     l0_gardner,
     l0_gardner_gap,
-    load_at,
-    position_of,
     union_bound,
 )
 
@@ -98,8 +96,6 @@ def test_closed_forms_by_other_routes():
         assert l0_gardner(rho) == pytest.approx(2 * (rho + 2 * t * norm.pdf(t)), rel=1e-12)
         assert l0_gardner_gap(rho) == pytest.approx(2 - l0_gardner(rho), abs=1e-14)
         assert first_moment_exponent(union_bound(rho), rho) == pytest.approx(0, abs=1e-13)
-        alpha = 0.3 * 2 * rho + 0.7 * l0_gardner(rho)
-        assert load_at(position_of(alpha, rho), rho) == pytest.approx(alpha, rel=1e-14)
 
 
 def test_first_moment_exponent_is_the_limit_of_covers_count():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from scipy.optimize import brentq
-from scipy.special import erfcinv, expit, gammainc
+from scipy.special import erfcinv, gammainc
 
 from chanceline.theory.kernels import binary_entropy
 
@@ -65,17 +65,3 @@ def typical_overlap(rho: float) -> float:
         return 2 * rho * (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / (2 * math.pi) - c
 
     return float(brentq(excess, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
-
-
-def load_at(position: float, rho: float) -> float:
-    """The replica branch lives on 2ρ < α < α_ℓ₀; `position` is the logit of where in between."""
-    gap = l0_gardner_gap(rho)
-    length = 2 * (1 - rho) - gap
-    if position < 0:
-        return float(2 * rho + length * expit(position))
-    return float(2 - (gap + length * expit(-position)))
-
-
-def position_of(alpha: float, rho: float) -> float:
-    """Inverse of `load_at`."""
-    return math.log((alpha - 2 * rho) / (2 - alpha - l0_gardner_gap(rho)))
