@@ -12,21 +12,24 @@ from chanceline.chance import log_binomial
 from chanceline.search import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.search.amp import inverse_mills, log_odds_for
 from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plain
+from chanceline.search.bits import pack_signs
+from chanceline.search.enumeration import MOST_SIGNS, enumerate_supports, nodes_to_enumerate
+from chanceline.search.exact import branch
 from chanceline.search.kernels import (
     add_column,
     drop_column,
     flip,
     gram_entry,
-    invert,
     make_hinge,
-    pack_signs,
     rebuild,
     refit,
     set_support,
 )
+from chanceline.search.linalg import combine, invert, rank_four, times_four
 from chanceline.search.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.search.problem import make_problem
 from chanceline.search.sweep import constraints, pair_separates, sweep_singles
+from chanceline.search.tree import EXHAUSTED, FOUND, PAUSED
 
 
 def plain_inverse(hinge):
@@ -50,6 +53,23 @@ def test_inverse_of_a_positive_matrix():
     np.testing.assert_allclose(matrix, expected, rtol=1e-9)
 
 
+def test_four_at_a_time():
+    generator = np.random.default_rng(7)
+    k, room = 9, 12
+    matrix, vectors, factors = generator.standard_normal((room, room)), generator.standard_normal((4, room)), np.arange(4.0) - 1
+    out, expected = np.zeros((4, room)), matrix.copy()
+    times_four(matrix, vectors, out, k)
+    np.testing.assert_allclose(out[:, :k], vectors[:, :k] @ matrix[:k, :k].T)
+    assert not out[:, k:].any()
+    expected[:k, :k] += np.einsum("b,bi,bj->ij", factors, vectors[:, :k], vectors[:, :k])
+    rank_four(matrix, factors, vectors, k)
+    np.testing.assert_allclose(matrix, expected)
+    for size in (0, 1, 4, 7):
+        chosen, total = generator.integers(0, room, size), np.ones(room)
+        combine(matrix, chosen, expected[0], size, total)
+        np.testing.assert_allclose(total, expected[0, :size] @ matrix[chosen], atol=1e-12)
+
+
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])
 def test_updates_agree_with_the_inverse_from_scratch(inputs):
     hinge = make_hinge(columns_of(inputs), 12)
@@ -57,8 +77,10 @@ def test_updates_agree_with_the_inverse_from_scratch(inputs):
         add_column(hinge, j)
     hinge.weights[:5] = [0.3, -0.2, 0.5, 0.1, -0.4]
     rebuild(hinge)
-    for pattern in (0, 5, 6):
-        assert flip(hinge, pattern)
+    for patterns in ([0], [5, 6, 30], [5, 8, 41, 12], [30, 49]):
+        before = hinge.active.copy()
+        assert flip(hinge, np.array(patterns), len(patterns))
+        np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), sorted(patterns))
     drop_column(hinge, 1)
     add_column(hinge, 11)
     np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
@@ -71,7 +93,7 @@ def test_gram_from_packed_signs():
     hinge = make_hinge(columns, 4)
     assert pack_signs(columns).shape == (30, 3)
     assert pack_signs(columns_of("gaussian")).shape[1] == 0
-    flip(hinge, 70)
+    flip(hinge, np.array([70, 3]), 2)
     assert gram_entry(hinge, 2, 5) == (columns[2] * columns[5] * hinge.active).sum()
 
 
@@ -172,6 +194,34 @@ def test_pairs_and_singles_by_another_route():
         alone = [j for j in range(5) if certify(X, y, np.array([j]), intercept).separable]
         assert sweep_singles(values, first, second) == (alone[0] if alone else -1)
     assert seen == {True, False}
+
+
+def last_step(steps):
+    """The first step that is not a pause."""
+    return next(step for step in steps if step.verdict != PAUSED)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_enumeration_agrees_with_the_tree(intercept):
+    """Two exhaustive searches that share nothing but the test of a single support."""
+    verdicts = set()
+    for seed in range(12):
+        problem = make_problem(*random_problem(12, (0.5, 1.0, 1.5)[seed % 3], 300 + seed), intercept)
+        for size in range(1, MOST_SIGNS + 1 - problem.kept):
+            by_words, by_tree = last_step(enumerate_supports(problem, size)), last_step(branch(problem, size))
+            assert by_words.verdict == by_tree.verdict
+            verdicts.add(by_words.verdict)
+            if by_words.verdict == FOUND:
+                X, y = problem.columns[:12].T * problem.y[:, None], problem.y
+                assert certify(X, y, by_words.support, intercept).separable
+                break
+    assert verdicts == {EXHAUSTED, FOUND}
+
+
+def test_enumeration_is_for_few_signs_only():
+    signs, reals = (make_problem(*random_problem(20, 0.5, 0, inputs), False) for inputs in ("binary", "gaussian"))
+    assert nodes_to_enumerate(signs, 4) == 1140
+    assert nodes_to_enumerate(signs, MOST_SIGNS + 1) == nodes_to_enumerate(reals, 4) == np.inf
 
 
 @pytest.mark.parametrize("intercept", [False, True])

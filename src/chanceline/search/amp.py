@@ -13,7 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.search.greedy import candidate, fit_greedily
-from chanceline.search.kernels import FAST, Hinge, dot, next_random, refit, set_support
+from chanceline.search.kernels import Hinge, next_random, refit, set_support
+from chanceline.search.linalg import FAST, dot
 from chanceline.search.local import drop_cheapest, random_state
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem

@@ -22,7 +22,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.search.kernels import add_scaled, pack_signs, popcount
+from chanceline.search.bits import gather_bits, pack_signs, popcount
+from chanceline.search.linalg import add_scaled
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 
@@ -192,18 +193,6 @@ def double_pull(
             if margins[pattern] == 0.0:
                 for j in range(pull.size):
                     pull[j] += signs[pattern, j]
-
-
-@njit(cache=True)
-def gather_bits(flags: NDArray, words: NDArray) -> None:
-    """One bit for each byte of 0 or 1: a multiplication moves eight of them into the top byte."""
-    bytes_of_eight = flags.view(np.uint64)
-    for word in range(words.size):
-        total = np.uint64(0)
-        for part in range(8):
-            eight = (bytes_of_eight[8 * word + part] * np.uint64(0x0102040810204080)) >> np.uint64(56)
-            total |= eight << np.uint64(8 * part)
-        words[word] = total
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-"""The proven minimum by branch and bound, and the number of separating supports of a size."""
+"""The proven minimum by enumeration or branch and bound, and the number of separating supports of a size."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline.errors import ConvergenceError, InputError
+from chanceline.search.enumeration import enumerate_supports, nodes_to_enumerate
 from chanceline.search.margin import SEPARABLE, hard_margin
 from chanceline.search.outcome import Bound, Candidate
 from chanceline.search.problem import Problem, make_problem
-from chanceline.search.tree import EXHAUSTED, FOUND, PAUSED, make_tree, walk
+from chanceline.search.tree import EXHAUSTED, FOUND, PAUSED, Step, make_tree, walk
 
 NODES_A_CHUNK = 5_000
 
@@ -20,21 +21,31 @@ NODES_A_CHUNK = 5_000
 def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
     """Refute sizes 1, 2, … until one has a separating support, which is then the minimum, or `best` is reached.
 
-    Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
+    A size is enumerated where that is cheap (few ±1 variables), else searched by the tree. Yields a `Bound` for every
+    size refuted; stops when `budget` nodes are used.
     """
     nodes = 0
     for size in range(1, best.support.size):
-        tree = make_tree(problem.columns, problem.kept, size, counting=False)
-        verdict = PAUSED
-        while verdict == PAUSED and nodes + tree.tally[0] < budget:
-            verdict = walk(tree, NODES_A_CHUNK)
-            yield best.iterations + nodes + int(tree.tally[0])
-        nodes += int(tree.tally[0])
+        few = nodes_to_enumerate(problem, size) <= budget - nodes
+        steps = enumerate_supports(problem, size) if few else branch(problem, size)
+        verdict, spent = PAUSED, 0
+        while verdict == PAUSED and nodes + spent < budget:
+            verdict, spent, undecided, support = next(steps)
+            yield best.iterations + nodes + spent
+        nodes += spent
         if verdict == FOUND:
-            yield fitted(problem, np.flatnonzero(tree.found), best.iterations + nodes)
-        if verdict != EXHAUSTED or tree.tally[1]:
+            yield fitted(problem, support, best.iterations + nodes)
+        if verdict != EXHAUSTED or undecided:
             return
         yield Bound(size + 1, nodes)
+
+
+def branch(problem: Problem, size: int) -> Iterator[Step]:
+    """The tree over the supports of `size` variables, a chunk of nodes at a time."""
+    tree = make_tree(problem.columns, problem.kept, size, counting=False)
+    while True:
+        verdict = walk(tree, NODES_A_CHUNK)
+        yield Step(verdict, int(tree.tally[0]), int(tree.tally[1]), np.flatnonzero(tree.found))
 
 
 def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from chanceline.search.kernels import Hinge, add_column, dot, make_hinge, refit, slacks
+from chanceline.search.kernels import Hinge, add_column, make_hinge, refit, slacks
+from chanceline.search.linalg import dot
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 

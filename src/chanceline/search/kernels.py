@@ -10,12 +10,24 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
-# Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
+from chanceline.search.bits import pack_signs, popcount
+from chanceline.search.linalg import (
+    FAST,
+    add_scaled,
+    combine,
+    dot,
+    dot_first,
+    dot_masked,
+    invert,
+    rank_four,
+    rank_one,
+    times_four,
+)
+
+BLOCK = 4  # patterns that flip together
 RIDGE = 1e-6
 SEPARATED = 1e-9  # all margins above this: separable
 REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against drift
@@ -23,37 +35,16 @@ REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against 
 Hinge = namedtuple(
     "Hinge",
     "columns narrow rows bits support position weights margins active packed inverse target trial shift work "
-    "size stamp scalars",
+    "size stamp scalars batch block factors",
 )
 Hinge.__doc__ = """Arrays of one squared-hinge fit.
 
 columns (n, P) and rows (P, n) hold A = y·x twice, narrow is columns in single precision for ranking only, bits the
 signs of the columns packed in words when every entry is ±1 (else width 0). support[:k] are the columns in use, the first
 `size[1]` of which stay for good (the intercept); position[j] is j's place in support or −1. target = A_actᵀ1.
-size = [k, kept, patterns active]; stamp counts the changes since the last rebuild; scalars = [ridge].
+size = [k, kept, patterns active]; stamp counts the changes since the last rebuild; scalars = [ridge]. batch holds
+patterns about to flip; block and factors are their rows, what the inverse makes of them, and their signs.
 """
-
-
-def _popcount(typing_context: Any, word: Any) -> Any:
-    """Number of ones in a 64-bit word, one machine instruction."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), code
-
-
-popcount: Any = intrinsic(_popcount)
-
-def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Columns of ±1 as bits (1 for −1), 64 patterns a word; width 0 unless every entry is ±1."""
-    n, patterns = columns.shape
-    if not np.all(np.abs(columns) == 1.0):
-        return np.zeros((n, 0), dtype=np.uint64)
-    width = -(-patterns // 64)
-    padded = np.zeros((n, width * 64), dtype=np.uint8)
-    padded[:, :patterns] = columns < 0
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
 def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE) -> Hinge:
@@ -81,39 +72,12 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         size=np.array([0, kept, patterns], dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),
         scalars=np.array([ridge]),
+        batch=np.zeros(BLOCK, dtype=np.int64),
+        block=np.zeros((2 * BLOCK, capacity)),
+        factors=np.zeros(BLOCK),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
-
-
-@njit(cache=True, fastmath=FAST)
-def dot(left: NDArray, right: NDArray) -> Any:
-    total = left[0] * right[0]
-    for i in range(1, left.size):
-        total += left[i] * right[i]
-    return total
-
-
-@njit(cache=True, fastmath=FAST)
-def dot_first(left: NDArray, right: NDArray, count: int) -> float:
-    total = 0.0
-    for i in range(count):
-        total += left[i] * right[i]
-    return total
-
-
-@njit(cache=True, fastmath=FAST)
-def dot_from(left: NDArray, right: NDArray, start: int, stop: int) -> float:
-    total = 0.0
-    for i in range(start, stop):
-        total += left[i] * right[i]
-    return total
-
-
-@njit(cache=True, fastmath=FAST)
-def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
-    for i in range(count):
-        out[i] += factor * vector[i]
 
 
 @njit(cache=True)
@@ -133,21 +97,11 @@ def gram_entry(hinge: Any, i: int, j: int) -> float:
     return dot_masked(hinge.columns[i], hinge.columns[j], hinge.active)
 
 
-@njit(cache=True, fastmath=FAST)
-def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
-    total = 0.0
-    for i in range(left.size):
-        total += left[i] * right[i] * mask[i]
-    return total
-
-
 @njit(cache=True)
 def rebuild(hinge: Any) -> None:
     """Margins, active set and inverse Hessian from support and weights, without updates."""
     k = hinge.size[0]
-    hinge.margins[:] = 0.0
-    for i in range(k):
-        add_scaled(hinge.margins, hinge.weights[i], hinge.columns[hinge.support[i]], hinge.margins.size)
+    combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
     hinge.packed[:] = 0
     hinge.size[2] = 0
     for pattern in range(hinge.margins.size):
@@ -166,29 +120,6 @@ def rebuild(hinge: Any) -> None:
     hinge.stamp[0] = 0
 
 
-@njit(cache=True, fastmath=FAST)
-def invert(matrix: NDArray, k: int) -> None:
-    """Invert the positive definite leading k × k block in place (lower triangle given, full matrix returned)."""
-    for j in range(k):
-        pivot = matrix[j, j] - dot_first(matrix[j], matrix[j], j)
-        pivot = np.sqrt(max(pivot, 1e-15 * matrix[j, j]))
-        matrix[j, j] = pivot
-        for i in range(j + 1, k):
-            matrix[i, j] = (matrix[i, j] - dot_first(matrix[i], matrix[j], j)) / pivot
-    # The rows of L⁻¹ go transposed into the upper triangle; then (L⁻¹)ᵀL⁻¹ into the lower.
-    for j in range(k):
-        diagonal = 1.0 / matrix[j, j]
-        for i in range(j):
-            matrix[i, j] = -diagonal * dot_from(matrix[j], matrix[i], i, j)
-        matrix[j, j] = diagonal
-    for j in range(k):
-        for i in range(j + 1):
-            matrix[j, i] = dot_from(matrix[i], matrix[j], j, k)
-    for i in range(k):
-        for j in range(i):
-            matrix[j, i] = matrix[i, j]
-
-
 @njit(cache=True)
 def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
     """Start from a given support and weights (the kept columns first)."""
@@ -201,32 +132,35 @@ def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
     rebuild(hinge)
 
 
-@njit(cache=True, fastmath=FAST)
-def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
-    for i in range(k):
-        scaled = factor * vector[i]
-        for j in range(k):
-            matrix[i, j] += scaled * vector[j]
-
-
 @njit(cache=True)
-def flip(hinge: Any, pattern: int) -> bool:
-    """A pattern enters or leaves the active set (Sherman–Morrison); False if the update would be unstable."""
+def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
+    """Up to four patterns enter or leave the active set (Sherman–Morrison); False if the update would be unstable."""
     k = hinge.size[0]
-    row = hinge.rows[pattern]
-    for i in range(k):
-        hinge.work[i] = row[hinge.support[i]]
-    sign = 1.0 if hinge.active[pattern] == 0.0 else -1.0
-    for i in range(k):
-        hinge.trial[i] = dot_first(hinge.inverse[i], hinge.work, k)
-    scale = 1.0 + sign * dot_first(hinge.work, hinge.trial, k)
-    hinge.active[pattern] = 1.0 - hinge.active[pattern]
-    hinge.size[2] += 1 if sign > 0 else -1
-    toggle_packed(hinge, pattern)
-    add_scaled(hinge.target, sign, hinge.work, k)
-    if scale < 1e-5:
-        return False
-    rank_one(hinge.inverse, -sign / scale, hinge.trial, k)
+    rows, images, factors = hinge.block[:BLOCK], hinge.block[BLOCK:], hinge.factors
+    factors[:] = 0.0
+    for b in range(count):
+        pattern = patterns[b]
+        factors[b] = 1.0 if hinge.active[pattern] == 0.0 else -1.0
+        hinge.active[pattern] = 1.0 - hinge.active[pattern]
+        hinge.size[2] += int(factors[b])
+        toggle_packed(hinge, pattern)
+        row = hinge.rows[pattern]
+        for i in range(k):
+            rows[b, i] = row[hinge.support[i]]
+        add_scaled(hinge.target, factors[b], rows[b], k)
+    for b in range(count, BLOCK):
+        rows[b, :k] = 0.0
+    times_four(hinge.inverse, rows, images, k)
+    for b in range(count):
+        # The image under the inverse as it is once the earlier patterns have flipped.
+        for earlier in range(b):
+            overlap = factors[earlier] * dot_first(images[earlier], rows[b], k)
+            add_scaled(images[b], overlap, images[earlier], k)
+        scale = 1.0 + factors[b] * dot_first(rows[b], images[b], k)
+        if scale < 1e-5:
+            return False
+        factors[b] = -factors[b] / scale
+    rank_four(hinge.inverse, factors, images, k)
     return True
 
 
@@ -294,9 +228,7 @@ def refit(hinge: Any, max_newton: int) -> bool:
         k = hinge.size[0]
         for i in range(k):
             hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
-        hinge.shift[:] = 0.0
-        for i in range(k):
-            add_scaled(hinge.shift, hinge.trial[i], hinge.columns[hinge.support[i]], patterns)
+        combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
         step = 1.0
         if newton > 0:
             ridge = 0.5 * hinge.scalars[0]
@@ -333,10 +265,18 @@ def settle_active(hinge: Any, flips: int) -> None:
     if 4 * flips > 3 * hinge.size[0] + 8 or hinge.stamp[0] > REBUILD_AFTER:
         rebuild(hinge)
         return
+    count = 0
     for pattern in range(hinge.margins.size):
-        if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5) and not flip(hinge, pattern):
-            rebuild(hinge)
-            return
+        if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
+            hinge.batch[count] = pattern
+            count += 1
+            if count == BLOCK:
+                if not flip(hinge, hinge.batch, count):
+                    rebuild(hinge)
+                    return
+                count = 0
+    if count > 0 and not flip(hinge, hinge.batch, count):
+        rebuild(hinge)
 
 
 @njit(cache=True)

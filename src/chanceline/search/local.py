@@ -14,12 +14,12 @@ from chanceline.search.greedy import candidate, fit_greedily
 from chanceline.search.kernels import (
     Hinge,
     add_column,
-    dot,
     drop_column,
     next_random,
     refit,
     slacks,
 )
+from chanceline.search.linalg import dot
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 
@@ -101,10 +101,10 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 def default_budget(problem: Problem, size: int) -> int:
     """Swaps for a start of `size` variables.
 
-    In all about 0.3 s at N = P = 64, 3 s at 256, 40 s at 1024, and a second or two on gene-expression data.
+    In all about 0.3 s at N = P = 64, 3 s at 256, 45 s at 1024, and a second or two on gene-expression data.
     """
     n, patterns = problem.columns.shape
-    work = 1.7e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.72
+    work = 1.7e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.88
     return max(200, int(work / (40_000 + step_cost(n, patterns, size))))
 
 

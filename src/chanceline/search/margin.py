@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.search.kernels import FAST, dot, dot_first, invert, rank_one
+from chanceline.search.linalg import combine, dot, dot_first, invert, rank_one
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
@@ -45,19 +45,6 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)
-
-
-@njit(cache=True, fastmath=FAST)
-def combine(rows: NDArray, passive: NDArray, values: NDArray, size: int, out: NDArray) -> float:
-    """out = Σ_i values_i rows[passive_i]; the sum of the values."""
-    out[:] = 0.0
-    total = 0.0
-    for i in range(size):
-        total += values[i]
-        row = rows[passive[i]]
-        for j in range(out.size):
-            out[j] += values[i] * row[j]
-    return total
 
 
 @njit(cache=True)
@@ -142,7 +129,8 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
             size -= 1
             passive[leaving] = passive[size]
             values[leaving] = values[size]
-        total = combine(rows, passive, values, size, weights)
+        combine(rows, passive, values, size, weights)
+        total = values[:size].sum()
         if size > 0 and dot(weights, weights) <= RESOLUTION**2 * longest * total * total:
             status = INSEPARABLE
             break

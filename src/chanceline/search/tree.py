@@ -8,17 +8,27 @@ important variable out first makes the rest inseparable soon, which keeps the tr
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.search.kernels import pack_signs
+from chanceline.search.bits import pack_signs
 from chanceline.search.margin import INSEPARABLE, SEPARABLE, hard_margin
 
 UNDECIDED_YET, IN, OUT = 0, 1, 2
 EXHAUSTED, PAUSED, FOUND = 0, 1, 2
+
+
+class Step(NamedTuple):
+    """How far the proof for one size has come: EXHAUSTED, PAUSED or FOUND, and at what cost."""
+
+    verdict: int
+    nodes: int
+    undecided: int
+    support: NDArray[np.int64]
+
 
 Tree = namedtuple("Tree", "rows bits binomial status order width turn inside witness multipliers part size tally found")
 Tree.__doc__ = """State of a depth-first walk, so that it can pause.

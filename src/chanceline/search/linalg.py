@@ -1,0 +1,121 @@
+"""Small dense loops for the kernels: products, an inverse, and its updates, in the leading k places of larger arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(cache=True, fastmath=FAST)
+def dot(left: NDArray, right: NDArray) -> Any:
+    total = left[0] * right[0]
+    for i in range(1, left.size):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_first(left: NDArray, right: NDArray, count: int) -> float:
+    total = 0.0
+    for i in range(count):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_from(left: NDArray, right: NDArray, start: int, stop: int) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i] * mask[i]
+    return total
+
+
+@njit(cache=True, fastmath=FAST)
+def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
+    for i in range(count):
+        out[i] += factor * vector[i]
+
+
+@njit(cache=True, fastmath=FAST)
+def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
+    """out = Σ_i factor_i vectors[chosen_i], four at a time: fewer passes over the sum."""
+    out[:] = 0.0
+    whole = count - count % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = vectors[chosen[i]], vectors[chosen[i + 1]], vectors[chosen[i + 2]], vectors[chosen[i + 3]]
+        p, q, r, s = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+        for j in range(out.size):
+            out[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+    for i in range(whole, count):
+        add_scaled(out, factors[i], vectors[chosen[i]], out.size)
+
+
+@njit(cache=True, fastmath=FAST)
+def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
+    for i in range(k):
+        scaled = factor * vector[i]
+        for j in range(k):
+            matrix[i, j] += scaled * vector[j]
+
+
+@njit(cache=True, fastmath=FAST)
+def times_four(matrix: NDArray, vectors: NDArray, out: NDArray, k: int) -> None:
+    """out_b = M v_b for four vectors in one pass over the matrix."""
+    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
+    for i in range(k):
+        row = matrix[i]
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        for j in range(k):
+            p += row[j] * a[j]
+            q += row[j] * b[j]
+            r += row[j] * c[j]
+            s += row[j] * d[j]
+        out[0, i], out[1, i], out[2, i], out[3, i] = p, q, r, s
+
+
+@njit(cache=True, fastmath=FAST)
+def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, k: int) -> None:
+    """M += Σ_b factor_b v_b v_bᵀ for four vectors in one pass over the matrix."""
+    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
+    for i in range(k):
+        row = matrix[i]
+        p, q, r, s = factors[0] * a[i], factors[1] * b[i], factors[2] * c[i], factors[3] * d[i]
+        for j in range(k):
+            row[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
+
+
+@njit(cache=True, fastmath=FAST)
+def invert(matrix: NDArray, k: int) -> None:
+    """Invert the positive definite leading k × k block in place (lower triangle given, full matrix returned)."""
+    for j in range(k):
+        pivot = matrix[j, j] - dot_first(matrix[j], matrix[j], j)
+        pivot = np.sqrt(max(pivot, 1e-15 * matrix[j, j]))
+        matrix[j, j] = pivot
+        for i in range(j + 1, k):
+            matrix[i, j] = (matrix[i, j] - dot_first(matrix[i], matrix[j], j)) / pivot
+    # The rows of L⁻¹ go transposed into the upper triangle; then (L⁻¹)ᵀL⁻¹ into the lower.
+    for j in range(k):
+        diagonal = 1.0 / matrix[j, j]
+        for i in range(j):
+            matrix[i, j] = -diagonal * dot_from(matrix[j], matrix[i], i, j)
+        matrix[j, j] = diagonal
+    for j in range(k):
+        for i in range(j + 1):
+            matrix[j, i] = dot_from(matrix[i], matrix[j], j, k)
+    for i in range(k):
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]
