@@ -196,12 +196,12 @@ def double_pull(
 
 
 @njit(cache=True)
-def free_place(w: NDArray, pull: NDArray, unfixed: NDArray, free: int) -> int:
+def free_place(weight: float, pull: NDArray, unfixed: NDArray, free: int) -> int:
     """The first of the largest |w_j + c_j| off the fixed places, where w is zero but at `free`; pull = 2c."""
     largest = 0
     for j in range(pull.size):
         largest = max(largest, abs(pull[j] * unfixed[j]))
-    own = abs(2.0 * w[free] + pull[free]) if free >= 0 else -1.0
+    own = abs(2.0 * weight + pull[free]) if free >= 0 else -1.0
     if own > largest:
         return free
     for j in range(pull.size):
@@ -216,28 +216,25 @@ def free_place(w: NDArray, pull: NDArray, unfixed: NDArray, free: int) -> int:
 
 
 @njit(cache=True)
-def move_margins(
-    signs: NDArray, columns: NDArray, support: NDArray, size: int, pull: NDArray, work: NDArray, margins: NDArray
-) -> None:
-    """margins += A_S c_S, pull = 2c; in 16-bit integers unless the sums might not fit."""
-    most = 0
+def move_margins(signs: NDArray, support: NDArray, size: int, step: NDArray, work: NDArray, margins: NDArray) -> None:
+    """margins += A_S c_S, step = 2c_S; in 16-bit integers unless the sums might not fit."""
+    most = np.int64(0)
     for i in range(size):
-        most += abs(pull[support[i]])
+        most += abs(step[i])
     if most > 32767:
         for i in range(size):
-            add_scaled(margins, 0.5 * pull[support[i]], columns[support[i]], margins.size)
+            add_scaled(margins, 0.5 * step[i], signs[support[i]], margins.size)
         return
     work[:] = 0
     # Four columns at a time: fewer passes over the sums.
     whole = size - size % 4
     for i in range(0, whole, 4):
-        first, second, third, fourth = support[i], support[i + 1], support[i + 2], support[i + 3]
-        a, b, c, d = signs[first], signs[second], signs[third], signs[fourth]
-        p, q, r, t = np.int16(pull[first]), np.int16(pull[second]), np.int16(pull[third]), np.int16(pull[fourth])
+        a, b, c, d = signs[support[i]], signs[support[i + 1]], signs[support[i + 2]], signs[support[i + 3]]
+        p, q, r, t = np.int16(step[i]), np.int16(step[i + 1]), np.int16(step[i + 2]), np.int16(step[i + 3])
         for pattern in range(work.size):
             work[pattern] += p * a[pattern] + q * b[pattern] + r * c[pattern] + t * d[pattern]
     for i in range(whole, size):
-        p, a = np.int16(pull[support[i]]), signs[support[i]]
+        p, a = np.int16(step[i]), signs[support[i]]
         for pattern in range(work.size):
             work[pattern] += p * a[pattern]
     for pattern in range(work.size):
@@ -245,73 +242,71 @@ def move_margins(
 
 
 @njit(cache=True)
-def same_state(w: NDArray, support: NDArray, size: int, mark: NDArray, mark_free: int) -> bool:
-    """Whether w on the support and its free place (the last) are those of the mark."""
-    if support[size - 1] != mark_free:
-        return False
+def same_entries(first: NDArray, second: NDArray, size: int) -> bool:
+    """Whether the leading entries agree; they are compared from the last, which changes soonest."""
     same = 0
-    while same < size and w[support[size - 1 - same]] == mark[size - 1 - same]:
+    while same < size and first[size - 1 - same] == second[size - 1 - same]:
         same += 1
     return same == size
 
 
 @njit(cache=True)
 def biht_bits(
-    columns: NDArray,
-    signs: NDArray,
-    by_row: NDArray,
-    words: NDArray,
-    w: NDArray,
-    is_fixed: NDArray,
-    free: int,
-    done: int,
-    most: int,
+    signs: NDArray, by_row: NDArray, words: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int
 ) -> tuple[int, int]:
     """The inner loop at one K for ±1 columns on packed signs; as `biht_jumps`.
 
     A state that returns exactly closes a cycle (Brent's test), and whole turns of it are skipped.
     """
-    n, patterns = columns.shape
-    width = words.shape[0]
+    n, patterns = signs.shape
     margins, work = np.zeros(patterns), np.zeros(patterns, dtype=np.int16)
-    flags = np.zeros(64 * width, dtype=np.uint8)
-    wrong = np.zeros(width, dtype=np.uint64)
+    flags = np.zeros(64 * words.shape[0], dtype=np.uint8)
+    wrong = np.zeros(words.shape[0], dtype=np.uint64)
     pull, ones = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint64)
     unfixed = np.ones(n, dtype=np.int32)
-    support, mark = np.zeros(n, dtype=np.int64), np.zeros(n)
-    fixed, mark_free, marked, next_mark = 0, -1, 0, 2
+    support, step = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int32)
+    weights, mark = np.zeros(n), np.zeros(n)
+    size, mark_free, marked, next_mark = 1, -1, 0, 2
     for j in range(n):
         if w[j] != 0.0:
-            add_scaled(margins, w[j], columns[j], patterns)
+            add_scaled(margins, w[j], signs[j], patterns)
         if is_fixed[j]:
-            support[fixed] = j
+            support[size - 1], weights[size - 1] = j, w[j]
             unfixed[j] = 0
-            fixed += 1
+            size += 1
+    # The free place comes last; its weight is zero until it has one.
+    last = size - 1
+    weights[last] = w[free] if free >= 0 else 0.0
     while done <= most:
         double_pull(words, by_row, margins, flags, wrong, ones, pull)
-        best = free_place(w, pull, unfixed, free)
+        best = free_place(weights[last], pull, unfixed, free)
         moved = 0.0
         if best != free:
+            moved = weights[last] ** 2
             if free >= 0:
-                moved = w[free] ** 2
-                add_scaled(margins, -w[free], columns[free], patterns)
-                w[free] = 0.0
+                add_scaled(margins, -weights[last], signs[free], patterns)
+            weights[last] = 0.0
             free = best
-        support[fixed] = free
-        for i in range(fixed + 1):
-            moved += 0.25 * float(pull[support[i]]) ** 2
-            w[support[i]] += 0.5 * pull[support[i]]
-        move_margins(signs, columns, support, fixed + 1, pull, work, margins)
+        support[last] = free
+        for i in range(size):
+            step[i] = pull[support[i]]
+        for i in range(size):
+            half = 0.5 * step[i]
+            moved += half * half
+            weights[i] += half
+        move_margins(signs, support, size, step, work, margins)
         done += 1
         if moved <= (TOLERANCE * n * patterns / STEP) ** 2:
             break
-        if same_state(w, support, fixed + 1, mark, mark_free):
+        if mark_free == free and same_entries(weights, mark, size):
             done += (done - marked) * ((most + 1 - done) // (done - marked))
             mark_free = -1
         elif done >= next_mark:
             next_mark, marked, mark_free = 2 * done, done, free
-            for i in range(fixed + 1):
-                mark[i] = w[support[i]]
+            mark[:size] = weights[:size]
+    w[:] = 0.0
+    for i in range(size):
+        w[support[i]] = weights[i]
     return done, free
 
 
@@ -321,8 +316,9 @@ def greedy_biht(
     """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `packed` allows the ±1 path."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    signs, words = columns.astype(np.int16), np.ascontiguousarray(pack_signs(columns).T)
+    words = np.ascontiguousarray(pack_signs(columns).T)
     by_bits = packed and words.shape[0] > 0
+    signs = columns.astype(np.int8) if by_bits else np.zeros((0, 0), dtype=np.int8)
     by_row = np.ascontiguousarray(signs.T)
     gram = np.zeros((0, 0) if by_bits else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
@@ -334,7 +330,7 @@ def greedy_biht(
 
     def inner_loop(free: int, done: int) -> tuple[int, int]:
         if by_bits:
-            return biht_bits(columns, signs, by_row, words, w, is_fixed, free, done, most)
+            return biht_bits(signs, by_row, words, w, is_fixed, free, done, most)
         return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most)
 
     for place in range(n - kept, n):
