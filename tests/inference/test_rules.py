@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 from chanceline.errors import InputError
 from chanceline.inference.procedure import Procedure
-from chanceline.inference.rules import make_rule, rule_on, strictly_right
+from chanceline.inference.rules import make_rule, rule_on
+from chanceline.search.certificate import strictly_right
 
 
 def separable(X, y):

@@ -117,10 +117,7 @@ def run_test(
             findings=dataset.findings,
             progress=progress,
         )
-    if json:
-        print_json({"source": dataset.source, "classes": dataset.classes, **result.to_dict()})
-    else:
-        _show(result, dataset)
+    # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
         _draw(result, figure)
     if report is not None:
@@ -128,6 +125,10 @@ def run_test(
 
         write_test_report(result, report, dataset)
         say(f"report written to {report}")
+    if json:
+        print_json({"source": dataset.source, "classes": dataset.classes, **result.to_dict()})
+    else:
+        _show(result, dataset)
 
 
 def _names(text: str | None) -> list[str]:

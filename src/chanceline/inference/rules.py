@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,24 +33,10 @@ class Rule:
 
 def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:
     """The rule with its errors counted exactly, whatever the rounding."""
+    from chanceline.search.certificate import strictly_right
+
     wrong = np.flatnonzero(~strictly_right(X[:, support], y, weights, bias))
     return Rule(support, weights, float(bias), wrong)
-
-
-def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
-    """Whether y_μ (x_μ·w + b) > 0, decided exactly: in rational arithmetic wherever rounding could matter."""
-    margins = y * (columns @ weights + bias)
-    size = np.abs(columns) @ np.abs(weights) + abs(bias)
-    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
-    doubtful = np.abs(margins) <= 4 * (columns.shape[1] + 2) * np.finfo(float).eps * size
-    right = margins > 0
-    for i in np.flatnonzero(doubtful):
-        exact = sum(
-            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
-            Fraction(bias),
-        )
-        right[i] = exact * int(y[i]) > 0
-    return right
 
 
 def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:

@@ -15,10 +15,11 @@ SIZES = {64: ("tab:green", "o"), 128: ("tab:red", "s"), 256: ("tab:purple", "^")
 INPUTS = {"binary": ("#1f5fa8", "o", "±1 inputs"), "sphere": ("#b5352c", "s", "inputs on the sphere")}
 
 
-def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str) -> None:
+def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
     """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
 
-    `points` has n, load, density, error (from `capacity_points`), `curve` has rho, alpha_vs, cover_gardner.
+    `points` has n, load, density, error (from `capacity_points`), `curve` has rho, alpha_vs, cover_gardner, and `limits`
+    (from `capacity_witness`) alpha, searched, searched_error.
     """
     ax.plot(curve["rho"], curve["alpha_vs"], color="tab:blue", label=r"$\alpha_{\rm VS}$, replica symmetric")
     ax.plot(curve["rho"], curve["cover_gardner"], color="tab:orange", label=r"$\alpha_{\rm CG}=2\rho$")
@@ -26,6 +27,9 @@ def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: st
         colour, marker = SIZES.get(n, ("0.3", "D"))
         style = {"color": colour, "marker": marker, "markersize": 4, "linestyle": "none", "label": f"$N={n}$"}
         ax.errorbar(group["density"], group["load"], xerr=group["error"], **style)
+    if limits is not None and len(limits):
+        style = {"color": "black", "marker": "x", "markersize": 5, "linestyle": "none", "label": r"$N\to\infty$, extrapolated"}
+        ax.errorbar(limits["searched"], limits["alpha"], xerr=limits["searched_error"], **style)
     ax.set(xlabel=r"selected share $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
     ax.legend(loc="lower right")
 

@@ -41,7 +41,7 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
     return f"{figure} drawn from {source}: {int(points['problems'].sum())} problems at {len(points)} points"
 
 
-def _draw_smallest(title: str) -> Callable[[pd.DataFrame], tuple[Any, pd.DataFrame]]:
+def _draw_smallest(title: str, extrapolated: bool) -> Callable[[pd.DataFrame], tuple[Any, pd.DataFrame]]:
     def draw(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         from matplotlib.figure import Figure
 
@@ -49,7 +49,8 @@ def _draw_smallest(title: str) -> Callable[[pd.DataFrame], tuple[Any, pd.DataFra
         from chanceline.theory.curves import curve_table, evenly_spaced
 
         picture = Figure(figsize=(7.4, 5.6), layout="constrained")
-        draw_smallest(picture.subplots(), points, curve_table(evenly_spaced(99)), title)
+        limits = capacity_witness(points) if extrapolated else None
+        draw_smallest(picture.subplots(), points, curve_table(evenly_spaced(99)), title, limits)
         return picture, points
 
     return draw
@@ -116,8 +117,8 @@ def _fitted(points: pd.DataFrame, limits: Mapping[float, float]) -> pd.DataFrame
 
 
 _DRAWERS: dict[str, Callable[[pd.DataFrame], tuple[Any, pd.DataFrame]]] = {
-    "paper-fig3": _draw_smallest("greedy-BIHT, the paper's algorithm"),
-    "best": _draw_smallest("the best search"),
+    "paper-fig3": _draw_smallest("greedy-BIHT, the paper's algorithm", extrapolated=False),
+    "best": _draw_smallest("the best search", extrapolated=True),
     "entropy": _draw_entropy,
     "capacity": _draw_capacity,
 }

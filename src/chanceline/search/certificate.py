@@ -18,6 +18,8 @@ from scipy.optimize import nnls
 
 from chanceline.search.problem import make_problem
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
@@ -41,21 +43,30 @@ class Certificate:
     multipliers: NDArray[np.float64] | list[int] | None
 
 
+def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
+    """Whether y_μ(x_μ·w + b) > 0, decided exactly: in rational arithmetic wherever rounding could matter."""
+    margins = y * (columns @ weights + bias)
+    size = np.abs(columns) @ np.abs(weights) + abs(bias)
+    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
+    doubtful = np.abs(margins) <= 4 * (columns.shape[1] + 2) * np.finfo(float).eps * size
+    right = margins > 0
+    for i in np.flatnonzero(doubtful):
+        exact = sum(
+            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
+            Fraction(bias),
+        )
+        right[i] = exact * int(y[i]) > 0
+    return right
+
+
 def check_weights(X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: ArrayLike, bias: float = 0.0) -> Certificate:
     """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ."""
     problem = make_problem(X, y, contradictions=True)
     columns = problem.X[:, np.asarray(support, dtype=np.int64)]
     w = np.asarray(weights, dtype=np.float64)
-    margins = problem.y * (columns @ w + bias)
-    # Rounding of a sum of k products: at most (k + 2) units in the last place of Σ|terms|.
-    bound = (w.size + 2) * np.finfo(float).eps * (np.abs(columns) @ np.abs(w) + abs(bias))
-    errors = int(np.count_nonzero(margins < -bound))
-    for pattern in np.flatnonzero(np.abs(margins) <= bound):
-        total = Fraction(bias) + sum(
-            (Fraction(float(x)) * Fraction(float(v)) for x, v in zip(columns[pattern], w, strict=True)), Fraction(0)
-        )
-        errors += int(problem.y[pattern] * np.sign(total.numerator) <= 0)
-    return Certificate(errors == 0, True, 0.0, float(margins.min()), errors, None)
+    errors = int(np.count_nonzero(~strictly_right(columns, problem.y, w, bias)))
+    margin = float((problem.y * (columns @ w + bias)).min())
+    return Certificate(errors == 0, True, 0.0, margin, errors, None)
 
 
 def certify(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Certificate:
