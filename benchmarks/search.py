@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -176,10 +179,24 @@ def biht_ratio() -> str:
     )
 
 
+def wide_input(shape: tuple[int, int]) -> str:
+    """`auto` on Gaussian noise of many columns: variables, CPU seconds, and peak memory of this process."""
+    patterns, n = shape
+    X, y = random_problem(n, None, FIRST_SEED, "gaussian", n_patterns=patterns)
+    start = time.process_time()
+    outcome = chanceline.search(X, y, intercept=True)
+    seconds = time.process_time() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return (
+        f"`auto` on {patterns} patterns of {n} Gaussian variables, with intercept: {outcome.n_selected} variables in "
+        f"{seconds:.0f} s, {memory:.2f} GB at most."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=8, help="problems a cell")
-    parser.add_argument("--large", type=int, default=0, help="problems at N = 1024, α = 1 with auto")
+    parser.add_argument("--large", type=int, default=0, help="problems at N = 1024, α = 1 with auto; also two wide inputs")
     parser.add_argument("--no-peers", action="store_true", help="only the methods here")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # peers warn of convergence; their supports are checked all the same
@@ -207,6 +224,8 @@ def main() -> None:
     if arguments.large:
         cell = measure(own("auto"), 1024, 1.0, arguments.large)
         notes.append(f"`auto` at N = 1024, α = 1: {cell}, {arguments.large} problems.")
+        with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
+            notes += fresh.map(wide_input, [(100, 20_000), (1_000, 5_000)])
     write([title, "", *lines, "", "\n\n".join(notes), ""])
     print("\n".join(notes))
 

@@ -27,6 +27,7 @@ LEAVES = {
     "report",
     "reproduce",
     "cli",
+    "__main__",
 }
 COMMON = {"errors", "writing"}
 

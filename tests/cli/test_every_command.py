@@ -17,7 +17,7 @@ from typer.main import get_command
 from chanceline.cli.main import build_app, main
 
 APP = get_command(build_app())
-CHANCELINE = [sys.executable, "-m", "chanceline.cli.main"]
+CHANCELINE = [sys.executable, "-m", "chanceline"]
 
 
 def walk(command, path=()):

@@ -106,7 +106,7 @@ def count_rows(path):
 
 
 def start(sweep, store, *options):
-    command = [sys.executable, "-m", "chanceline.cli.main", "sweep", "run", sweep, "--store", store, *options]
+    command = [sys.executable, "-m", "chanceline", "sweep", "run", sweep, "--store", store, *options]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

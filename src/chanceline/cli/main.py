@@ -84,7 +84,3 @@ def main(arguments: list[str] | None = None) -> None:
             complain(f"{sentence}; see 'chanceline --help'")
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
-
-
-if __name__ == "__main__":
-    main()
