@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
 from chanceline.search.kernels import make_hinge, next_random, refit, set_support
+from chanceline.search.linalg import counter
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
-NEWTON = 60
+NEWTON = counter(60)
 BLOCKS = 10
 DRAWS = 50_000  # random supports tried on the lowest rung before giving up
 EXPLORE = 40  # supports looked at to place the next rung

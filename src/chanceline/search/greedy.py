@@ -9,11 +9,11 @@ import numpy as np
 from numba import njit
 
 from chanceline.search.kernels import Hinge, add_column, make_hinge, refit, slacks
-from chanceline.search.linalg import dot
+from chanceline.search.linalg import NONE, counter, dot
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 
-MAX_NEWTON = 60
+MAX_NEWTON = counter(60)
 
 
 @njit(cache=True)
@@ -21,7 +21,7 @@ def omp_steps(hinge: Any, slack: Any, steps: int) -> tuple[int, bool]:
     """Add up to `steps` columns: argmax_j |a_jᵀ r| with r = (1 − Aw)₊; (columns added, separable)."""
     for step in range(steps):
         slacks(hinge, slack)
-        best, largest = -1, 1e-7
+        best, largest = NONE, 1e-7
         for j in range(hinge.position.size):
             if hinge.position[j] < 0:
                 size = abs(dot(hinge.narrow[j], slack))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from chanceline.search.bits import pack_signs, popcount
 from chanceline.search.linalg import (
     FAST,
+    ZERO,
     add_scaled,
     combine,
     dot,
@@ -244,7 +245,7 @@ def refit(hinge: Any, max_newton: int) -> bool:
         add_scaled(hinge.weights, step, hinge.trial, k)
         add_scaled(hinge.margins, step, hinge.shift, patterns)
         lowest = np.inf
-        flips = 0
+        flips = ZERO
         for pattern in range(patterns):
             margin = hinge.margins[pattern]
             lowest = min(lowest, margin)
@@ -265,7 +266,7 @@ def settle_active(hinge: Any, flips: int) -> None:
     if 4 * flips > 3 * hinge.size[0] + 8 or hinge.stamp[0] > REBUILD_AFTER:
         rebuild(hinge)
         return
-    count = 0
+    count = ZERO
     for pattern in range(hinge.margins.size):
         if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
             hinge.batch[count] = pattern
@@ -274,7 +275,7 @@ def settle_active(hinge: Any, flips: int) -> None:
                 if not flip(hinge, hinge.batch, count):
                     rebuild(hinge)
                     return
-                count = 0
+                count = ZERO
     if count > 0 and not flip(hinge, hinge.batch, count):
         rebuild(hinge)
 

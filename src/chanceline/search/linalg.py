@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import njit
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 
 # Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def counter(value: int) -> int:
+    """A number that kernels take for any integer: for a plain one, every function that gets it is compiled once more."""
+    return cast(int, np.int64(value))
+
+
+ZERO, NONE = counter(0), counter(-1)
 
 
 @njit(cache=True, fastmath=FAST)

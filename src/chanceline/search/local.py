@@ -19,13 +19,13 @@ from chanceline.search.kernels import (
     refit,
     slacks,
 )
-from chanceline.search.linalg import dot
+from chanceline.search.linalg import NONE, counter, dot
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
 
-MAX_NEWTON = 30
+MAX_NEWTON = counter(30)
 # After an addition two Newton steps rank the removals as well as the exact minimum does, in half the time.
-NEWTON_AFTER_ADDITION = 2
+NEWTON_AFTER_ADDITION = counter(2)
 NOISE = 0.2
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
@@ -34,7 +34,7 @@ CHUNK_WORK = 5e8  # work between two looks at the keyboard
 def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, state: NDArray) -> int:
     """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), u ~ U(−1, 1)."""
     slacks(hinge, slack)
-    best, largest = -1, -1.0
+    best, largest = NONE, -1.0
     for j in range(hinge.position.size):
         if hinge.position[j] < 0 and until[j] <= clock:
             size = abs(dot(hinge.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(state) - 1.0))
@@ -46,7 +46,7 @@ def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, stat
 @njit(cache=True)
 def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> int:
     """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u)."""
-    best, least = -1, np.inf
+    best, least = NONE, np.inf
     for i in range(hinge.size[1], hinge.size[0]):
         if until[hinge.support[i]] <= clock:
             cost = hinge.weights[i] ** 2 / hinge.inverse[i, i]

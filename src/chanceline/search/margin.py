@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.search.linalg import combine, dot, dot_first, invert, rank_one
+from chanceline.search.linalg import NONE, ZERO, combine, dot, dot_first, invert, rank_one
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
@@ -87,7 +87,7 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
     goal = np.zeros(capacity)
     cross = np.zeros(capacity)
     work = np.zeros(capacity)
-    size = 0
+    size = ZERO
     longest = 0.0
     for pattern in range(patterns):
         longest = max(longest, dot(rows[pattern], rows[pattern]))
@@ -113,7 +113,7 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
                 for j in range(size):
                     goal[i] += inverse[i, j]
                 goal[i] *= unit
-            step, leaving = 1.0, -1
+            step, leaving = 1.0, NONE
             for i in range(size):
                 if goal[i] <= 1e-13:
                     length = values[i] / max(values[i] - goal[i], 1e-300)
@@ -134,7 +134,7 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
         if size > 0 and dot(weights, weights) <= RESOLUTION**2 * longest * total * total:
             status = INSEPARABLE
             break
-        worst, entering = np.inf, -1
+        worst, entering = np.inf, NONE
         lowest, drift = np.inf, 0.0
         slack = unit * (1.0 - total)
         for pattern in range(patterns):
