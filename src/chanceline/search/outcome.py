@@ -75,9 +75,10 @@ class SearchOutcome:
     def __str__(self) -> str:
         verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
         proof = ", the proven minimum" if self.minimum_proven else ""
+        nodes = f", a proof of {self.proof_size} nodes" if self.proof_size else ""
         shown = ", ".join(str(j) for j in self.support[:12]) + (", …" if self.n_selected > 12 else "")
         return (
             f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} patterns{proof} "
-            f"({self.method}, seed {self.seed}, {self.iterations} iterations)\n"
+            f"({self.method}, seed {self.seed}, {self.iterations} iterations{nodes})\n"
             f"  variables {shown}\n  margin {self.margin:.4g}, bias {self.bias:.4g}"
         )
