@@ -2,8 +2,7 @@
 
 A ```console block holds commands after `$ ` and what they print; a ```python block is run, and a ```text block right after
 it is what it prints. In expected output `...` stands for anything. Blocks of one page run in order, in one empty folder.
-A comment before a block changes that: `<!-- slow -->` (run by `make slow`), `<!-- not run: why -->`. Blocks of other
-languages (```sh, ```toml) are only shown.
+A comment before a block, `<!-- not run: why -->`, takes it out. Blocks of other languages (```sh, ```toml) are only shown.
 
     python scripts/examples.py            runs everything and says what differs
     python scripts/examples.py --write    puts the real output into the pages
@@ -26,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(
-    r"(?:<!-- (?P<note>slow|not run: [^>]+?) -->\n+)?```(?P<language>console|python|text)[^\n]*\n(?P<body>.*?)^```$",
+    r"(?:<!-- (?P<note>not run: [^>]+?) -->\n+)?```(?P<language>console|python|text)[^\n]*\n(?P<body>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
 # How large a rounding error is differs between machines.
@@ -142,12 +141,12 @@ def empty_folder() -> Iterator[Path]:
             os.chdir(before)
 
 
-def run_page(text: str, slow: bool) -> Iterator[tuple[Step, str]]:
-    """Run a page's steps in an empty folder; slow ones only if asked."""
+def run_page(text: str) -> Iterator[tuple[Step, str]]:
+    """Run a page's steps in an empty folder."""
     names: dict[str, object] = {"__name__": "example"}
     with empty_folder():
         for step in steps(text):
-            if step.note.startswith("not run") or (step.note == "slow" and not slow):
+            if step.note:
                 continue
             yield step, run_command(step.code) if step.language == "console" else run_python(step.code, names)
 
@@ -162,7 +161,7 @@ def main() -> int:
     for page in [path.resolve() for path in options.pages] or pages():
         text = page.read_text(encoding="utf-8")
         edits = []
-        for step, output in run_page(text, slow=True):
+        for step, output in run_page(text):
             if step.expected is not None and not matches(step.expected, output):
                 differing += 1
                 print(f"{page.relative_to(ROOT)}: {step.code.splitlines()[0]}")

@@ -29,8 +29,8 @@ def plain_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
 
 
-def check(page: Path, slow: bool) -> None:
-    for step, output in examples.run_page(page.read_text(encoding="utf-8"), slow):
+def check(page: Path) -> None:
+    for step, output in examples.run_page(page.read_text(encoding="utf-8")):
         if step.expected is not None:
             shown = f"{name(page)}: {step.code}\n--- printed\n{output}--- shown\n{step.expected}"
             assert examples.matches(step.expected, output), shown
@@ -38,13 +38,7 @@ def check(page: Path, slow: bool) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_examples(page):
-    check(page, slow=False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if "<!-- slow -->" in page.read_text(encoding="utf-8")], ids=name)
-def test_slow_examples(page):
-    check(page, slow=True)
+    check(page)
 
 
 def test_there_are_examples_to_run():
@@ -54,12 +48,12 @@ def test_there_are_examples_to_run():
 def test_the_checker_sees_a_wrong_output():
     console = "```console\n$ chanceline bound -P 20 -N 10 -M 1 --positives 10\nsomething else\n```\n"
     text = f"{console}\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
-    verdicts = [examples.matches(step.expected, output) for step, output in examples.run_page(text, slow=False)]
+    verdicts = [examples.matches(step.expected, output) for step, output in examples.run_page(text)]
     assert verdicts == [False, False]
     right = text.replace("\n3\n", "\n2\n").replace("something else", "p ≤ ... for 1 of 10 features...")
-    assert all(examples.matches(step.expected, output) for step, output in examples.run_page(right, slow=False))
+    assert all(examples.matches(step.expected, output) for step, output in examples.run_page(right))
 
 
 def test_blocks_that_are_not_run_say_why():
     text = "<!-- not run: needs a cluster -->\n```console\n$ chanceline nonsense\n```\n"
-    assert list(examples.run_page(text, slow=True)) == []
+    assert list(examples.run_page(text)) == []

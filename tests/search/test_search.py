@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -136,6 +139,20 @@ def test_literal_reading_ends_with_one_weight_and_its_errors():
     outcome = chanceline.search(X, y, method="greedy-biht-literal")
     assert outcome.n_selected == 1
     assert outcome.errors > 10
+
+
+@pytest.mark.slow
+def test_kernels_compiled_and_from_the_cache_give_the_same_bits(tmp_path):
+    """Otherwise a result would depend on which process had compiled first."""
+    code = (
+        "import chanceline; X, y = chanceline.search.random_problem(128, 1.0, 3); "
+        "outcome = chanceline.search(X, y); print(outcome.history, outcome.weights.tobytes().hex())"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    options = {"env": environment, "capture_output": True, "text": True, "check": True}
+    first, again = (subprocess.run([sys.executable, "-c", code], **options).stdout for _ in range(2))
+    assert list(tmp_path.rglob("*.nbi"))
+    assert first == again
 
 
 def test_biht_at_fixed_size():
