@@ -321,6 +321,18 @@ def test_central_nervous_system_is_chance(real_data):
     assert result.n_selected <= 5
 
 
+@pytest.mark.parametrize(("loader", "classes", "most"), [("load_wine", (0, 1), 4), ("load_digits", (3, 8), 8)])
+def test_data_of_scikit_learn(loader, classes, most):
+    import sklearn.datasets
+
+    X, y = getattr(sklearn.datasets, loader)(return_X_y=True)
+    chosen = np.isin(y, classes)
+    result = separation_test(X[chosen], y[chosen] == classes[1], budget=500)
+    assert result.verdict == "structure"
+    assert result.n_selected <= most
+    assert result.log10_pvalue < -20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sonar", "wdbc"])
 def test_many_features_and_more_samples(real_data, name):
