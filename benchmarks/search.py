@@ -68,7 +68,8 @@ def peer_fastsparsegams(X: np.ndarray, y: np.ndarray) -> int | None:
     import fastsparsegams
 
     most = min(X.shape)
-    path = fastsparsegams.fit(X, y, loss="SquaredHinge", penalty="L0", max_support_size=most, num_lambda=100, algorithm="CDPSI")
+    options = {"loss": "SquaredHinge", "penalty": "L0", "num_lambda": 100, "algorithm": "CDPSI", "intercept": False}
+    path = fastsparsegams.fit(X, y, max_support_size=most, **options)
     coefficients = path.coeff(include_intercept=False).toarray()
     return smallest(X, y, (column != 0 for column in coefficients.T))
 
