@@ -161,19 +161,17 @@ def biht_jumps(
 
 
 @njit(cache=True)
-def count_bits(words: NDArray, mask: NDArray, factor: int, ones: NDArray, pull: NDArray) -> None:
-    """pull_j += factor · Σ over the patterns in the mask of a_μj, for ±1 columns: n − 2·popcount."""
+def count_bits(words: NDArray, mask: NDArray, ones: NDArray, pull: NDArray) -> None:
+    """pull_j = 2 Σ a_μj over the patterns in the mask, for ±1 columns: the sum is n − 2·popcount."""
     total = np.int64(0)
+    ones[:] = 0
     for word in range(mask.size):
-        total += np.int64(popcount(mask[word]))
-    if total:
-        ones[:] = 0
-        for word in range(mask.size):
-            part, row = mask[word], words[word]
-            for j in range(ones.size):
-                ones[j] += popcount(row[j] & part)
+        part, row = mask[word], words[word]
+        total += np.int64(popcount(part))
         for j in range(ones.size):
-            pull[j] += factor * (total - 2 * np.int32(ones[j]))
+            ones[j] += popcount(row[j] & part)
+    for j in range(ones.size):
+        pull[j] = 2 * (total - 2 * np.int32(ones[j]))
 
 
 @njit(cache=True)
@@ -186,8 +184,7 @@ def double_pull(
         flags[pattern] = margins[pattern] < 0.0
         zeros += margins[pattern] == 0.0
     gather_bits(flags, wrong)
-    pull[:] = 0
-    count_bits(words, wrong, 2, ones, pull)
+    count_bits(words, wrong, ones, pull)
     if zeros:
         for pattern in range(margins.size):
             if margins[pattern] == 0.0:
