@@ -124,16 +124,30 @@ def test_pipes_get_plain_text():
     assert done.stderr == ""
 
 
-def test_a_closed_pipe_ends_quietly():
-    process = subprocess.Popen([*CHANCELINE, "curve", "--points", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def complaint_into_a_closed_pipe(*arguments):
+    process = subprocess.Popen([*CHANCELINE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
     complaint = process.stderr.read().decode()
     process.stderr.close()
     process.wait()
+    return complaint
+
+
+def test_a_closed_pipe_ends_quietly():
+    complaint = complaint_into_a_closed_pipe("curve", "--points", "3")
     assert "Traceback" not in complaint
     assert "Exception ignored" not in complaint
+
+
+def test_a_closed_pipe_does_not_cost_the_files(tmp_path):
+    page, figure = tmp_path / "page.html", tmp_path / "figure.png"
+    files = ["--report", str(page), "--figure", str(figure)]
+    complaint = complaint_into_a_closed_pipe("test", "--example", "planted", "--quiet", *files)
+    assert "Traceback" not in complaint
+    assert page.stat().st_size > 0
+    assert figure.stat().st_size > 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

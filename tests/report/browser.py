@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -32,7 +33,10 @@ FLAGS = (
 def run_chromium(*arguments: str) -> str:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
+        absent = "no Chromium is installed (Debian: apt-get install chromium)"
+        if os.environ.get("CHANCELINE_BROWSER") == "required":
+            pytest.fail(absent)
+        pytest.skip(absent)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         done = subprocess.run(
             [program, *FLAGS, f"--user-data-dir={profile}", *arguments], capture_output=True, text=True, timeout=180, check=False
