@@ -20,11 +20,11 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
+import biht  # noqa: E402
 import numpy as np  # noqa: E402
 
 import chanceline  # noqa: E402
 from chanceline.search import random_problem, separate  # noqa: E402
-from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plain  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "search.md"
 CELLS = [(n, alpha) for n in (64, 256) for alpha in (0.5, 1.0, 1.5)]
@@ -160,26 +160,6 @@ def proofs(reference: Cell, alpha: float) -> str:
     )
 
 
-def biht_ratio() -> str:
-    """Speed of the jitted greedy-BIHT against the plain transcription, same start, in this run."""
-    X, y = random_problem(256, 1.0, FIRST_SEED)
-    columns = np.ascontiguousarray((X * y[:, None]).T)
-    start = gaussian_start(256, 0)
-    begin = time.process_time()
-    plain, _ = greedy_biht_plain(columns, start)
-    slow = time.process_time() - begin
-    times = []
-    for _ in range(3):
-        begin = time.process_time()
-        *_, (fast, _, iterations) = greedy_biht(columns, start)
-        times.append(time.process_time() - begin)
-    same = np.array_equal(np.flatnonzero(plain), np.flatnonzero(fast))
-    return (
-        f"greedy-BIHT at N = 256, α = 1 ({iterations} iterations): plain NumPy {slow:.2f} s, jitted {min(times):.3f} s, "
-        f"{slow / min(times):.0f} times faster, {'same' if same else 'other'} support."
-    )
-
-
 def wide_input(shape: tuple[int, int]) -> str:
     """`auto` on Gaussian noise of many columns: variables, CPU seconds, and peak memory of this process."""
     patterns, n = shape
@@ -221,7 +201,7 @@ def main() -> None:
         lines.append(f"| {label} | " + " | ".join(map(str, cells)) + f" | {fewer(cells, reference)} |")
         print(lines[-1], flush=True)
         write([title, "", *lines, ""])
-    notes = [proofs(reference[0], CELLS[0][1]), biht_ratio()]
+    notes = [proofs(reference[0], CELLS[0][1]), biht.compare()]
     if arguments.large:
         cell = measure(own("auto"), 1024, 1.0, arguments.large)
         notes.append(f"`auto` at N = 1024, α = 1: {cell}, {arguments.large} problems.")

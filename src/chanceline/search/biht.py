@@ -10,7 +10,7 @@ multiple of ½, so ties and zeros are decided by the algorithm and not by roundi
 
 Between two sign flips w moves by the same c_S at every iteration, c = Σ a_μ over the wrong patterns, so margins are
 linear in time: the jitted version jumps to the next flip and updates c and the velocity of the margins from there.
-On ±1 data, where a hundred patterns may flip at every iteration, c is counted from packed signs instead.
+On ±1 data, where a hundred patterns may flip at every iteration, `signs.py` goes step by step instead.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.search.bits import gather_bits, pack_signs, popcount
 from chanceline.search.linalg import add_scaled
 from chanceline.search.outcome import Candidate
 from chanceline.search.problem import Problem
+from chanceline.search.signs import biht_signs, sign_tables
 
 STEP = 0.002  # τ P
 TOLERANCE = 1e-8  # ε
@@ -41,26 +41,35 @@ def threshold(values: NDArray, count: int, fixed: NDArray) -> NDArray:
     return np.where(kept, values, 0.0)
 
 
+def plain_loop(
+    columns: NDArray, rows: NDArray, w: NDArray, count: int, fixed: NDArray, l: int, err: float, most: int
+) -> tuple[NDArray, int, float]:
+    """The inner loop of Algorithm 1, transcribed line by line (y = 1 since the columns carry the labels)."""
+    n, patterns = columns.shape
+    tau = STEP / patterns
+    while err > TOLERANCE and l <= most:
+        l += 1
+        a = w + 0.5 * (columns @ (1.0 - np.sign(rows @ w)))
+        before, w = w, threshold(a, count, fixed)
+        err = tau * float(np.linalg.norm(w - before)) / n
+    return w, l, err
+
+
 def greedy_biht_plain(
     columns: NDArray, start: NDArray, kept: int = 0, anew: bool = True, most: int = MOST
 ) -> tuple[NDArray, int]:
-    """Algorithm 1 transcribed line by line (y = 1 since the columns carry the labels): w/τ and the last K.
+    """Algorithm 1: w/τ and the last K.
 
     `anew` resets l and err for every K (the working reading); without it the algorithm is as printed.
     """
     n, patterns = columns.shape
-    tau = STEP / patterns
     rows = np.ascontiguousarray(columns.T)
-    w = start / tau
+    w = start * patterns / STEP
     fixed = np.zeros(n, dtype=bool)
     fixed[n - kept :] = True
     count, l, err = 1 + kept, 0, np.inf
     while True:
-        while err > TOLERANCE and l <= most:
-            l += 1
-            a = w + 0.5 * (columns @ (1.0 - np.sign(rows @ w)))
-            before, w = w, threshold(a, count, fixed)
-            err = tau * float(np.linalg.norm(w - before)) / n
+        w, l, err = plain_loop(columns, rows, w, count, fixed, l, err, most)
         fixed |= w != 0.0
         if not np.any(rows @ w < 0.0) or count >= n:
             return w, count
@@ -82,6 +91,14 @@ def time_to_cross(margin: float, velocity: float, most: int) -> int:
     else:
         return most
     return most if steps >= most else max(1, int(steps))
+
+
+@njit(cache=True)
+def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
+    margins[:] = 0.0
+    for j in range(w.size):
+        if w[j] != 0.0:
+            add_scaled(margins, w[j], columns[j], margins.size)
 
 
 @njit(cache=True)
@@ -116,18 +133,26 @@ def best_free(w: NDArray, pull: NDArray, is_fixed: NDArray) -> tuple[int, float]
 
 @njit(cache=True)
 def biht_jumps(
-    columns: NDArray, rows: NDArray, gram: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int
-) -> tuple[int, int]:
-    """The inner loop at one K by jumps from flip to flip: (iterations it stands for, the free place at its end).
+    columns: NDArray,
+    rows: NDArray,
+    gram: NDArray,
+    w: NDArray,
+    is_fixed: NDArray,
+    free: int,
+    done: int,
+    most: int,
+    settled: float,
+) -> int:
+    """The inner loop at one K by jumps from flip to flip; the iterations it stands for.
 
-    gram = A_F A_Fᵀ on the fixed places F; w is zero off F and the free place (−1: none yet).
+    gram = A_F A_Fᵀ on the fixed places F; w is zero off F and the free place (−1: none yet); it ends when
+    |Δw|² ≤ `settled`.
     """
     n, patterns = columns.shape
     margins, wrong, drift = np.zeros(patterns), np.zeros(patterns), np.zeros(patterns)
     velocity, pull = np.zeros(patterns), np.zeros(n)
-    for j in range(n):
-        if w[j] != 0.0:
-            add_scaled(margins, w[j], columns[j], patterns)
+    holds_start = free >= 0
+    set_margins(columns, w, margins)
     while done <= most:
         recount(rows, gram, margins, wrong, pull, drift)
         best, rival = best_free(w, pull, is_fixed)
@@ -135,16 +160,20 @@ def biht_jumps(
         if swapped:
             if free >= 0:
                 moved = w[free] ** 2
-                add_scaled(margins, -w[free], columns[free], patterns)
-                w[free] = 0.0
-            free = best
+                leaving, w[free] = w[free], 0.0
+                if holds_start:
+                    # It is no multiple of ½: taken off, it would leave its rounding behind in margins that are.
+                    set_margins(columns, w, margins)
+                else:
+                    add_scaled(margins, -leaving, columns[free], patterns)
+            free, holds_start = best, False
         for j in range(n):
             if is_fixed[j] or j == free:
                 moved += pull[j] ** 2
         velocity[:] = drift
         add_scaled(velocity, pull[free], columns[free], patterns)
-        settled = moved <= (TOLERANCE * n * patterns / STEP) ** 2
-        jump = 1 if settled or swapped else most + 1 - done
+        at_rest = moved <= settled
+        jump = 1 if at_rest or swapped else most + 1 - done
         for pattern in range(patterns):
             jump = min(jump, time_to_cross(margins[pattern], velocity[pattern], jump))
         if w[free] * pull[free] < 0.0:
@@ -155,156 +184,9 @@ def biht_jumps(
                 w[j] += jump * pull[j]
         add_scaled(margins, float(jump), velocity, patterns)
         done += jump
-        if settled:
+        if at_rest:
             break
-    return done, free
-
-
-@njit(cache=True)
-def count_bits(words: NDArray, mask: NDArray, ones: NDArray, pull: NDArray) -> None:
-    """pull_j = 2 Σ a_μj over the patterns in the mask, for ±1 columns: the sum is n − 2·popcount."""
-    total = np.int64(0)
-    ones[:] = 0
-    for word in range(mask.size):
-        part, row = mask[word], words[word]
-        total += np.int64(popcount(part))
-        for j in range(ones.size):
-            ones[j] += popcount(row[j] & part)
-    for j in range(ones.size):
-        pull[j] = 2 * (total - 2 * np.int32(ones[j]))
-
-
-@njit(cache=True)
-def double_pull(
-    words: NDArray, signs: NDArray, margins: NDArray, flags: NDArray, wrong: NDArray, ones: NDArray, pull: NDArray
-) -> None:
-    """pull = 2c = 2Σ_{m<0} a_μ + Σ_{m=0} a_μ; the wrong patterns from packed signs, the few at zero one by one."""
-    zeros = 0
-    for pattern in range(margins.size):
-        flags[pattern] = margins[pattern] < 0.0
-        zeros += margins[pattern] == 0.0
-    gather_bits(flags, wrong)
-    count_bits(words, wrong, ones, pull)
-    if zeros:
-        for pattern in range(margins.size):
-            if margins[pattern] == 0.0:
-                for j in range(pull.size):
-                    pull[j] += signs[pattern, j]
-
-
-@njit(cache=True)
-def free_place(weight: float, pull: NDArray, unfixed: NDArray, free: int) -> int:
-    """The first of the largest |w_j + c_j| off the fixed places, where w is zero but at `free`; pull = 2c."""
-    largest = 0
-    for j in range(pull.size):
-        largest = max(largest, abs(pull[j] * unfixed[j]))
-    own = abs(2.0 * weight + pull[free]) if free >= 0 else -1.0
-    if own > largest:
-        return free
-    for j in range(pull.size):
-        if unfixed[j] and ((j == free and own == largest) or (j != free and abs(pull[j]) == largest)):
-            return j
-    # The largest pull was the free place's own, which counts with its weight.
-    best, second = free, own
-    for j in range(pull.size):
-        if unfixed[j] and j != free and (abs(pull[j]) > second or (abs(pull[j]) == second and j < best)):
-            best, second = j, float(abs(pull[j]))
-    return best
-
-
-@njit(cache=True)
-def move_margins(signs: NDArray, support: NDArray, size: int, step: NDArray, work: NDArray, margins: NDArray) -> None:
-    """margins += A_S c_S, step = 2c_S; in 16-bit integers unless the sums might not fit."""
-    most = np.int64(0)
-    for i in range(size):
-        most += abs(step[i])
-    if most > 32767:
-        for i in range(size):
-            add_scaled(margins, 0.5 * step[i], signs[support[i]], margins.size)
-        return
-    work[:] = 0
-    # Four columns at a time: fewer passes over the sums.
-    whole = size - size % 4
-    for i in range(0, whole, 4):
-        a, b, c, d = signs[support[i]], signs[support[i + 1]], signs[support[i + 2]], signs[support[i + 3]]
-        p, q, r, t = np.int16(step[i]), np.int16(step[i + 1]), np.int16(step[i + 2]), np.int16(step[i + 3])
-        for pattern in range(work.size):
-            work[pattern] += p * a[pattern] + q * b[pattern] + r * c[pattern] + t * d[pattern]
-    for i in range(whole, size):
-        p, a = np.int16(step[i]), signs[support[i]]
-        for pattern in range(work.size):
-            work[pattern] += p * a[pattern]
-    for pattern in range(work.size):
-        margins[pattern] += 0.5 * work[pattern]
-
-
-@njit(cache=True)
-def same_entries(first: NDArray, second: NDArray, size: int) -> bool:
-    """Whether the leading entries agree; they are compared from the last, which changes soonest."""
-    same = 0
-    while same < size and first[size - 1 - same] == second[size - 1 - same]:
-        same += 1
-    return same == size
-
-
-@njit(cache=True)
-def biht_bits(
-    signs: NDArray, by_row: NDArray, words: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int
-) -> tuple[int, int]:
-    """The inner loop at one K for ±1 columns on packed signs; as `biht_jumps`.
-
-    A state that returns exactly closes a cycle (Brent's test), and whole turns of it are skipped.
-    """
-    n, patterns = signs.shape
-    margins, work = np.zeros(patterns), np.zeros(patterns, dtype=np.int16)
-    flags = np.zeros(64 * words.shape[0], dtype=np.uint8)
-    wrong = np.zeros(words.shape[0], dtype=np.uint64)
-    pull, ones = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.uint64)
-    unfixed = np.ones(n, dtype=np.int32)
-    support, step = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int32)
-    weights, mark = np.zeros(n), np.zeros(n)
-    size, mark_free, marked, next_mark = 1, -1, 0, 2
-    for j in range(n):
-        if w[j] != 0.0:
-            add_scaled(margins, w[j], signs[j], patterns)
-        if is_fixed[j]:
-            support[size - 1], weights[size - 1] = j, w[j]
-            unfixed[j] = 0
-            size += 1
-    # The free place comes last; its weight is zero until it has one.
-    last = size - 1
-    weights[last] = w[free] if free >= 0 else 0.0
-    while done <= most:
-        double_pull(words, by_row, margins, flags, wrong, ones, pull)
-        best = free_place(weights[last], pull, unfixed, free)
-        moved = 0.0
-        if best != free:
-            moved = weights[last] ** 2
-            if free >= 0:
-                add_scaled(margins, -weights[last], signs[free], patterns)
-            weights[last] = 0.0
-            free = best
-        support[last] = free
-        for i in range(size):
-            step[i] = pull[support[i]]
-        for i in range(size):
-            half = 0.5 * step[i]
-            moved += half * half
-            weights[i] += half
-        move_margins(signs, support, size, step, work, margins)
-        done += 1
-        if moved <= (TOLERANCE * n * patterns / STEP) ** 2:
-            break
-        if mark_free == free and same_entries(weights, mark, size):
-            done += (done - marked) * ((most + 1 - done) // (done - marked))
-            mark_free = -1
-        elif done >= next_mark:
-            next_mark, marked, mark_free = 2 * done, done, free
-            mark[:size] = weights[:size]
-    w[:] = 0.0
-    for i in range(size):
-        w[support[i]] = weights[i]
-    return done, free
+    return done
 
 
 def greedy_biht(
@@ -313,39 +195,40 @@ def greedy_biht(
     """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `packed` allows the ±1 path."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    words = np.ascontiguousarray(pack_signs(columns).T)
-    by_bits = packed and words.shape[0] > 0
-    signs = columns.astype(np.int8) if by_bits else np.zeros((0, 0), dtype=np.int8)
-    by_row = np.ascontiguousarray(signs.T)
-    gram = np.zeros((0, 0) if by_bits else (patterns, patterns))
+    signs, both = sign_tables(columns, most)
+    by_signs = packed and signs.size > 0
+    gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
 
-    def fix(place: int) -> None:
-        is_fixed[place] = True
-        if not by_bits:
-            gram[:] += np.outer(columns[place], columns[place])
+    def fix(places: NDArray) -> None:
+        is_fixed[places] = True
+        if not by_signs:
+            gram[:] += columns[places].T @ columns[places]
 
-    def inner_loop(free: int, done: int) -> tuple[int, int]:
-        if by_bits:
-            return biht_bits(signs, by_row, words, w, is_fixed, free, done, most)
-        return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most)
+    def inner_loop(free: int, done: int) -> int:
+        settled = (TOLERANCE * n * patterns / STEP) ** 2
+        if by_signs:
+            return biht_signs(signs, both, w, is_fixed, free, done, most, settled)
+        return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most, settled)
 
-    for place in range(n - kept, n):
-        fix(place)
+    fix(np.arange(n - kept, n))
     w = start * patterns / STEP
     # The first iteration starts from a dense w.
     w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), 1 + kept, is_fixed)
-    count, free = 1 + kept, int(np.argmax(np.abs(w[: n - kept])))
-    iterations, free = inner_loop(free, 1)
+    count = 1 + kept
+    iterations = inner_loop(int(np.argmax(np.abs(w[: n - kept]))), 1)
     while True:
         yield w, count, iterations
         if not np.any(rows @ w < 0.0) or count >= n:
             return
-        if w[free] != 0.0:
-            fix(free)
+        fix(np.flatnonzero((w != 0.0) & ~is_fixed))
         count += 1
-        done, free = inner_loop(-1, 0)
-        iterations += done
+        if count - np.count_nonzero(is_fixed) == 1:
+            iterations += inner_loop(-1, 0)
+        else:
+            # A free place that ended at zero was not fixed, so there is more than one now.
+            w, done, _ = plain_loop(columns, rows, w, count, is_fixed, 0, np.inf, most)
+            iterations += done
 
 
 def gaussian_start(n: int, seed: int) -> NDArray[np.float64]:

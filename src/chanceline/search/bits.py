@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from llvmlite import ir
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -19,7 +20,30 @@ def _popcount(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), code
 
 
+def _first_one(typing_context: Any, word: Any) -> Any:
+    """Place of the lowest one in a 64-bit word that has any."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), code
+
+
+def _which_negative(typing_context: Any, values: Any, first: Any) -> Any:
+    """A word with a one for each negative number among 64, beginning at values[first]."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start = builder.gep(context.make_array(values)(context, builder, arguments[0]).data, [arguments[1]])
+        vector = ir.VectorType(context.get_data_type(values.dtype), 64)
+        numbers = builder.load(builder.bitcast(start, vector.as_pointer()), align=vector.element.width // 8)
+        return builder.bitcast(builder.icmp_signed("<", numbers, vector(None)), ir.IntType(64))
+
+    return types.uint64(values, types.intp), code
+
+
 popcount: Any = intrinsic(_popcount)
+which_negative: Any = intrinsic(_which_negative)
+first_one: Any = intrinsic(_first_one)
 
 
 def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -31,15 +55,3 @@ def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
     padded = np.zeros((n, width * 64), dtype=np.uint8)
     padded[:, :patterns] = columns < 0
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-@njit(cache=True)
-def gather_bits(flags: NDArray, words: NDArray) -> None:
-    """One bit for each byte of 0 or 1: a multiplication moves eight of them into the top byte."""
-    bytes_of_eight = flags.view(np.uint64)
-    for word in range(words.size):
-        total = np.uint64(0)
-        for part in range(8):
-            eight = (bytes_of_eight[8 * word + part] * np.uint64(0x0102040810204080)) >> np.uint64(56)
-            total |= eight << np.uint64(8 * part)
-        words[word] = total
