@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
@@ -15,6 +16,7 @@ from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plai
 from chanceline.search.bits import pack_signs
 from chanceline.search.enumeration import MOST_SIGNS, enumerate_supports, nodes_to_enumerate
 from chanceline.search.exact import branch
+from chanceline.search.fourfold import add_products, in_tiles, invert_four, overlaps, room_for, times_four
 from chanceline.search.kernels import (
     add_column,
     drop_column,
@@ -25,7 +27,7 @@ from chanceline.search.kernels import (
     refit,
     set_support,
 )
-from chanceline.search.linalg import combine, invert, rank_four, times_four
+from chanceline.search.linalg import add_four, combine, invert
 from chanceline.search.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.search.problem import make_problem
 from chanceline.search.sweep import constraints, pair_separates, sweep_singles
@@ -51,23 +53,66 @@ def test_inverse_of_a_positive_matrix():
     expected = np.linalg.inv(matrix)
     invert(matrix, 9)
     np.testing.assert_allclose(matrix, expected, rtol=1e-9)
+    large = np.ones((12, 15))
+    large[:9, :9] = np.tril(root @ root.T)
+    invert(large, 9)
+    np.testing.assert_allclose(large[:9, :9], expected, rtol=1e-9)
+    assert (large[9:] == 1.0).all()
+    assert (large[:, 9:] == 1.0).all()
 
 
-def test_four_at_a_time():
+@njit
+def fourfold(matrix, vectors, images, coupling, products, k):
+    times_four(matrix, vectors, images, k)
+    overlaps(vectors, images, products, k)
+    add_products(matrix, coupling, vectors, k)
+
+
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 30])
+def test_four_at_a_time(k):
     generator = np.random.default_rng(7)
-    k, room = 9, 12
-    matrix, vectors, factors = generator.standard_normal((room, room)), generator.standard_normal((4, room)), np.arange(4.0) - 1
-    out, expected = np.zeros((4, room)), matrix.copy()
-    times_four(matrix, vectors, out, k)
-    np.testing.assert_allclose(out[:, :k], vectors[:, :k] @ matrix[:k, :k].T)
-    assert not out[:, k:].any()
-    expected[:k, :k] += np.einsum("b,bi,bj->ij", factors, vectors[:, :k], vectors[:, :k])
-    rank_four(matrix, factors, vectors, k)
-    np.testing.assert_allclose(matrix, expected)
+    room = room_for(k)
+    assert room >= in_tiles(k) >= k
+    matrix, coupling, vectors = np.ones((k, room)), generator.standard_normal((4, 4)), np.zeros((4, room))
+    matrix[:, :k] = generator.standard_normal((k, k))
+    matrix[:, :k] += matrix[:, :k].T.copy()
+    coupling += coupling.T.copy()
+    vectors[:, :k] = generator.standard_normal((4, k))
+    images, products, v = np.zeros((4, room)), np.zeros((4, 4)), vectors[:, :k]
+    before = matrix.copy()
+    fourfold(matrix, vectors, images, coupling, products, k)
+    np.testing.assert_allclose(images[:, :k], v @ before[:, :k], atol=1e-12)
+    np.testing.assert_allclose(products, v @ before[:, :k] @ v.T, atol=1e-12)
+    np.testing.assert_allclose(matrix[:, :k], before[:, :k] + v.T @ coupling @ v, atol=1e-12)
+    np.testing.assert_array_equal(matrix[:, k:], 1.0)
+
+
+def test_inverse_of_four():
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        signs = generator.choice([-1.0, 1.0], 4)
+        root = 0.3 * generator.standard_normal((4, 4))
+        matrix = np.diag(signs) + root @ root.T
+        # In order, each pivot is the Schur complement of those before.
+        pivots = [np.linalg.det(matrix[: p + 1, : p + 1]) / np.linalg.det(matrix[:p, :p]) for p in range(4)]
+        worst = (signs * pivots).min()
+        copy = matrix.copy()
+        assert not invert_four(copy, signs, worst + 1e-9)
+        copy = matrix.copy()
+        assert invert_four(copy, signs, worst - 1e-9)
+        np.testing.assert_allclose(copy, np.linalg.inv(matrix), rtol=1e-6, atol=1e-9)
+
+
+def test_sums_of_vectors():
+    generator = np.random.default_rng(7)
+    vectors, factors = generator.standard_normal((12, 12)), generator.standard_normal(12)
     for size in (0, 1, 4, 7):
-        chosen, total = generator.integers(0, room, size), np.ones(room)
-        combine(matrix, chosen, expected[0], size, total)
-        np.testing.assert_allclose(total, expected[0, :size] @ matrix[chosen], atol=1e-12)
+        chosen, total = generator.integers(0, 12, size), np.ones(12)
+        combine(vectors, chosen, factors, size, total)
+        np.testing.assert_allclose(total, factors[:size] @ vectors[chosen], atol=1e-12)
+    total = np.ones(12)
+    add_four(total, factors, vectors[:4], 10)
+    np.testing.assert_allclose(total, 1.0 + np.where(np.arange(12) < 10, factors[:4] @ vectors[:4], 0.0))
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])
@@ -94,7 +139,8 @@ def test_gram_from_packed_signs():
     assert pack_signs(columns).shape == (30, 3)
     assert pack_signs(columns_of("gaussian")).shape[1] == 0
     flip(hinge, np.array([70, 3]), 2)
-    assert gram_entry(hinge, 2, 5) == (columns[2] * columns[5] * hinge.active).sum()
+    parts = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
+    assert gram_entry(*parts, 2, 5) == (columns[2] * columns[5] * hinge.active).sum()
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])

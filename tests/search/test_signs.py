@@ -7,8 +7,9 @@ import pytest
 from numba import njit
 
 from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plain, threshold
+from chanceline.search.rowsums import TILE, combine_rows, in_tiles
 from chanceline.search.signs import CLOSED, FAR, add_twice, advance, free_place, note_flips, set_levels, sign_tables
-from chanceline.search.vectors import TILE, VECTOR, combine_rows, in_tiles
+from chanceline.search.vectors import VECTOR
 
 
 def random_signs(rows, columns, seed=0):

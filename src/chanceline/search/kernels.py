@@ -1,7 +1,7 @@
 """Jitted loops on the squared hinge E(w) = ½ Σ_μ (1 − a_μ·w)₊² + ½ ε|w|² over a changing support.
 
-The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by a rank-one update: a pattern that
-becomes active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
+The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by an update of low rank: patterns that
+become active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.search.bits import pack_signs, popcount
+from chanceline.search.fourfold import FOUR, add_products, in_tiles, invert_four, overlaps, room_for, times_four
 from chanceline.search.linalg import (
     FAST,
     ZERO,
+    add_four,
     add_scaled,
     combine,
     dot,
     dot_first,
     dot_masked,
     invert,
-    rank_four,
     rank_one,
-    times_four,
 )
 
-BLOCK = 4  # patterns that flip together
 RIDGE = 1e-6
 SEPARATED = 1e-9  # all margins above this: separable
+UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against drift
 
 Hinge = namedtuple(
     "Hinge",
     "columns narrow rows bits support position weights margins active packed inverse target trial shift work "
-    "size stamp scalars batch block factors",
+    "size stamp scalars batch flipped images turns coupling",
 )
 Hinge.__doc__ = """Arrays of one squared-hinge fit.
 
@@ -44,7 +44,8 @@ columns (n, P) and rows (P, n) hold A = y·x twice, narrow is columns in single 
 signs of the columns packed in words when every entry is ±1 (else width 0). support[:k] are the columns in use, the first
 `size[1]` of which stay for good (the intercept); position[j] is j's place in support or −1. target = A_actᵀ1.
 size = [k, kept, patterns active]; stamp counts the changes since the last rebuild; scalars = [ridge]. batch holds
-patterns about to flip; block and factors are their rows, what the inverse makes of them, and their signs.
+patterns about to flip; flipped are their rows, images what the inverse makes of them, turns is 1 for a pattern that enters
+and −1 for one that leaves, coupling the 4 × 4 matrix of the update.
 """
 
 
@@ -65,7 +66,7 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         margins=np.zeros(patterns),
         active=np.ones(patterns),
         packed=np.zeros(bits.shape[1], dtype=np.uint64),
-        inverse=np.zeros((capacity, capacity)),
+        inverse=np.zeros((capacity, room_for(capacity))),
         target=np.zeros(capacity),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
@@ -73,29 +74,36 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         size=np.array([0, kept, patterns], dtype=np.int64),
         stamp=np.zeros(1, dtype=np.int64),
         scalars=np.array([ridge]),
-        batch=np.zeros(BLOCK, dtype=np.int64),
-        block=np.zeros((2 * BLOCK, capacity)),
-        factors=np.zeros(BLOCK),
+        batch=np.zeros(FOUR, dtype=np.int64),
+        flipped=np.zeros((FOUR, room_for(capacity))),
+        images=np.zeros((FOUR, room_for(capacity))),
+        turns=np.zeros(FOUR),
+        coupling=np.zeros((FOUR, FOUR)),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
 
 
-@njit(cache=True)
-def toggle_packed(hinge: Any, pattern: int) -> None:
-    if hinge.packed.size:
-        hinge.packed[pattern >> 6] ^= np.uint64(1) << np.uint64(pattern & 63)
+# These two get arrays and not the hinge: a call that passes all of its arrays takes longer than they do.
 
 
 @njit(cache=True)
-def gram_entry(hinge: Any, i: int, j: int) -> float:
+def toggle(packed: NDArray, pattern: int) -> None:
+    if packed.size:
+        packed[pattern >> 6] ^= np.uint64(1) << np.uint64(pattern & 63)
+
+
+@njit(cache=True)
+def gram_entry(
+    columns: NDArray, active: NDArray, bits: NDArray, packed: NDArray, n_active: int, i: int, j: int
+) -> float:
     """Σ over active patterns of a_μi a_μj; n_act − 2·popcount((b_i ^ b_j) & mask) for ±1 columns."""
-    if hinge.packed.size:
+    if packed.size:
         differ = 0
-        for word in range(hinge.packed.size):
-            differ += popcount((hinge.bits[i, word] ^ hinge.bits[j, word]) & hinge.packed[word])
-        return float(hinge.size[2] - 2 * np.int64(differ))
-    return dot_masked(hinge.columns[i], hinge.columns[j], hinge.active)
+        for word in range(packed.size):
+            differ += popcount((bits[i, word] ^ bits[j, word]) & packed[word])
+        return float(n_active - 2 * np.int64(differ))
+    return dot_masked(columns[i], columns[j], active)
 
 
 @njit(cache=True)
@@ -109,12 +117,13 @@ def rebuild(hinge: Any) -> None:
         if hinge.margins[pattern] < 1.0:
             hinge.active[pattern] = 1.0
             hinge.size[2] += 1
-            toggle_packed(hinge, pattern)
+            toggle(hinge.packed, pattern)
         else:
             hinge.active[pattern] = 0.0
+    columns, active, bits, packed, n_active = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
     for i in range(k):
         for j in range(i + 1):
-            hinge.inverse[i, j] = gram_entry(hinge, hinge.support[i], hinge.support[j])
+            hinge.inverse[i, j] = gram_entry(columns, active, bits, packed, n_active, hinge.support[i], hinge.support[j])
         hinge.inverse[i, i] += hinge.scalars[0]
         hinge.target[i] = dot(hinge.columns[hinge.support[i]], hinge.active)
     invert(hinge.inverse, k)
@@ -135,33 +144,35 @@ def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
 
 @njit(cache=True)
 def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
-    """Up to four patterns enter or leave the active set (Sherman–Morrison); False if the update would be unstable."""
+    """Up to four patterns R enter or leave the active set (T = ±1); False if the update would be unstable.
+
+    Woodbury: (H + RᵀTR)⁻¹ = H⁻¹ − (RH⁻¹)ᵀ (T + RH⁻¹Rᵀ)⁻¹ RH⁻¹.
+    """
     k = hinge.size[0]
-    rows, images, factors = hinge.block[:BLOCK], hinge.block[BLOCK:], hinge.factors
-    factors[:] = 0.0
+    hinge.flipped[count:, :k] = 0.0
+    hinge.turns[:] = 1.0
     for b in range(count):
         pattern = patterns[b]
-        factors[b] = 1.0 if hinge.active[pattern] == 0.0 else -1.0
+        hinge.turns[b] = 1.0 if hinge.active[pattern] == 0.0 else -1.0
         hinge.active[pattern] = 1.0 - hinge.active[pattern]
-        hinge.size[2] += int(factors[b])
-        toggle_packed(hinge, pattern)
+        hinge.size[2] += int(hinge.turns[b])
+        toggle(hinge.packed, pattern)
         row = hinge.rows[pattern]
         for i in range(k):
-            rows[b, i] = row[hinge.support[i]]
-        add_scaled(hinge.target, factors[b], rows[b], k)
-    for b in range(count, BLOCK):
-        rows[b, :k] = 0.0
-    times_four(hinge.inverse, rows, images, k)
-    for b in range(count):
-        # The image under the inverse as it is once the earlier patterns have flipped.
-        for earlier in range(b):
-            overlap = factors[earlier] * dot_first(images[earlier], rows[b], k)
-            add_scaled(images[b], overlap, images[earlier], k)
-        scale = 1.0 + factors[b] * dot_first(rows[b], images[b], k)
-        if scale < 1e-5:
-            return False
-        factors[b] = -factors[b] / scale
-    rank_four(hinge.inverse, factors, images, k)
+            hinge.flipped[b, i] = row[hinge.support[i]]
+    add_four(hinge.target, hinge.turns, hinge.flipped, k)
+    times_four(hinge.inverse, hinge.flipped, hinge.images, k)
+    # So that what lies beyond k in the inverse is left alone, and stays finite.
+    hinge.images[:, k : in_tiles(k)] = 0.0
+    overlaps(hinge.flipped, hinge.images, hinge.coupling, k)
+    for b in range(FOUR):
+        hinge.coupling[b, b] += hinge.turns[b]
+    if not invert_four(hinge.coupling, hinge.turns, UNSTABLE):
+        return False
+    for b in range(FOUR):
+        for c in range(FOUR):
+            hinge.coupling[b, c] = -hinge.coupling[b, c]
+    add_products(hinge.inverse, hinge.coupling, hinge.images, k)
     return True
 
 
@@ -169,9 +180,10 @@ def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
 def add_column(hinge: Any, j: int) -> None:
     """Put column j into the support with weight 0 (bordered inverse)."""
     k = hinge.size[0]
+    columns, active, bits, packed, n_active = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
     for i in range(k):
-        hinge.work[i] = gram_entry(hinge, hinge.support[i], j)
-    diagonal = gram_entry(hinge, j, j) + hinge.scalars[0]
+        hinge.work[i] = gram_entry(columns, active, bits, packed, n_active, hinge.support[i], j)
+    diagonal = gram_entry(columns, active, bits, packed, n_active, j, j) + hinge.scalars[0]
     for i in range(k):
         hinge.trial[i] = dot_first(hinge.inverse[i], hinge.work, k)
     schur = max(diagonal - dot_first(hinge.work, hinge.trial, k), hinge.scalars[0])
@@ -263,7 +275,7 @@ def refit(hinge: Any, max_newton: int) -> bool:
 def settle_active(hinge: Any, flips: int) -> None:
     """Bring the active set and its inverse in line with the margins, by updates or, when there are many, anew."""
     hinge.stamp[0] += flips
-    if 4 * flips > 3 * hinge.size[0] + 8 or hinge.stamp[0] > REBUILD_AFTER:
+    if flips > 4 * hinge.size[0] or hinge.stamp[0] > REBUILD_AFTER:
         rebuild(hinge)
         return
     count = ZERO
@@ -271,7 +283,7 @@ def settle_active(hinge: Any, flips: int) -> None:
         if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
             hinge.batch[count] = pattern
             count += 1
-            if count == BLOCK:
+            if count == FOUR:
                 if not flip(hinge, hinge.batch, count):
                     rebuild(hinge)
                     return

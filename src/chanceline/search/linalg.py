@@ -59,6 +59,15 @@ def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None
 
 
 @njit(cache=True, fastmath=FAST)
+def add_four(out: NDArray, factors: NDArray, vectors: NDArray, count: int) -> None:
+    """out += Σ_b factor_b v_b for four vectors in one pass."""
+    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
+    p, q, r, s = factors[0], factors[1], factors[2], factors[3]
+    for i in range(count):
+        out[i] += p * a[i] + q * b[i] + r * c[i] + s * d[i]
+
+
+@njit(cache=True, fastmath=FAST)
 def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
     """out = Σ_i factor_i vectors[chosen_i], four at a time: fewer passes over the sum."""
     out[:] = 0.0
@@ -80,50 +89,23 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
             matrix[i, j] += scaled * vector[j]
 
 
-@njit(cache=True, fastmath=FAST)
-def times_four(matrix: NDArray, vectors: NDArray, out: NDArray, k: int) -> None:
-    """out_b = M v_b for four vectors in one pass over the matrix."""
-    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
-    for i in range(k):
-        row = matrix[i]
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(k):
-            p += row[j] * a[j]
-            q += row[j] * b[j]
-            r += row[j] * c[j]
-            s += row[j] * d[j]
-        out[0, i], out[1, i], out[2, i], out[3, i] = p, q, r, s
-
-
-@njit(cache=True, fastmath=FAST)
-def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, k: int) -> None:
-    """M += Σ_b factor_b v_b v_bᵀ for four vectors in one pass over the matrix."""
-    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
-    for i in range(k):
-        row = matrix[i]
-        p, q, r, s = factors[0] * a[i], factors[1] * b[i], factors[2] * c[i], factors[3] * d[i]
-        for j in range(k):
-            row[j] += p * a[j] + q * b[j] + r * c[j] + s * d[j]
-
-
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True)
 def invert(matrix: NDArray, k: int) -> None:
-    """Invert the positive definite leading k × k block in place (lower triangle given, full matrix returned)."""
-    for j in range(k):
-        pivot = matrix[j, j] - dot_first(matrix[j], matrix[j], j)
-        pivot = np.sqrt(max(pivot, 1e-15 * matrix[j, j]))
-        matrix[j, j] = pivot
-        for i in range(j + 1, k):
-            matrix[i, j] = (matrix[i, j] - dot_first(matrix[i], matrix[j], j)) / pivot
-    # The rows of L⁻¹ go transposed into the upper triangle; then (L⁻¹)ᵀL⁻¹ into the lower.
-    for j in range(k):
-        diagonal = 1.0 / matrix[j, j]
-        for i in range(j):
-            matrix[i, j] = -diagonal * dot_from(matrix[j], matrix[i], i, j)
-        matrix[j, j] = diagonal
-    for j in range(k):
-        for i in range(j + 1):
-            matrix[j, i] = dot_from(matrix[i], matrix[j], j, k)
+    """Invert the positive definite leading k × k block in place, by sweeping its diagonal (only the lower triangle is read)."""
+    smallest = 0.0
     for i in range(k):
+        smallest = max(smallest, 1e-15 * matrix[i, i])
         for j in range(i):
             matrix[j, i] = matrix[i, j]
+    row = np.zeros(k)
+    for p in range(k):
+        pivot = max(matrix[p, p], smallest)
+        row[:] = matrix[p, :k]
+        row[p] = 0.0
+        rank_one(matrix, -1.0 / pivot, row, k)
+        for i in range(k):
+            matrix[p, i] = matrix[i, p] = row[i] / pivot
+        matrix[p, p] = -1.0 / pivot
+    for i in range(k):
+        for j in range(k):
+            matrix[i, j] = -matrix[i, j]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chanceline.search.bits import first_one, which_negative
 from chanceline.search.linalg import add_scaled
-from chanceline.search.vectors import TILE, combine_rows, in_tiles, sum_rows
+from chanceline.search.rowsums import TILE, combine_rows, in_tiles, sum_rows
 
 FITS_BYTE, FITS_SHORT, FAR = 127, 32767, 2.0**30
 CLOSED = np.int32(-(2**31))

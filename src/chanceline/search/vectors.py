@@ -1,102 +1,80 @@
-"""Sums of matrix rows that stay in vector registers.
+"""LLVM's vectors for the loops that Numba compiles badly.
 
-Numba can't know that two arrays don't overlap, so a loop over rows asks at every row, and takes its sums through
-memory. Here the loop is written in LLVM's vectors, which it translates to those of the machine.
+Numba can't know that two arrays don't overlap, so a short loop over rows asks at every row, takes its sums through
+memory, and does what a vector leaves over one by one. A loop written in LLVM's vectors does not; LLVM translates them
+to those of the machine.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 VECTOR = 32  # bytes
-TOGETHER = 4  # vectors of sums that are held at a time
-TILE = VECTOR * TOGETHER
+# Sums may be reassociated and fused with products; the order is fixed at compile time, so results repeat.
+FAST = ("reassoc", "contract", "nsz", "arcp")
 
 
-def in_tiles(matrix: NDArray) -> NDArray[np.int8]:
-    """A copy in bytes for the sums below: rows padded with zeros to whole tiles, the first one aligned to a vector."""
-    rows, columns = matrix.shape[0], -(-matrix.shape[1] // TILE) * TILE
-    room = np.zeros(rows * columns + VECTOR, dtype=np.int8)
-    first = -room.ctypes.data % VECTOR
-    padded = room[first : first + rows * columns].reshape(rows, columns)
-    padded[:, : matrix.shape[1]] = matrix
-    return padded
+class Array:
+    """An array argument of an intrinsic: where it begins, what it holds, and how long its rows are."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, argument: Any) -> None:
+        array = context.make_array(kind)(context, builder, argument)
+        self.data, self.entry = array.data, context.get_data_type(kind.dtype)
+        self.width = builder.extract_value(array.shape, kind.ndim - 1)
 
 
-class Memory(NamedTuple):
-    """An array as LLVM sees it: where it begins, what it holds, its shape."""
+class Lanes:
+    """Code for vectors of one kind of number."""
 
-    data: Any
-    entry: Any
-    shape: Any
+    def __init__(self, builder: Any, entry: Any) -> None:
+        self.builder = builder
+        self.count = 8 * VECTOR // (64 if isinstance(entry, ir.DoubleType) else entry.width)
+        self.type = ir.VectorType(entry, self.count)
+        self.zero = self.type(None)
 
+    def _place(self, array: Array, index: Any) -> Any:
+        start = self.builder.gep(array.data, [index])
+        return self.builder.bitcast(start, ir.VectorType(array.entry, self.count).as_pointer())
 
-def memory(context: Any, builder: Any, kind: Any, argument: Any) -> Memory:
-    array = context.make_array(kind)(context, builder, argument)
-    return Memory(array.data, context.get_data_type(kind.dtype), array.shape)
+    def load(self, array: Array, index: Any, align: int) -> Any:
+        """The numbers from this index on, widened if the array's are narrower."""
+        vector = self.builder.load(self._place(array, index), align=align)
+        return vector if vector.type == self.type else self.builder.sext(vector, self.type)
 
+    def store(self, vector: Any, array: Array, index: Any, align: int) -> None:
+        self.builder.store(vector, self._place(array, index), align=align)
 
-def _emit(
-    builder: Any, rows: Memory, chosen: Memory, factors: Memory | None, first: Any, last: Any, out: Memory
-) -> None:
-    """out = Σ_{first ≤ i < last} factor_i rows[chosen_i] in the precision of `out`; without factors all are one."""
-    width = builder.extract_value(rows.shape, 1)
-    lanes = 8 * VECTOR // out.entry.width
-    sum_type, is_narrow = ir.VectorType(out.entry, lanes), rows.entry != out.entry
+    def everywhere(self, array: Array, index: Any) -> Any:
+        """One number of the array in every lane."""
+        number, lane, undefined = self.builder.load(self.builder.gep(array.data, [index])), ir.IntType(32), ir.Undefined
+        only_first = self.builder.insert_element(self.type(undefined), number, lane(0))
+        return self.builder.shuffle_vector(only_first, self.type(undefined), ir.VectorType(lane, self.count)(None))
 
-    def place(array: Memory, at: Any, part: int) -> Any:
-        first_lane = builder.gep(array.data, [builder.add(at, at.type(part * lanes))])
-        return builder.bitcast(first_lane, ir.VectorType(array.entry, lanes).as_pointer())
+    def multiply_add(self, total: Any, left: Any, right: Any) -> Any:
+        if isinstance(self.type.element, ir.DoubleType):
+            return self.builder.fadd(total, self.builder.fmul(left, right, flags=FAST), flags=FAST)
+        return self.builder.add(total, self.builder.mul(left, right))
 
-    def in_every_lane(value: Any) -> Any:
-        index, undefined = ir.IntType(32), sum_type(ir.Undefined)
-        only_first = builder.insert_element(undefined, value, index(0))
-        return builder.shuffle_vector(only_first, undefined, ir.VectorType(index, lanes)(None))
+    def sum(self, vector: Any) -> Any:
+        """All lanes of a vector of floating-point numbers added."""
+        lanes = [self.builder.extract_element(vector, ir.IntType(32)(lane)) for lane in range(self.count)]
+        total = lanes[0]
+        for number in lanes[1:]:
+            total = self.builder.fadd(total, number, flags=FAST)
+        return total
 
-    sums = [cgutils.alloca_once(builder, sum_type) for _ in range(TOGETHER)]
-    with cgutils.for_range_slice(builder, width.type(0), width, width.type(TOGETHER * lanes)) as (tile, _):
-        for total in sums:
-            builder.store(sum_type(None), total)
-        with cgutils.for_range_slice(builder, first, last, first.type(1)) as (i, _):
-            start = builder.add(builder.mul(builder.load(builder.gep(chosen.data, [i])), width), tile)
-            factor = in_every_lane(builder.load(builder.gep(factors.data, [i]))) if factors else None
-            for part, total in enumerate(sums):
-                term = builder.load(place(rows, start, part), align=lanes)
-                term = builder.sext(term, sum_type) if is_narrow else term
-                term = builder.mul(term, factor) if factors else term
-                builder.store(builder.add(builder.load(total), term), total)
-        for part, total in enumerate(sums):
-            builder.store(builder.load(total), place(out, tile, part), align=1)
-
-
-def _sum_rows(typing: Any, rows: Any, chosen: Any, first: Any, last: Any, out: Any) -> Any:
-    """out = Σ_{first ≤ i < last} rows[chosen_i]: bytes, so that the sums must fit in one; rows from `in_tiles`."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        matrix, which, result = (memory(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
-        _emit(builder, matrix, which, None, arguments[2], arguments[3], result)
-        return context.get_dummy_value()
-
-    return types.void(rows, chosen, types.intp, types.intp, out), code
+    def variables(self, count: int) -> list[Any]:
+        """Vectors that may change in a loop; LLVM keeps them in registers."""
+        return [cgutils.alloca_once(self.builder, self.type) for _ in range(count)]
 
 
-def _combine_rows(typing: Any, rows: Any, chosen: Any, factors: Any, count: Any, out: Any) -> Any:
-    """out = Σ_{i < count} factor_i rows[chosen_i], factors and sums in 16 bits; rows from `in_tiles`."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        matrix, which, scale, result = (memory(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 4))
-        _emit(builder, matrix, which, scale, arguments[3].type(0), arguments[3], result)
-        return context.get_dummy_value()
-
-    return types.void(rows, chosen, factors, types.intp, out), code
-
-
-sum_rows: Any = intrinsic(_sum_rows)
-combine_rows: Any = intrinsic(_combine_rows)
+@contextmanager
+def loop(builder: Any, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
+    """for index in range(first, last, step)"""
+    with cgutils.for_range_slice(builder, first, last, last.type(step)) as (index, _):
+        yield index
