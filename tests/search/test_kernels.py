@@ -16,7 +16,7 @@ from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plai
 from chanceline.search.bits import pack_signs
 from chanceline.search.enumeration import MOST_SIGNS, enumerate_supports, nodes_to_enumerate
 from chanceline.search.exact import branch
-from chanceline.search.fourfold import add_products, in_tiles, invert_four, overlaps, room_for, times_four
+from chanceline.search.fourfold import add_products, invert_four, overlaps, room_for, times_four, whole_tiles
 from chanceline.search.kernels import (
     add_column,
     drop_column,
@@ -72,7 +72,7 @@ def fourfold(matrix, vectors, images, coupling, products, k):
 def test_four_at_a_time(k):
     generator = np.random.default_rng(7)
     room = room_for(k)
-    assert room >= in_tiles(k) >= k
+    assert room >= whole_tiles(k) >= k
     matrix, coupling, vectors = np.ones((k, room)), generator.standard_normal((4, 4)), np.zeros((4, room))
     matrix[:, :k] = generator.standard_normal((k, k))
     matrix[:, :k] += matrix[:, :k].T.copy()
@@ -199,13 +199,13 @@ def test_hard_margin_is_the_largest():
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])
-@pytest.mark.parametrize("packed", [True, False])
-def test_greedy_biht_has_the_supports_of_the_plain_version(inputs, packed):
+@pytest.mark.parametrize("by_signs", [True, False])
+def test_greedy_biht_has_the_supports_of_the_plain_version(inputs, by_signs):
     for seed in range(3):
         columns = columns_of(inputs, seed, n=24, patterns=24)
         start = gaussian_start(24, seed)
         plain, _ = greedy_biht_plain(columns, start, most=200)
-        *_, (fast, _, _) = greedy_biht(columns, start, most=200, packed=packed)
+        *_, (fast, _, _) = greedy_biht(columns, start, most=200, by_signs=by_signs)
         np.testing.assert_array_equal(np.flatnonzero(fast), np.flatnonzero(plain))
         np.testing.assert_allclose(fast, plain, rtol=1e-7)
 

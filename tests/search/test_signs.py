@@ -131,8 +131,8 @@ def test_tables_only_for_signs_and_for_numbers_that_fit():
 def follow(columns, start, most, kept=0, ways=(True, False)):
     """The jitted versions have the K and the weights of the plain one."""
     plain, last = greedy_biht_plain(columns, start, kept, most=most)
-    for packed in ways:
-        *_, (fast, count, _) = greedy_biht(columns, start, kept, most=most, packed=packed)
+    for by_signs in ways:
+        *_, (fast, count, _) = greedy_biht(columns, start, kept, most=most, by_signs=by_signs)
         assert count == last
         np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-9)
 

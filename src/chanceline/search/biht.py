@@ -190,13 +190,13 @@ def biht_jumps(
 
 
 def greedy_biht(
-    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST, packed: bool = True
+    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST, by_signs: bool = True
 ) -> Iterator[tuple[NDArray, int, int]]:
-    """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `packed` allows the ±1 path."""
+    """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `by_signs` allows the ±1 path."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
     signs, both = sign_tables(columns, most)
-    by_signs = packed and signs.size > 0
+    by_signs = by_signs and signs.size > 0
     gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
 

@@ -46,10 +46,15 @@ which_negative: Any = intrinsic(_which_negative)
 first_one: Any = intrinsic(_first_one)
 
 
+def only_signs(columns: NDArray) -> bool:
+    """Whether every entry is ±1."""
+    return bool(np.all(np.abs(columns) == 1.0))
+
+
 def pack_signs(columns: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Columns of ±1 as bits (1 for −1), 64 patterns a word; width 0 unless every entry is ±1."""
     n, patterns = columns.shape
-    if not np.all(np.abs(columns) == 1.0):
+    if not only_signs(columns):
         return np.zeros((n, 0), dtype=np.uint64)
     width = -(-patterns // 64)
     padded = np.zeros((n, width * 64), dtype=np.uint8)

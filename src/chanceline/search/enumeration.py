@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.search.bits import only_signs
 from chanceline.search.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.search.problem import Problem
 from chanceline.search.tree import EXHAUSTED, FOUND, PAUSED, Step
@@ -88,7 +89,7 @@ def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: ND
 
 def nodes_to_enumerate(problem: Problem, size: int) -> float:
     """About how many nodes the supports of this size are; infinite where they cannot be enumerated."""
-    if size + problem.kept > MOST_SIGNS or not np.all(np.abs(problem.columns) == 1.0):
+    if size + problem.kept > MOST_SIGNS or not only_signs(problem.columns):
         return float("inf")
     return comb(problem.n_features, size - 1)
 

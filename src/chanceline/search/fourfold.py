@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.search.vectors import Array, Lanes, loop
+from chanceline.search.vectors import VECTOR, Array, Lanes, loop, vector_code
 
 FOUR = 4
 PARTS = 2  # vectors a tile
-TILE = 8  # numbers a tile
+TILE = PARTS * VECTOR // 8  # numbers a tile
 
 
 @njit(cache=True)
-def in_tiles(k: int) -> int:
+def whole_tiles(k: int) -> int:
     """k rounded up to whole tiles."""
     return -(-k // TILE) * TILE
 
@@ -46,80 +45,60 @@ class Emitter(Lanes):
         return self.builder.add(start, start.type(part * self.count))
 
 
-def _times_four(typing: Any, matrix: Any, vectors: Any, out: Any, k: Any) -> Any:
+@vector_code
+def times_four(builder: Any, matrix: Array, vectors: Array, out: Array, k: Any) -> None:
     """out_b = M v_b, M symmetric."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        square, four, result = (Array(context, builder, signature.args[i], arguments[i]) for i in range(3))
-        emit, size = Emitter(builder, square.entry), arguments[3]
-        sums = [emit.variables(PARTS) for _ in range(FOUR)]
-        with loop(builder, size.type(0), size, TILE) as column:
+    emit = Emitter(builder, matrix.entry)
+    sums = [emit.variables(PARTS) for _ in range(FOUR)]
+    with loop(builder, k.type(0), k, TILE) as column:
+        for b in range(FOUR):
+            for total in sums[b]:
+                builder.store(emit.zero, total)
+        with loop(builder, k.type(0), k) as i:
+            row = emit.tile(matrix, i, column)
             for b in range(FOUR):
-                for total in sums[b]:
-                    builder.store(emit.zero, total)
-            with loop(builder, size.type(0), size) as i:
-                row = emit.tile(square, i, column)
-                for b in range(FOUR):
-                    number = emit.everywhere(four, emit.place(four, b, i))
-                    for total, part in zip(sums[b], row, strict=True):
-                        builder.store(emit.multiply_add(builder.load(total), number, part), total)
-            for b in range(FOUR):
-                emit.set_tile([builder.load(total) for total in sums[b]], result, b, column)
-        return context.get_dummy_value()
-
-    return types.void(matrix, vectors, out, types.intp), code
+                number = emit.everywhere(vectors, emit.place(vectors, b, i))
+                for total, part in zip(sums[b], row, strict=True):
+                    builder.store(emit.multiply_add(builder.load(total), number, part), total)
+        for b in range(FOUR):
+            emit.set_tile([builder.load(total) for total in sums[b]], out, b, column)
 
 
-def _add_products(typing: Any, matrix: Any, coupling: Any, vectors: Any, k: Any) -> Any:
+@vector_code
+def add_products(builder: Any, matrix: Array, coupling: Array, vectors: Array, k: Any) -> None:
     """M += Σ_bc C_bc v_b v_cᵀ, C symmetric."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        square, small, four = (Array(context, builder, signature.args[i], arguments[i]) for i in range(3))
-        emit, size = Emitter(builder, square.entry), arguments[3]
-        with loop(builder, size.type(0), size, TILE) as column:
-            tiles = [emit.tile(four, b, column) for b in range(FOUR)]
-            coupled = [[emit.zero] * PARTS for _ in range(FOUR)]
+    emit = Emitter(builder, matrix.entry)
+    with loop(builder, k.type(0), k, TILE) as column:
+        tiles = [emit.tile(vectors, b, column) for b in range(FOUR)]
+        coupled = [[emit.zero] * PARTS for _ in range(FOUR)]
+        for b in range(FOUR):
+            for c in range(FOUR):
+                factor = emit.everywhere(coupling, emit.place(coupling, b, k.type(c)))
+                coupled[b] = [emit.multiply_add(t, factor, x) for t, x in zip(coupled[b], tiles[c], strict=True)]
+        with loop(builder, k.type(0), k) as i:
+            row = emit.tile(matrix, i, column)
             for b in range(FOUR):
-                for c in range(FOUR):
-                    factor = emit.everywhere(small, emit.place(small, b, size.type(c)))
-                    coupled[b] = [emit.multiply_add(t, factor, x) for t, x in zip(coupled[b], tiles[c], strict=True)]
-            with loop(builder, size.type(0), size) as i:
-                row = emit.tile(square, i, column)
-                for b in range(FOUR):
-                    number = emit.everywhere(four, emit.place(four, b, i))
-                    row = [emit.multiply_add(t, number, x) for t, x in zip(row, coupled[b], strict=True)]
-                emit.set_tile(row, square, i, column)
-        return context.get_dummy_value()
-
-    return types.void(matrix, coupling, vectors, types.intp), code
+                number = emit.everywhere(vectors, emit.place(vectors, b, i))
+                row = [emit.multiply_add(t, number, x) for t, x in zip(row, coupled[b], strict=True)]
+            emit.set_tile(row, matrix, i, column)
 
 
-def _overlaps(typing: Any, left: Any, right: Any, out: Any, k: Any) -> Any:
+@vector_code
+def overlaps(builder: Any, left: Array, right: Array, out: Array, k: Any) -> None:
     """out_bc = out_cb = u_b · v_c for c ≤ b; beyond k one of the two must be zero."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first, second, result = (Array(context, builder, signature.args[i], arguments[i]) for i in range(3))
-        emit, size = Emitter(builder, first.entry), arguments[3]
-        pairs = [(b, c) for b in range(FOUR) for c in range(b + 1)]
-        sums = emit.variables(len(pairs))
-        for total in sums:
-            builder.store(emit.zero, total)
-        with loop(builder, size.type(0), size, emit.count) as column:
-            u, v = ([emit.load(four, emit.place(four, b, column), align=8) for b in range(FOUR)] for four in (first, second))
-            for (b, c), total in zip(pairs, sums, strict=True):
-                builder.store(emit.multiply_add(builder.load(total), u[b], v[c]), total)
+    emit = Emitter(builder, left.entry)
+    pairs = [(b, c) for b in range(FOUR) for c in range(b + 1)]
+    sums = emit.variables(len(pairs))
+    for total in sums:
+        builder.store(emit.zero, total)
+    with loop(builder, k.type(0), k, emit.count) as column:
+        u, v = ([emit.load(four, emit.place(four, b, column), align=8) for b in range(FOUR)] for four in (left, right))
         for (b, c), total in zip(pairs, sums, strict=True):
-            number = emit.sum(builder.load(total))
-            for row, column in ((b, c), (c, b)):
-                builder.store(number, builder.gep(result.data, [emit.place(result, row, size.type(column))]))
-        return context.get_dummy_value()
-
-    return types.void(left, right, out, types.intp), code
-
-
-times_four: Any = intrinsic(_times_four)
-add_products: Any = intrinsic(_add_products)
-overlaps: Any = intrinsic(_overlaps)
+            builder.store(emit.multiply_add(builder.load(total), u[b], v[c]), total)
+    for (b, c), total in zip(pairs, sums, strict=True):
+        number = emit.sum(builder.load(total))
+        for row, column in ((b, c), (c, b)):
+            builder.store(number, builder.gep(out.data, [emit.place(out, row, k.type(column))]))
 
 
 @njit(cache=True)

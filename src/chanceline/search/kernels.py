@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.search.bits import pack_signs, popcount
-from chanceline.search.fourfold import FOUR, add_products, in_tiles, invert_four, overlaps, room_for, times_four
+from chanceline.search.fourfold import FOUR, add_products, invert_four, overlaps, room_for, times_four, whole_tiles
 from chanceline.search.linalg import (
     FAST,
     ZERO,
@@ -163,7 +163,7 @@ def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
     add_four(hinge.target, hinge.turns, hinge.flipped, k)
     times_four(hinge.inverse, hinge.flipped, hinge.images, k)
     # So that what lies beyond k in the inverse is left alone, and stays finite.
-    hinge.images[:, k : in_tiles(k)] = 0.0
+    hinge.images[:, k : whole_tiles(k)] = 0.0
     overlaps(hinge.flipped, hinge.images, hinge.coupling, k)
     for b in range(FOUR):
         hinge.coupling[b, b] += hinge.turns[b]

@@ -37,14 +37,6 @@ def dot_first(left: NDArray, right: NDArray, count: int) -> float:
 
 
 @njit(cache=True, fastmath=FAST)
-def dot_from(left: NDArray, right: NDArray, start: int, stop: int) -> float:
-    total = 0.0
-    for i in range(start, stop):
-        total += left[i] * right[i]
-    return total
-
-
-@njit(cache=True, fastmath=FAST)
 def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
     total = 0.0
     for i in range(left.size):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from chanceline.search.vectors import VECTOR, Array, Lanes, loop
+from chanceline.search.vectors import VECTOR, Array, Lanes, loop, vector_code
 
 TOGETHER = 4  # vectors of sums that are held at a time
 TILE = VECTOR * TOGETHER
@@ -45,27 +43,13 @@ def _emit(builder: Any, rows: Array, chosen: Array, factors: Array | None, first
             lanes.store(builder.load(total), out, builder.add(tile, tile.type(part * lanes.count)), align=1)
 
 
-def _sum_rows(typing: Any, rows: Any, chosen: Any, first: Any, last: Any, out: Any) -> Any:
+@vector_code
+def sum_rows(builder: Any, rows: Array, chosen: Array, first: Any, last: Any, out: Array) -> None:
     """out = Σ_{first ≤ i < last} rows[chosen_i]: bytes, so that the sums must fit in one; rows from `in_tiles`."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        matrix, which, result = (Array(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 4))
-        _emit(builder, matrix, which, None, arguments[2], arguments[3], result)
-        return context.get_dummy_value()
-
-    return types.void(rows, chosen, types.intp, types.intp, out), code
+    _emit(builder, rows, chosen, None, first, last, out)
 
 
-def _combine_rows(typing: Any, rows: Any, chosen: Any, factors: Any, count: Any, out: Any) -> Any:
+@vector_code
+def combine_rows(builder: Any, rows: Array, chosen: Array, factors: Array, count: Any, out: Array) -> None:
     """out = Σ_{i < count} factor_i rows[chosen_i], factors and sums in 16 bits; rows from `in_tiles`."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        matrix, which, scale, result = (Array(context, builder, signature.args[i], arguments[i]) for i in (0, 1, 2, 4))
-        _emit(builder, matrix, which, scale, arguments[3].type(0), arguments[3], result)
-        return context.get_dummy_value()
-
-    return types.void(rows, chosen, factors, types.intp, out), code
-
-
-sum_rows: Any = intrinsic(_sum_rows)
-combine_rows: Any = intrinsic(_combine_rows)
+    _emit(builder, rows, chosen, factors, count.type(0), count, out)

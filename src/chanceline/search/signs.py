@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.search.bits import first_one, which_negative
+from chanceline.search.bits import first_one, only_signs, which_negative
 from chanceline.search.linalg import add_scaled
 from chanceline.search.rowsums import TILE, combine_rows, in_tiles, sum_rows
 
@@ -24,7 +24,7 @@ def sign_tables(columns: NDArray, most: int) -> tuple[NDArray[np.int8], NDArray[
     """The columns, and the patterns followed by their negatives, for the loop below; empty where it can't be used."""
     n, patterns = columns.shape
     numbers_fit = (2 * patterns + 1) * (n + TILE) < 2**31 and 2 * FITS_SHORT * (most + 1) < FAR
-    if not (numbers_fit and np.all(np.abs(columns) == 1.0)):
+    if not (numbers_fit and only_signs(columns)):
         return np.zeros((0, 0), dtype=np.int8), np.zeros((0, 0), dtype=np.int8)
     return in_tiles(columns), in_tiles(np.vstack([columns.T, -columns.T]))
 
@@ -46,7 +46,7 @@ def set_levels(signs: NDArray, support: NDArray, weights: NDArray, size: int, ma
 
 @njit(cache=True)
 def advance(moved: NDArray, levels: NDArray) -> int:
-    """m += moved/2; how many levels (padding included) are zero."""
+    """m += moved/2; how many levels are zero (those of the padding stay 1)."""
     # In the width of the levels, or the loop is not vectorised well.
     zeros = np.int32(0)
     for pattern in range(levels.size):

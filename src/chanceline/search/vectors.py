@@ -7,16 +7,20 @@ to those of the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
+from numba.extending import intrinsic
+
+from chanceline.search.linalg import FAST
 
 VECTOR = 32  # bytes
-# Sums may be reassociated and fused with products; the order is fixed at compile time, so results repeat.
-FAST = ("reassoc", "contract", "nsz", "arcp")
+FLAGS = tuple(sorted(FAST))
 
 
 class Array:
@@ -57,7 +61,7 @@ class Lanes:
 
     def multiply_add(self, total: Any, left: Any, right: Any) -> Any:
         if isinstance(self.type.element, ir.DoubleType):
-            return self.builder.fadd(total, self.builder.fmul(left, right, flags=FAST), flags=FAST)
+            return self.builder.fadd(total, self.builder.fmul(left, right, flags=FLAGS), flags=FLAGS)
         return self.builder.add(total, self.builder.mul(left, right))
 
     def sum(self, vector: Any) -> Any:
@@ -65,7 +69,7 @@ class Lanes:
         lanes = [self.builder.extract_element(vector, ir.IntType(32)(lane)) for lane in range(self.count)]
         total = lanes[0]
         for number in lanes[1:]:
-            total = self.builder.fadd(total, number, flags=FAST)
+            total = self.builder.fadd(total, number, flags=FLAGS)
         return total
 
     def variables(self, count: int) -> list[Any]:
@@ -78,3 +82,24 @@ def loop(builder: Any, first: Any, last: Any, step: int = 1) -> Iterator[Any]:
     """for index in range(first, last, step)"""
     with cgutils.for_range_slice(builder, first, last, last.type(step)) as (index, _):
         yield index
+
+
+def vector_code(emit: Callable[..., None]) -> Any:
+    """The intrinsic whose code this function emits: it gets a builder, arrays as `Array`, and integers."""
+
+    # Numba reads the number of arguments off the signature, which `wraps` passes on.
+    @wraps(emit)
+    def define(typing_context: Any, *kinds: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            emit(
+                builder,
+                *(
+                    Array(context, builder, kind, argument) if isinstance(kind, types.Array) else argument
+                    for kind, argument in zip(signature.args, arguments, strict=True)
+                ),
+            )
+            return context.get_dummy_value()
+
+        return types.void(*(kind if isinstance(kind, types.Array) else types.intp for kind in kinds)), code
+
+    return intrinsic(define)
