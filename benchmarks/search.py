@@ -1,7 +1,7 @@
 """K/N and CPU time of every search method and of its peers on the same random problems, one core.
 
 Run `python benchmarks/search.py`; the table is written to docs/tables/search.md. Peers select features by their own
-criterion, and get the smallest of their supports that separates (checked by `chanceline.search.separate`).
+criterion, and get the smallest of their supports that separates (checked by `chanceline.perceptron.fit.separate`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import biht  # noqa: E402
 import numpy as np  # noqa: E402
 
 import chanceline  # noqa: E402
-from chanceline.search import random_problem, separate  # noqa: E402
+from chanceline.select import random_problem, separate  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "search.md"
 CELLS = [(n, alpha) for n in (64, 256) for alpha in (0.5, 1.0, 1.5)]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from chanceline.files import write_text
 from chanceline.report.diagram import COLUMNS, NODES, TABLE, chebyshev_densities
 from chanceline.theory.capacity import capacity_curve
-from chanceline.writing import write_text
 
 
 def main() -> None:

@@ -18,9 +18,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from chanceline.plotting.style import house_style
+from chanceline.figures.style import house_style
+from chanceline.files import write_text
 from chanceline.report.diagram import interpolated_lines
-from chanceline.writing import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -71,9 +71,9 @@ def write_screenshots() -> None:
     sys.path.insert(0, str(ROOT / "tests" / "report"))
     from browser import screenshot
 
-    from chanceline.inference import separation_test
-    from chanceline.inference.examples import load_example
     from chanceline.report import write_explorer, write_test_report
+    from chanceline.significance import separation_test
+    from chanceline.tables.examples import load_example
 
     with tempfile.TemporaryDirectory() as folder:
         explorer = write_explorer(Path(folder) / "explorer.html")

@@ -19,9 +19,9 @@ from chanceline.experiments.points import SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.experiments.witnesses import capacity_witness, entropy_witness
+from chanceline.files import make_folder, write_text
 from chanceline.reproduce.experiment_figures import draw_sweep
 from chanceline.theory.capacity import density
-from chanceline.writing import make_folder, write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "src" / "chanceline" / "data" / "experiments"

@@ -11,25 +11,27 @@ import chanceline
 
 ROOT = Path(chanceline.__file__).parent
 
-# Part → the parts it may import from (besides itself, `errors` and `writing`). `theory` and `search` are two independent
+# Part → the parts it may import from (besides itself, `errors` and `files`). `theory` and `select` are two independent
 # witnesses of one number and must not know each other.
 ALLOWED = {
     "theory": {"data"},
     "chance": set(),
-    "search": set(),
-    "experiments": {"theory", "chance", "search", "data"},
-    "inference": {"theory", "chance", "search"},
+    "perceptron": set(),
+    "select": {"perceptron"},
+    "tables": {"chance", "perceptron"},
+    "experiments": {"theory", "chance", "perceptron", "select", "data"},
+    "significance": {"theory", "chance", "perceptron", "select", "tables"},
 }
 LEAVES = {
     "sklearn",
     "memory",
-    "plotting",
+    "figures",
     "report",
     "reproduce",
     "cli",
     "__main__",
 }
-COMMON = {"errors", "writing"}
+COMMON = {"errors", "files"}
 
 
 def part_of(path: Path) -> str:

@@ -20,14 +20,14 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
-    "SeparationTest": "chanceline.inference",
-    "separation_test": "chanceline.inference",
+    "SeparationTest": "chanceline.significance",
+    "separation_test": "chanceline.significance",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
     "density": "chanceline.theory.capacity",
     "solve": "chanceline.theory.solve",
-    "SearchOutcome": "chanceline.search",
-    "search": "chanceline.search",
+    "SearchOutcome": "chanceline.select",
+    "search": "chanceline.select.api",
     "AssociativeMemory": "chanceline.memory",
 }
 
@@ -36,9 +36,10 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
     from chanceline.errors import ChancelineError, ConvergenceError, InputError
-    from chanceline.inference import SeparationTest, separation_test
     from chanceline.memory import AssociativeMemory
-    from chanceline.search import SearchOutcome
+    from chanceline.select import SearchOutcome
+    from chanceline.select.api import search
+    from chanceline.significance import SeparationTest, separation_test
     from chanceline.theory.capacity import capacity, capacity_curve, density
     from chanceline.theory.solve import solve
 
@@ -46,9 +47,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'chanceline' has no attribute {name!r}")
-    module = import_module(_HOMES[name])
-    # `chanceline.search` is a package that can be called, so the module itself is the value.
-    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

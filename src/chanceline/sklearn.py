@@ -11,8 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chanceline.inference.procedure import Procedure
-from chanceline.inference.rules import Rule, rule_on
+from chanceline.perceptron.rule import Rule, rule_on
+from chanceline.significance.procedure import Procedure
 
 
 class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linprog
 
-from chanceline.search import certify, count, random_problem, separate
-from chanceline.search.biht import greedy_biht_plain, threshold
+from chanceline.select import certify, count, random_problem, separate
+from chanceline.select.methods.biht import greedy_biht_plain, threshold
 
 
 def feasible(X, y, support) -> bool:

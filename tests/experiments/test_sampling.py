@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from chanceline.errors import InputError
 from chanceline.experiments.kinds import contradicts_itself, draw_problem, log_count
 from chanceline.experiments.sampling import RIDGE, draw, fits, sample_counts, walk
-from chanceline.search.kernels import make_hinge
+from chanceline.perceptron.hinge import make_hinge
 
 
 def separable(rows):

@@ -20,7 +20,7 @@ from chanceline.experiments.witnesses import (
     log_first_moment,
     union_density,
 )
-from chanceline.search.kernels import make_hinge
+from chanceline.perceptron.hinge import make_hinge
 from chanceline.theory.closed_forms import first_moment_exponent, union_bound
 
 

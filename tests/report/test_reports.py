@@ -15,8 +15,6 @@ from chanceline.errors import InputError
 from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
-from chanceline.inference import load_data, separation_test
-from chanceline.inference.examples import load_example
 from chanceline.report import (
     read_report,
     write_reproduce_report,
@@ -25,6 +23,9 @@ from chanceline.report import (
     write_theory_report,
 )
 from chanceline.report.page import Page, figure, hash_arrays, picture, prose, table
+from chanceline.significance import separation_test
+from chanceline.tables import load_data
+from chanceline.tables.examples import load_example
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.solve import solve
 

@@ -24,8 +24,8 @@ def register(app: typer.Typer) -> None:
         """
         if points < 1:
             raise InputError(f"--points must be at least 1, but is {points}")
+        from chanceline.files import write_text
         from chanceline.theory.curves import curve_table, evenly_spaced
-        from chanceline.writing import write_text
 
         table = curve_table(evenly_spaced(points), replicon)
         if out is not None:

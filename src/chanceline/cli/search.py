@@ -13,7 +13,7 @@ import typer
 from chanceline.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from chanceline.search import SearchOutcome
+    from chanceline.select import SearchOutcome
 
 HELP = """Find as few variables as possible whose perceptron classifies every sample.
 
@@ -51,7 +51,7 @@ def run_search(
     options = {} if size is None else {"size": size}
     if size is not None and method != "biht":
         raise InputError(f"--size belongs to the method biht, not to {method}; use --target to stop early.")
-    from chanceline.search.api import search
+    from chanceline.select.api import search
 
     if not quiet and not _compiled():
         say("compiling the search; this happens once and takes up to a minute …")
@@ -93,7 +93,7 @@ def _record(outcome: SearchOutcome, names: list[str]) -> dict[str, Any]:
 
 
 def _read(path: Path, label: str | None) -> tuple[Any, Any, list[str]]:
-    from chanceline.inference import load_data
+    from chanceline.tables import load_data
 
     dataset = load_data(path, label)
     for finding in dataset.findings:
@@ -104,7 +104,7 @@ def _read(path: Path, label: str | None) -> tuple[Any, Any, list[str]]:
 def _draw(text: str) -> tuple[Any, Any, list[str]]:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`."""
     from chanceline.errors import InputError
-    from chanceline.search.generate import random_problem
+    from chanceline.perceptron.random_problem import random_problem
 
     kinds: dict[str, Callable[[str], Any]] = {"N": int, "alpha": float, "P": int, "seed": int, "inputs": str}
     given: dict[str, Any] = {}
@@ -128,9 +128,9 @@ def _compiled() -> bool:
     """Whether an earlier run has left compiled kernels behind (where the cache lies elsewhere: assume so)."""
     import os
 
-    import chanceline.search
+    import chanceline.select
 
-    folder = Path(chanceline.search.__path__[0]) / "__pycache__"
+    folder = Path(chanceline.select.__path__[0]) / "__pycache__"
     return bool(os.environ.get("NUMBA_CACHE_DIR")) or any(folder.glob("local.tabu_steps*.nbi"))
 
 

@@ -14,7 +14,8 @@ import typer
 from chanceline.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from chanceline.inference import Dataset, SeparationTest
+    from chanceline.significance import SeparationTest
+    from chanceline.tables import Dataset
 
 HELP = """Few features classify your samples perfectly: structure, or would noise allow it?
 
@@ -68,8 +69,9 @@ def run_test(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     from chanceline.errors import InputError
-    from chanceline.inference import load_data, separation_test
-    from chanceline.inference.examples import load_example
+    from chanceline.significance import separation_test
+    from chanceline.tables import load_data
+    from chanceline.tables.examples import load_example
 
     if (data is None) == (example is None):
         raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
@@ -163,8 +165,8 @@ def _draw(result: SeparationTest, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from chanceline.plotting.inference import draw_test
-    from chanceline.writing import write_bytes
+    from chanceline.figures.significance import draw_test
+    from chanceline.files import write_bytes
 
     chart, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     draw_test(ax, result)
@@ -187,7 +189,7 @@ def _leakage(
     json: bool,
     quiet: bool,
 ) -> None:
-    from chanceline.inference.leakage import demonstrate_leakage
+    from chanceline.significance.leakage import demonstrate_leakage
 
     with progress_bar("shufflings", quiet) as progress:
         demonstration = demonstrate_leakage(

@@ -19,7 +19,7 @@ ENTRIES = 1_000_000  # numbers drawn at a time
 
 def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
-    from chanceline.search import random_problem
+    from chanceline.select import random_problem
 
     return random_problem(n, n_patterns=patterns, inputs=inputs, seed=derive_seed("problem", n, patterns, inputs, trial))
 
@@ -45,7 +45,7 @@ def smallest(
     `n_selected` may belong to a support with ties, patterns on the boundary; `n_selected` is null where two patterns
     contradict each other and nothing can separate.
     """
-    from chanceline.search.api import search
+    from chanceline.select.api import search
 
     patterns = round(alpha * n)
     X, y = draw_problem(n, patterns, inputs, trial)
@@ -62,7 +62,7 @@ def smallest(
 
 def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0) -> dict[str, Any]:
     """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
-    from chanceline.search.exact import count as count_supports
+    from chanceline.select.exact import count as count_supports
 
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)

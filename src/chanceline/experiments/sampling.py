@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
-from chanceline.search.kernels import make_hinge, next_random, refit, set_support
-from chanceline.search.linalg import counter
+from chanceline.perceptron.hinge import make_hinge, next_random, refit, set_support
+from chanceline.perceptron.linalg import counter
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
 NEWTON = counter(60)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, canonical
-from chanceline.writing import write_bytes, write_text
+from chanceline.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from chanceline.errors import InputError
+from chanceline.files import write_bytes
 from chanceline.memory.network import AssociativeMemory, StorageReport
-from chanceline.writing import write_bytes
 
 FORMAT = "chanceline memory 1"
 REPORTED = ("fan_ins", "stabilities", "unsolved", "impossible")

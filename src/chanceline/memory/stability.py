@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.search.kernels import make_hinge, refit, set_support
-from chanceline.search.margin import hard_margin
+from chanceline.perceptron.hinge import make_hinge, refit, set_support
+from chanceline.perceptron.margin import hard_margin
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

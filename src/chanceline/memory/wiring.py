@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.memory.stability import Fit, Floats, Indices, fit, grow, shrink, swap
-from chanceline.search.api import search
+from chanceline.select.api import search
 
 Patterns = NDArray[np.int8]
 WIRINGS = ("selected", "random", "hebbian-selected")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
+from chanceline.files import write_text
 from chanceline.report.diagram import broken_ratio, diagram_table
-from chanceline.writing import write_text
 
 ASSETS = files("chanceline") / "report" / "assets"
 

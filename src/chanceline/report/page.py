@@ -22,7 +22,7 @@ from typing import Any
 from chanceline import __version__
 from chanceline.cli.output import plain
 from chanceline.errors import InputError
-from chanceline.writing import write_text
+from chanceline.files import write_text
 
 ASSETS = files("chanceline") / "report" / "assets"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
@@ -82,7 +82,7 @@ def figure(draw: Callable[[Any], None], caption: object, size: tuple[float, floa
     """What `draw` puts on the axes, as SVG inside the page."""
     import matplotlib.pyplot as plt
 
-    from chanceline.plotting.style import house_style
+    from chanceline.figures.style import house_style
 
     ink: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
     with house_style(), plt.rc_context({**ink, "axes.grid": False, "svg.hashsalt": str(caption)}):

@@ -9,8 +9,8 @@ from chanceline.chance.bound import format_p
 from chanceline.report.page import COVER, PAPER, Page, bullets, figure, hash_arrays, prose, table, tiles, verdict
 
 if TYPE_CHECKING:
-    from chanceline.inference.data import Dataset
-    from chanceline.inference.result import SeparationTest
+    from chanceline.significance.result import SeparationTest
+    from chanceline.tables.dataset import Dataset
 
 KINDS = {"structure": "structure", "chance allows this": "chance", "cannot tell": "unclear"}
 BESAG = "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991)."
@@ -33,8 +33,8 @@ def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page before it is written."""
-    from chanceline.inference.text import readings
-    from chanceline.plotting.inference import draw_test
+    from chanceline.figures.significance import draw_test
+    from chanceline.significance.text import readings
 
     name = data.source if data is not None else f"{result.n_samples} × {result.n_features} samples and features"
     record = result.to_dict()

@@ -139,7 +139,7 @@ def diagram_frame() -> pd.DataFrame:
 
 
 def _draw_position(ax: Any, rho: float, alpha: float) -> None:
-    from chanceline.plotting.theory import draw_capacity
+    from chanceline.figures.theory import draw_capacity
 
     draw_capacity(ax, diagram_frame())
     ax.plot([rho], [alpha], "o", color="#c2185b", markersize=9, zorder=5)

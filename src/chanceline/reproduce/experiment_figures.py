@@ -25,8 +25,8 @@ def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
     """Draw to a file; returns a sentence on what was drawn."""
-    from chanceline.plotting.style import house_style
-    from chanceline.writing import write_bytes
+    from chanceline.figures.style import house_style
+    from chanceline.files import write_bytes
 
     target = Path(out)
     if target.suffix not in (".png", ".svg", ".pdf"):
@@ -45,7 +45,7 @@ def _draw_smallest(title: str, extrapolated: bool) -> Callable[[pd.DataFrame], t
     def draw(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         from matplotlib.figure import Figure
 
-        from chanceline.plotting.experiments import draw_smallest
+        from chanceline.figures.experiments import draw_smallest
         from chanceline.theory.curves import curve_table, evenly_spaced
 
         picture = Figure(figsize=(7.4, 5.6), layout="constrained")
@@ -60,7 +60,7 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from chanceline.plotting.experiments import draw_entropy_witness, draw_extrapolations
+    from chanceline.figures.experiments import draw_entropy_witness, draw_extrapolations
     from chanceline.theory.closed_forms import first_moment_exponent
     from chanceline.theory.solve import solve
 
@@ -85,7 +85,7 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
 def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     from matplotlib.figure import Figure
 
-    from chanceline.plotting.experiments import draw_capacity_witness, draw_extrapolations
+    from chanceline.figures.experiments import draw_capacity_witness, draw_extrapolations
     from chanceline.theory.capacity import density
 
     witness = capacity_witness(points)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chanceline.writing import make_folder, write_bytes, write_text
+from chanceline.files import make_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

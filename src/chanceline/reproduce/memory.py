@@ -9,10 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from chanceline.figures.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
 from chanceline.memory import AssociativeMemory, Cutting, Retrieval, cutting, load_curve, random_patterns, retrieval
 from chanceline.memory.pictures import recall_pictures
 from chanceline.memory.wiring import WIRINGS
-from chanceline.plotting.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity, capacity_curve
 

@@ -22,7 +22,7 @@ STAGES: tuple[str, ...] = (
 
 def run_all(folder: Folder) -> None:
     """Every stage in turn, then numbers.csv and provenance.json."""
-    from chanceline.plotting.style import house_style
+    from chanceline.figures.style import house_style
 
     with house_style():
         for stage in STAGES:

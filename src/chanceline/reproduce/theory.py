@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 
-from chanceline.plotting.theory import draw_capacity, draw_entropy, draw_overlaps, draw_response, draw_stability
+from chanceline.figures.theory import draw_capacity, draw_entropy, draw_overlaps, draw_response, draw_stability
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity
 from chanceline.theory.curves import branch_table, curve_table, evenly_spaced

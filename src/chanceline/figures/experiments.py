@@ -1,0 +1,84 @@
+"""Pictures of the experiments: every function draws tables on given axes and computes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chanceline.figures.style import COLOURS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Axes = Any
+
+SIZES = {64: ("tab:green", "o"), 128: ("tab:red", "s"), 256: ("tab:purple", "^")}
+INPUTS = {"binary": ("#1f5fa8", "o", "±1 inputs"), "sphere": ("#b5352c", "s", "inputs on the sphere")}
+
+
+def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
+    """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
+
+    `points` has n, load, density, error (from `capacity_points`), `curve` has rho, alpha_vs, cover_gardner, and `limits`
+    (from `capacity_witness`) alpha, searched, searched_error.
+    """
+    ax.plot(curve["rho"], curve["alpha_vs"], color="tab:blue", label=r"$\alpha_{\rm VS}$, replica symmetric")
+    ax.plot(curve["rho"], curve["cover_gardner"], color="tab:orange", label=r"$\alpha_{\rm CG}=2\rho$")
+    for n, group in points.groupby("n"):
+        colour, marker = SIZES.get(n, ("0.3", "D"))
+        style = {"color": colour, "marker": marker, "markersize": 4, "linestyle": "none", "label": f"$N={n}$"}
+        ax.errorbar(group["density"], group["load"], xerr=group["error"], **style)
+    if limits is not None and len(limits):
+        style = {"color": "black", "marker": "x", "markersize": 5, "linestyle": "none", "label": r"$N\to\infty$, extrapolated"}
+        ax.errorbar(limits["searched"], limits["alpha"], xerr=limits["searched_error"], **style)
+    ax.set(xlabel=r"selected share $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
+    ax.legend(loc="lower right")
+
+
+def draw_entropy_witness(ax: Axes, witness: pd.DataFrame, curves: pd.DataFrame, rho: float) -> None:
+    """Σ against α at one ρ: theory as a line, extrapolated counts as points with error bars.
+
+    `curves` has alpha, rs and may have rsb; `witness` comes from `entropy_witness`.
+    """
+    ax.plot(curves["alpha"], curves["rs"], color=COLOURS["vs"], label=r"$\Sigma$, replica symmetric")
+    if "rsb" in curves and curves["rsb"].notna().any():
+        ax.plot(curves["alpha"], curves["rsb"], color=COLOURS["broken"], linestyle="--", label=r"$\Sigma$, one step of breaking")
+    for shift, (inputs, group) in zip((-0.006, 0.006), witness[witness["rho"] == rho].groupby("inputs"), strict=False):
+        colour, marker, label = INPUTS[str(inputs)]
+        for name, fill, what in (("exact", "none", "exact counts"), ("both", colour, "with Monte Carlo")):
+            if name not in group or group[name].isna().all():
+                continue
+            style = {"color": colour, "marker": marker, "mfc": fill, "linestyle": "none", "capsize": 2, "markersize": 5}
+            offset = shift * (3 if name == "exact" else 1)
+            ax.errorbar(group["alpha"] + offset, group[name], group[f"{name}_error"], label=f"{label}, {what}", **style)
+    ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.legend(fontsize=8)
+
+
+def draw_extrapolations(ax: Axes, points: pd.DataFrame, fits: pd.DataFrame, value: str) -> None:
+    """What is extrapolated against 1/N, one colour a load, with the fitted curves down to 1/N = 0.
+
+    `points` has alpha, n, `value`, error; `fits` has alpha, n (inf at the limit), fitted, and theory at the limit.
+    """
+    for k, (alpha, group) in enumerate(points.groupby("alpha")):
+        colour = f"C{k}"
+        ax.errorbar(1 / group["n"], group[value], group["error"], color=colour, marker="o", markersize=4, linestyle="none")
+        fit = fits[fits["alpha"] == alpha]
+        ax.plot(1 / fit["n"], fit["fitted"], color=colour, linewidth=1, label=rf"$\alpha={alpha:g}$")
+        ax.plot([0], [fit["theory"].iloc[0]], color=colour, marker="*", markersize=11, clip_on=False, linestyle="none")
+    ax.set(xlabel="$1/N$", xlim=(-0.001, None))
+    ax.legend(fontsize=8, title="★ replica theory", title_fontsize=8)
+
+
+def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
+    """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
+    ax.axhline(0, color=COLOURS["vs"], label=r"$\rho_{\rm VS}$, replica symmetric")
+    theory = witness.drop_duplicates("alpha").sort_values("alpha")
+    breaking = theory["rsb"] - theory["rs"]
+    ax.plot(theory["alpha"], breaking, "--", color=COLOURS["broken"], label=r"$\rho_{\rm VS}$, one step of breaking")
+    for shift, (inputs, group) in zip((-0.006, 0.006), witness.groupby("inputs"), strict=False):
+        colour, marker, label = INPUTS[str(inputs)]
+        style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}
+        ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
+    ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
+    ax.legend()

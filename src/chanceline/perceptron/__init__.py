@@ -1,0 +1,1 @@
+"""One linear rule: data checked, the largest margin, the fewest errors, and proofs of both."""

@@ -1,0 +1,104 @@
+"""Arrays and tables in memory, checked once: finite numbers, labels ±1, names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+def check_arrays(
+    X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
+    if feature_names is None and hasattr(X, "columns"):
+        feature_names = [str(name) for name in X.columns]
+    try:
+        data = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError("X must hold numbers only; turn text columns into indicators or leave them out.") from None
+    if data.ndim != 2 or data.shape[0] < 2 or data.shape[1] < 1:
+        raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
+    names = tuple(map(str, feature_names)) if feature_names is not None else tuple(f"x{j}" for j in range(data.shape[1]))
+    if len(names) != data.shape[1]:
+        raise InputError(f"there are {len(names)} feature names for {data.shape[1]} columns of X.")
+    if not np.isfinite(data).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(data))[0])
+        raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
+    return data, _signs(y, data.shape[0]), names
+
+
+def _signs(y: ArrayLike, n_samples: int) -> Floats:
+    labels: NDArray[Any] = np.asarray(y)
+    if labels.shape != (n_samples,):
+        raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        if any(value is None or value != value for value in labels):
+            raise InputError("y has missing labels; remove those rows.")
+        labels = labels.astype(str)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise InputError("y has missing labels; remove those rows.")
+    values = np.unique(labels)
+    if len(values) != 2:
+        shown = ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
+        raise InputError(f"y must have two classes, but has {len(values)} ({shown}).")
+    return np.where(labels == values[1], 1.0, -1.0)
+
+
+def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
+    """Sorted indices of the features named (or numbered)."""
+    if len(features) == 0:
+        raise InputError("no feature was named; name at least one or leave the features out to search.")
+    places = {name: j for j, name in enumerate(names)}
+    indices = []
+    for feature in features:
+        if isinstance(feature, str):
+            if feature not in places:
+                near = difflib.get_close_matches(feature, names, n=2)
+                hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+                raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
+            indices.append(places[feature])
+        elif not 0 <= int(feature) < len(names):
+            raise InputError(f"feature {feature} does not exist; columns are numbered from 0 to {len(names) - 1}.")
+        else:
+            indices.append(int(feature))
+    if len(set(indices)) < len(indices):
+        raise InputError("the same feature was named twice.")
+    return np.array(sorted(indices), dtype=np.int64)
+
+
+def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int64]:
+    """First column of every set of equal ones, constants left out (all of them with an intercept, else
+    zeros).
+
+    A rule that uses a duplicate can use the first of its kind, and a constant is the intercept over again,
+    so the union over supports need only run over these columns.
+    """
+    seen: dict[bytes, int] = {}
+    constant = np.all(X[:1] == X, axis=0)
+    if not intercept:
+        constant &= X[0] == 0
+    for j in np.flatnonzero(~constant):
+        seen.setdefault((X[:, j] + 0.0).tobytes(), int(j))
+    return np.array(sorted(seen.values()), dtype=np.int64)
+
+
+def contradictions(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Pairs of equal rows with opposite labels (one pair for each such set of rows)."""
+    rows: dict[bytes, list[int]] = {}
+    for i, row in enumerate(np.ascontiguousarray(X + 0.0)):
+        rows.setdefault(row.tobytes(), []).append(i)
+    pairs = []
+    for members in rows.values():
+        positive = [i for i in members if y[i] > 0]
+        negative = [i for i in members if y[i] < 0]
+        if positive and negative:
+            pairs.append((min(positive[0], negative[0]), max(positive[0], negative[0])))
+    return sorted(pairs)

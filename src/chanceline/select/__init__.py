@@ -1,0 +1,28 @@
+"""Find few variables whose perceptron classifies every pattern, and prove it."""
+
+from __future__ import annotations
+
+from chanceline.perceptron.certificate import Certificate, certify, check_weights
+from chanceline.perceptron.fit import FewErrors, Separation, fewest_errors, separate
+from chanceline.perceptron.random_problem import random_problem
+from chanceline.select.api import METHODS, iter_search, search
+from chanceline.select.exact import SupportCount, count
+from chanceline.select.outcome import SearchOutcome
+
+__all__ = [
+    "METHODS",
+    "Certificate",
+    "FewErrors",
+    "SearchOutcome",
+    "Separation",
+    "SupportCount",
+    "certify",
+    "check_weights",
+    "count",
+    "fewest_errors",
+    "iter_search",
+    "random_problem",
+    "search",
+    "separate",
+]
+

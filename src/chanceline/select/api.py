@@ -1,0 +1,149 @@
+"""One protocol for every method: `search` gives the outcome, `iter_search` every improvement on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.select.exact import fitted
+from chanceline.select.methods.amp import run_amp
+from chanceline.select.methods.auto import run_auto, run_exact
+from chanceline.select.methods.biht import run_biht, run_greedy_biht, run_greedy_biht_literal
+from chanceline.select.methods.l1 import run_l1, run_reweighted_l1
+from chanceline.select.methods.omp import run_omp
+from chanceline.select.methods.tabu import run_tabu
+from chanceline.select.outcome import Bound, Candidate, SearchOutcome
+
+Method = Callable[..., Iterator[Candidate | Bound | int]]
+METHODS: dict[str, Method] = {
+    "auto": run_auto,
+    "tabu": run_tabu,
+    "amp": run_amp,
+    "omp": run_omp,
+    "greedy-biht": run_greedy_biht,
+    "greedy-biht-literal": run_greedy_biht_literal,
+    "biht": run_biht,
+    "l1": run_l1,
+    "reweighted-l1": run_reweighted_l1,
+    "exact": run_exact,
+}
+
+
+def iter_search(
+    X: ArrayLike,
+    y: ArrayLike,
+    method: str = "auto",
+    budget: int | None = None,
+    seed: int = 0,
+    intercept: bool = False,
+    *,
+    target: int | None = None,
+    progress: Callable[[int, SearchOutcome], None] | None = None,
+    **options: Any,
+) -> Iterator[SearchOutcome]:
+    """Yield an outcome at every improvement; the last one is what `search` returns. Parameters as there."""
+    if method not in METHODS:
+        raise InputError(f"There is no search method {method!r}; choose one of {', '.join(METHODS)}.")
+    if budget is not None and budget < 0:
+        raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
+    if seed < 0:
+        raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
+    problem = make_problem(X, y, intercept)
+    history: list[tuple[int, int]] = []
+    best: SearchOutcome | None = None
+    for event in METHODS[method](problem, budget, seed, **options):
+        better = None
+        if isinstance(event, Candidate):
+            outcome = _outcome(problem, event, method, seed, history)
+            if best is None or (outcome.errors, outcome.n_selected) < (best.errors, best.n_selected):
+                history.append((event.iterations, outcome.n_selected))
+                better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
+        elif isinstance(event, Bound) and best is not None:
+            better = replace(best, lower_bound=event.smallest, proof_size=event.nodes)
+        if better is not None:
+            best = better
+            yield best
+        if progress is not None and best is not None:
+            done = event if isinstance(event, int) else event.iterations if isinstance(event, Candidate) else None
+            progress(best.iterations if done is None else done, best)
+        if target is not None and best is not None and best.separates and best.n_selected <= target:
+            return
+
+
+def search(
+    X: ArrayLike,
+    y: ArrayLike,
+    method: str = "auto",
+    budget: int | None = None,
+    seed: int = 0,
+    intercept: bool = False,
+    *,
+    target: int | None = None,
+    progress: Callable[[int, SearchOutcome], None] | None = None,
+    **options: Any,
+) -> SearchOutcome:
+    """Find as few variables as possible whose perceptron classifies every pattern.
+
+    Parameters
+    ----------
+    X : (P, N) matrix of real numbers; columns are scaled internally, and the weights given in the units of X.
+    y : P labels of at most two values, the larger of which is the positive class.
+    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `greedy-biht-literal`, `biht`, `l1`,
+        `reweighted-l1`, `exact`.
+    budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on the machine's speed.
+    seed : same seed, same result, bit for bit.
+    intercept : add a constant to the perceptron; it does not count as a variable.
+    target : stop as soon as at most this many variables separate.
+    progress : called with (iterations, best outcome) as the search goes.
+
+    Returns
+    -------
+    SearchOutcome
+        After Ctrl-C the best so far, with `interrupted` set. If nothing separates, the errors that are left.
+    """
+    best: SearchOutcome | None = None
+    try:
+        for outcome in iter_search(
+            X, y, method, budget, seed, intercept, target=target, progress=progress, **options
+        ):
+            best = outcome
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        best = replace(best, interrupted=True)
+    assert best is not None  # every method yields at least one candidate
+    return best
+
+
+def _outcome(
+    problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]]
+) -> SearchOutcome:
+    """Weights of the largest margin where the support separates, else the method's own."""
+    choices = [found]
+    if found.support.size + problem.kept:
+        choices.insert(0, fitted(problem, found.support, found.iterations))
+    for choice in choices:
+        weights, bias = problem.original(choice.support, choice.weights, choice.constant)
+        margins = problem.margins(choice.support, weights, bias)
+        errors = int(np.count_nonzero(~(margins > 0)))
+        if errors == 0:
+            break
+    return SearchOutcome(
+        support=found.support.astype(np.int64),
+        weights=weights,
+        bias=bias,
+        margin=float(margins.min()),
+        errors=errors,
+        iterations=found.iterations,
+        history=[*history, (found.iterations, int(found.support.size))],
+        seed=seed,
+        method=method,
+        n_samples=problem.n_samples,
+        n_features=problem.n_features,
+    )

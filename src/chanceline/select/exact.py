@@ -1,0 +1,95 @@
+"""The proven minimum by enumeration or branch and bound, and the number of separating supports of a size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline.errors import ConvergenceError, InputError
+from chanceline.perceptron.margin import SEPARABLE, hard_margin
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.select.enumeration import enumerate_supports, nodes_to_enumerate
+from chanceline.select.outcome import Bound, Candidate
+from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step, make_tree, walk
+
+NODES_A_CHUNK = 5_000
+
+
+def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
+    """Refute sizes 1, 2, … until one has a separating support, which is then the minimum, or `best` is reached.
+
+    A size is enumerated where that is cheap (few ±1 variables), else searched by the tree. Yields a `Bound` for every
+    size refuted; stops when `budget` nodes are used.
+    """
+    nodes = 0
+    for size in range(1, best.support.size):
+        few = nodes_to_enumerate(problem, size) <= budget - nodes
+        steps = enumerate_supports(problem, size) if few else branch(problem, size)
+        verdict, spent = PAUSED, 0
+        while verdict == PAUSED and nodes + spent < budget:
+            verdict, spent, undecided, support = next(steps)
+            yield best.iterations + nodes + spent
+        nodes += spent
+        if verdict == FOUND:
+            yield fitted(problem, support, best.iterations + nodes)
+        if verdict != EXHAUSTED or undecided:
+            return
+        yield Bound(size + 1, nodes)
+
+
+def branch(problem: Problem, size: int) -> Iterator[Step]:
+    """The tree over the supports of `size` variables, a chunk of nodes at a time."""
+    tree = make_tree(problem.columns, problem.kept, size, counting=False)
+    while True:
+        verdict = walk(tree, NODES_A_CHUNK)
+        yield Step(verdict, int(tree.tally[0]), int(tree.tally[1]), np.flatnonzero(tree.found))
+
+
+def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
+    """The candidate of largest margin on a support."""
+    chosen = np.concatenate([support, np.arange(problem.n_features, problem.n_features + problem.kept)])
+    rows = np.ascontiguousarray(problem.columns[chosen].T)
+    weights = np.zeros(chosen.size)
+    hard_margin(rows, weights, np.zeros(problem.n_samples), False)
+    constant = float(weights[-1]) if problem.kept else 0.0
+    return Candidate(support, weights[: support.size], constant, iterations)
+
+
+@dataclass(frozen=True)
+class SupportCount:
+    """The number of supports of `size` variables that separate, counted exactly.
+
+    Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
+    """
+
+    count: int
+    size: int
+    n_features: int
+    n_samples: int
+    nodes: int
+
+    def __int__(self) -> int:
+        return self.count
+
+
+def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
+    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24."""
+    problem = make_problem(X, y, intercept, contradictions=True)
+    if not 0 <= size <= problem.n_features:
+        raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
+    if size == 0:
+        rows = np.ascontiguousarray(problem.columns[problem.n_features :].T)
+        alone = problem.kept and hard_margin(rows, np.zeros(1), np.zeros(problem.n_samples), True) == SEPARABLE
+        return SupportCount(int(bool(alone)), 0, problem.n_features, problem.n_samples, 1)
+    tree = make_tree(problem.columns, problem.kept, size, counting=True)
+    while walk(tree, NODES_A_CHUNK) != EXHAUSTED:
+        pass
+    if tree.tally[1]:
+        raise ConvergenceError(
+            f"{tree.tally[1]} of {tree.tally[0]} supports could not be decided in floating point; "
+            "rescale the columns of X or remove nearly equal ones."
+        )
+    return SupportCount(int(tree.tally[2]), size, problem.n_features, problem.n_samples, int(tree.tally[0]))

@@ -1,0 +1,280 @@
+"""The paper's greedy-BIHT (Algorithm 1), as it must have been meant and as it is printed, and BIHT at fixed K.
+
+w ← η_K(w + (τ/2) Xᵀ(y − sign(Xw))), with τ = 0.002/P, ε = 1e-8, L = 1000 and a Gaussian start divided by √N.
+
+Working reading: the counter l and the change `err` start anew for every K. As printed they do not, so the inner loop
+never runs again after K = 1: K climbs to N while w keeps its single entry and the errors stay.
+
+Weights are counted in units of τ (the update is the same, err is τ|Δw|/N): on ±1 data every sum is then an exact
+multiple of ½, so ties and zeros are decided by the algorithm and not by rounding.
+
+Between two sign flips w moves by the same c_S at every iteration, c = Σ a_μ over the wrong patterns, so margins are
+linear in time: the jitted version jumps to the next flip and updates c and the velocity of the margins from there.
+On ±1 data, where a hundred patterns may flip at every iteration, `signs.py` goes step by step instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.linalg import add_scaled
+from chanceline.perceptron.problem import Problem
+from chanceline.select.outcome import Candidate
+from chanceline.select.signs import biht_signs, sign_tables
+
+STEP = 0.002  # τ P
+TOLERANCE = 1e-8  # ε
+MOST = 1000  # L
+
+
+def threshold(values: NDArray, count: int, fixed: NDArray) -> NDArray:
+    """η_K(v | I_f): keep the fixed entries and the largest others, K in all; of equals the first."""
+    order = np.argsort(-np.abs(np.where(fixed, 0.0, values)), kind="stable")
+    free = order[~fixed[order]][: count - int(fixed.sum())]
+    kept = fixed.copy()
+    kept[free] = True
+    return np.where(kept, values, 0.0)
+
+
+def plain_loop(
+    columns: NDArray, rows: NDArray, w: NDArray, count: int, fixed: NDArray, l: int, err: float, most: int
+) -> tuple[NDArray, int, float]:
+    """The inner loop of Algorithm 1, transcribed line by line (y = 1 since the columns carry the labels)."""
+    n, patterns = columns.shape
+    tau = STEP / patterns
+    while err > TOLERANCE and l <= most:
+        l += 1
+        a = w + 0.5 * (columns @ (1.0 - np.sign(rows @ w)))
+        before, w = w, threshold(a, count, fixed)
+        err = tau * float(np.linalg.norm(w - before)) / n
+    return w, l, err
+
+
+def greedy_biht_plain(
+    columns: NDArray, start: NDArray, kept: int = 0, anew: bool = True, most: int = MOST
+) -> tuple[NDArray, int]:
+    """Algorithm 1: w/τ and the last K.
+
+    `anew` resets l and err for every K (the working reading); without it the algorithm is as printed.
+    """
+    n, patterns = columns.shape
+    rows = np.ascontiguousarray(columns.T)
+    w = start * patterns / STEP
+    fixed = np.zeros(n, dtype=bool)
+    fixed[n - kept :] = True
+    count, l, err = 1 + kept, 0, np.inf
+    while True:
+        w, l, err = plain_loop(columns, rows, w, count, fixed, l, err, most)
+        fixed |= w != 0.0
+        if not np.any(rows @ w < 0.0) or count >= n:
+            return w, count
+        count += 1
+        if anew:
+            l, err = 0, np.inf
+
+
+@njit(cache=True)
+def time_to_cross(margin: float, velocity: float, most: int) -> int:
+    """Iterations until margin + t·velocity has another sign (t ≥ 1), at most `most`."""
+    if margin < 0.0 and velocity > 0.0:
+        steps = np.ceil(-margin / velocity)
+    elif margin > 0.0 and velocity < 0.0:
+        # Zero is a sign of its own, so arriving there is a flip too.
+        steps = np.ceil(margin / -velocity)
+    elif margin == 0.0 and velocity != 0.0:
+        return 1
+    else:
+        return most
+    return most if steps >= most else max(1, int(steps))
+
+
+@njit(cache=True)
+def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
+    margins[:] = 0.0
+    for j in range(w.size):
+        if w[j] != 0.0:
+            add_scaled(margins, w[j], columns[j], margins.size)
+
+
+@njit(cache=True)
+def recount(
+    rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray
+) -> None:
+    """Bring c = Σ ½(1 − sign m_μ) a_μ and the margins' drift A_F c_F up to date with the flips that happened."""
+    for pattern in range(margins.size):
+        share = 0.5 * (1.0 - np.sign(margins[pattern]))
+        if share != wrong[pattern]:
+            change = share - wrong[pattern]
+            wrong[pattern] = share
+            add_scaled(pull, change, rows[pattern], pull.size)
+            add_scaled(drift, change, gram[pattern], drift.size)
+
+
+@njit(cache=True)
+def best_free(w: NDArray, pull: NDArray, is_fixed: NDArray) -> tuple[int, float]:
+    """Where the largest |w_j + c_j| is off the fixed places (of equals the first), and the largest other |c_j|."""
+    best, largest = -1, -1.0
+    for j in range(w.size):
+        if not is_fixed[j]:
+            size = abs(w[j] + pull[j])
+            if size > largest:
+                best, largest = j, size
+    rival = 0.0
+    for j in range(w.size):
+        if not is_fixed[j] and j != best:
+            rival = max(rival, abs(pull[j]))
+    return best, rival
+
+
+@njit(cache=True)
+def biht_jumps(
+    columns: NDArray,
+    rows: NDArray,
+    gram: NDArray,
+    w: NDArray,
+    is_fixed: NDArray,
+    free: int,
+    done: int,
+    most: int,
+    settled: float,
+) -> int:
+    """The inner loop at one K by jumps from flip to flip; the iterations it stands for.
+
+    gram = A_F A_Fᵀ on the fixed places F; w is zero off F and the free place (−1: none yet); it ends when
+    |Δw|² ≤ `settled`.
+    """
+    n, patterns = columns.shape
+    margins, wrong, drift = np.zeros(patterns), np.zeros(patterns), np.zeros(patterns)
+    velocity, pull = np.zeros(patterns), np.zeros(n)
+    holds_start = free >= 0
+    set_margins(columns, w, margins)
+    while done <= most:
+        recount(rows, gram, margins, wrong, pull, drift)
+        best, rival = best_free(w, pull, is_fixed)
+        moved, swapped = 0.0, best != free
+        if swapped:
+            if free >= 0:
+                moved = w[free] ** 2
+                leaving, w[free] = w[free], 0.0
+                if holds_start:
+                    # It is no multiple of ½: taken off, it would leave its rounding behind in margins that are.
+                    set_margins(columns, w, margins)
+                else:
+                    add_scaled(margins, -leaving, columns[free], patterns)
+            free, holds_start = best, False
+        for j in range(n):
+            if is_fixed[j] or j == free:
+                moved += pull[j] ** 2
+        velocity[:] = drift
+        add_scaled(velocity, pull[free], columns[free], patterns)
+        at_rest = moved <= settled
+        jump = 1 if at_rest or swapped else most + 1 - done
+        for pattern in range(patterns):
+            jump = min(jump, time_to_cross(margins[pattern], velocity[pattern], jump))
+        if w[free] * pull[free] < 0.0:
+            # The free entry shrinks: stop before another one overtakes it.
+            jump = min(jump, max(1, int((abs(w[free]) - rival) / abs(pull[free])) - 1))
+        for j in range(n):
+            if is_fixed[j] or j == free:
+                w[j] += jump * pull[j]
+        add_scaled(margins, float(jump), velocity, patterns)
+        done += jump
+        if at_rest:
+            break
+    return done
+
+
+def greedy_biht(
+    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST, by_signs: bool = True
+) -> Iterator[tuple[NDArray, int, int]]:
+    """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `by_signs` allows the ±1 path."""
+    n, patterns = columns.shape
+    rows = np.ascontiguousarray(columns.T)
+    signs, both = sign_tables(columns, most)
+    by_signs = by_signs and signs.size > 0
+    gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
+    is_fixed = np.zeros(n, dtype=bool)
+
+    def fix(places: NDArray) -> None:
+        is_fixed[places] = True
+        if not by_signs:
+            gram[:] += columns[places].T @ columns[places]
+
+    def inner_loop(free: int, done: int) -> int:
+        settled = (TOLERANCE * n * patterns / STEP) ** 2
+        if by_signs:
+            return biht_signs(signs, both, w, is_fixed, free, done, most, settled)
+        return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most, settled)
+
+    fix(np.arange(n - kept, n))
+    w = start * patterns / STEP
+    # The first iteration starts from a dense w.
+    w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), 1 + kept, is_fixed)
+    count = 1 + kept
+    iterations = inner_loop(int(np.argmax(np.abs(w[: n - kept]))), 1)
+    while True:
+        yield w, count, iterations
+        if not np.any(rows @ w < 0.0) or count >= n:
+            return
+        fix(np.flatnonzero((w != 0.0) & ~is_fixed))
+        count += 1
+        if count - np.count_nonzero(is_fixed) == 1:
+            iterations += inner_loop(-1, 0)
+        else:
+            # A free place that ended at zero was not fixed, so there is more than one now.
+            w, done, _ = plain_loop(columns, rows, w, count, is_fixed, 0, np.inf, most)
+            iterations += done
+
+
+def gaussian_start(n: int, seed: int) -> NDArray[np.float64]:
+    """i.i.d. Gaussian entries divided by √N (multiplied, the algorithm does worse than K = P/2)."""
+    return np.random.Generator(np.random.PCG64(seed)).standard_normal(n) / np.sqrt(n)
+
+
+def _candidate(problem: Problem, w: NDArray, iterations: int) -> Candidate:
+    support = np.flatnonzero(w[: problem.n_features])
+    return Candidate(support, w[support], float(w[-1]) if problem.intercept else 0.0, iterations)
+
+
+def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
+    """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
+    start = gaussian_start(problem.columns.shape[0], seed)
+    last, iterations = start, 0
+    for last, _, iterations in greedy_biht(problem.columns, start, problem.kept):  # noqa: B007
+        yield iterations
+    yield _candidate(problem, last, iterations)
+
+
+def run_greedy_biht_literal(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
+    """Method `greedy-biht-literal`: Algorithm 1 as printed, which ends with one nonzero weight."""
+    start = gaussian_start(problem.columns.shape[0], seed)
+    w, count = greedy_biht_plain(problem.columns, start, problem.kept, anew=False)
+    yield _candidate(problem, w, count)
+
+
+def run_biht(problem: Problem, budget: int | None, seed: int, size: int | None = None) -> Iterator[Candidate | int]:
+    """Method `biht`: K = `size` variables (P/2 if not given) from w = 0, until consistent or the budget is spent."""
+    n, kept = problem.columns.shape[0], problem.kept
+    count = min(problem.n_features, max(1, problem.n_samples // 2)) if size is None else size
+    if not 1 <= count <= problem.n_features:
+        raise InputError(f"BIHT needs a size between 1 and {problem.n_features} variables, but got {count}.")
+    columns, rows = problem.columns, np.ascontiguousarray(problem.columns.T)
+    fixed = np.zeros(n, dtype=bool)
+    fixed[n - kept :] = True
+    w = np.zeros(n)
+    best, fewest, done = w, problem.n_samples + 1, 0
+    for done in range(1, max(MOST if budget is None else budget, 1) + 1):
+        w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), count + kept, fixed)
+        errors = int(np.count_nonzero(rows @ w <= 0.0))
+        if errors < fewest:
+            best, fewest = w, errors
+        if errors == 0:
+            break
+        if done % 100 == 0:
+            yield done
+    yield _candidate(problem, best, done)

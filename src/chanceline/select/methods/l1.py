@@ -1,0 +1,104 @@
+"""Convex relaxation: min Σ c_j|w_j| subject to a_μ·w ≥ 1, once (L1) or with weights that favour small supports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
+from chanceline.perceptron.problem import Problem
+from chanceline.select.methods.omp import candidate
+from chanceline.select.methods.tabu import drop_place
+from chanceline.select.outcome import Candidate
+
+ROUNDS = 8
+MAX_NEWTON = 200
+
+
+def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """The LP on some columns (the intercept is free of cost); None if it has no solution: not separable."""
+    rows = problem.columns[columns].T
+    blocks = [rows, -rows]
+    if problem.intercept:
+        blocks += [problem.columns[-1:].T, -problem.columns[-1:].T]
+    objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
+    result = linprog(objective, A_ub=-np.hstack(blocks), b_ub=-np.ones(problem.n_samples), method="highs")
+    if result.x is None:
+        return None
+    size = columns.size
+    weights = result.x[:size] - result.x[size : 2 * size]
+    if problem.intercept:
+        weights = np.append(weights, result.x[2 * size] - result.x[2 * size + 1])
+    return np.asarray(weights)
+
+
+def _as_candidate(problem: Problem, columns: NDArray, weights: NDArray, iterations: int) -> Candidate:
+    slopes = weights[: columns.size]
+    used = np.abs(slopes) > 1e-9 * max(1e-300, float(np.abs(slopes).max(initial=0.0)))
+    return Candidate(columns[used], slopes[used], float(weights[-1]) if problem.intercept else 0.0, iterations)
+
+
+def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
+    """Drop variables one by one, the cheapest first, as long as the rest separates; stop when none can go."""
+    support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), start.support])
+    hinge = make_hinge(problem.columns, support.size + 1, problem.kept)
+    set_support(hinge, support, np.zeros(support.size))
+    if not refit(hinge, MAX_NEWTON):
+        return
+    yield candidate(hinge, iterations)
+    while hinge.size[0] > hinge.size[1] + 1 and drop_any(hinge):
+        iterations += 1
+        yield candidate(hinge, iterations)
+
+
+def drop_any(hinge: Hinge) -> bool:
+    """Drop the cheapest variable without which the rest still separates; the support is unchanged if there is none."""
+    size, kept = int(hinge.size[0]), int(hinge.size[1])
+    support, weights = hinge.support[:size].copy(), hinge.weights[:size].copy()
+    costs = weights[kept:] ** 2 / np.diag(hinge.inverse)[kept:size]
+    for place in kept + np.argsort(costs, kind="stable"):
+        if drop_place(hinge, int(place)):
+            return True
+        set_support(hinge, support, weights)
+    return False
+
+
+def l1_candidate(problem: Problem) -> Candidate | None:
+    """The support of the L1 minimum, None if the problem is not separable at all."""
+    columns = np.arange(problem.n_features)
+    weights = l1_weights(problem, np.ones(columns.size), columns)
+    return None if weights is None else _as_candidate(problem, columns, weights, 1)
+
+
+def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
+    """Method `l1`: the LP alone."""
+    yield l1_candidate(problem) or _nothing()
+
+
+def run_reweighted_l1(problem: Problem, budget: int | None, seed: int, rounds: int = ROUNDS) -> Iterator[Candidate | int]:
+    """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
+    best = l1_candidate(problem)
+    if best is None:
+        yield _nothing()
+        return
+    yield best
+    current = best
+    for turn in range(2, rounds + 1):
+        # Columns that an earlier round left out stay out: their cost would be the largest.
+        columns, sizes = current.support, np.abs(current.weights)
+        weights = l1_weights(problem, 1.0 / (sizes / sizes.max() + 1e-3), columns)
+        if weights is None:
+            break
+        current = _as_candidate(problem, columns, weights, turn)
+        if current.support.size >= best.support.size:
+            break
+        best = current
+        yield best
+    yield from eliminate(problem, best, rounds)
+
+
+def _nothing() -> Candidate:
+    return Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 1)

@@ -1,0 +1,128 @@
+"""The search as one deterministic function of the labels, so that observed and drawn labels get the same
+treatment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.significance.permutation import Value
+
+Floats = NDArray[np.float64]
+NOTHING = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What finds a small set of features, with everything it depends on besides (X, y).
+
+    Attributes
+    ----------
+    search
+        Name of a search method, a scikit-learn selector (`fit`, `get_support`), or a function (X, y) → indices.
+    errors
+        Errors allowed; the set wanted is the smallest that makes no more.
+    fixed
+        Indices of features fixed beforehand; then nothing is searched and fewer errors are better.
+    """
+
+    search: Any = "auto"
+    budget: int | None = None
+    seed: int = 0
+    intercept: bool = True
+    errors: int = 0
+    fixed: tuple[int, ...] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, X: Floats, y: Floats) -> Value:
+        """The statistic T, small when the set is small."""
+        return self.value(self.find(X, y), X.shape[1])
+
+    def value(self, rule: Rule, n_features: int) -> Value:
+        if self.fixed is not None:
+            return Value(rule.errors, len(self.fixed), rule.errors)
+        enough = rule.errors <= self.errors
+        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors)
+
+    def find(self, X: Floats, y: Floats) -> Rule:
+        """The rule found for these labels."""
+        if self.fixed is not None:
+            return rule_on(X, y, np.array(self.fixed), self.intercept)
+        if self.intercept and np.all(y == y[0]):
+            return constant_rule(X, y, NOTHING)
+        if not isinstance(self.search, str):
+            return rule_on(X, y, self._selected(X, y), self.intercept)
+        return self._trimmed(X, y) if self.errors else self._separating(X, y, np.arange(len(y)))
+
+    def _separating(self, X: Floats, y: Floats, rows: NDArray[np.int64]) -> Rule:
+        """The built-in search on some of the samples; its errors are counted on all."""
+        from chanceline.select.api import iter_search
+
+        rows = rows[consistent_rows(X[rows], y[rows])]
+        if self.intercept and np.all(y[rows] == y[rows[0]]):
+            return constant_rule(X, y, NOTHING)
+        best = None
+        # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
+        for outcome in iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, **self.options):
+            best = outcome
+        assert best is not None
+        return make_rule(X, y, best.support, best.weights, best.bias)
+
+    def _trimmed(self, X: Floats, y: Floats) -> Rule:
+        """A small set that makes at most `errors` errors, by forgiving some samples and separating the rest.
+
+        Whom to forgive: those that the search sets right by a column of their own (1 there, 0 elsewhere), when such
+        columns compete with the features; then those whom dropping a feature costs.
+        """
+        everyone = np.arange(len(y))
+        best = self._separating(X, y, everyone)
+        consistent = consistent_rows(X, y)
+        own = self._separating(np.column_stack([X, np.eye(len(y))]), y, consistent).support
+        forgiven = own[own >= X.shape[1]] - X.shape[1]
+        if 0 < len(forgiven) <= self.errors:
+            best = self._better(best, self._separating(X, y, np.setdiff1d(consistent, forgiven)))
+        while best.errors <= self.errors and best.n_selected > 1:
+            smaller = (np.delete(best.support, i) for i in range(best.n_selected))
+            candidates = (rule_on(X, y, support, self.intercept) for support in smaller)
+            start = min(candidates, key=lambda rule: rule.errors)
+            if start.errors > self.errors:
+                return best
+            again = self._separating(X, y, np.setdiff1d(everyone, start.wrong))
+            better = self._better(best, self._better(start, again))
+            if better is best:
+                return best
+            best = better
+        return best
+
+    def _better(self, first: Rule, second: Rule) -> Rule:
+        """The rule with fewer features among those with few enough errors; the first of equals."""
+
+        def cost(rule: Rule) -> tuple[bool, int]:
+            return rule.errors > self.errors, rule.n_selected if rule.errors <= self.errors else rule.errors
+
+        return second if cost(second) < cost(first) else first
+
+    def _selected(self, X: Floats, y: Floats) -> NDArray[np.int64]:
+        """Indices from a scikit-learn selector or a function."""
+        if hasattr(self.search, "fit"):
+            from sklearn.base import clone
+
+            selector = clone(self.search)
+            random = [name for name, value in selector.get_params().items() if name.endswith("random_state") and value is None]
+            selector.set_params(**dict.fromkeys(random, self.seed)).fit(X, y)
+            if not hasattr(selector, "get_support"):
+                raise InputError(f"the search {type(self.search).__name__} has no get_support; give a feature selector.")
+            return np.asarray(selector.get_support(indices=True), dtype=np.int64)
+        chosen = self.search(X, y)
+        support = np.asarray(getattr(chosen, "support", chosen))
+        if support.dtype == bool:
+            support = np.flatnonzero(support)
+        if support.ndim != 1 or support.size == 0 or support.min() < 0 or support.max() >= X.shape[1]:
+            raise InputError("the search must return indices of columns of X (or a mask), at least one.")
+        return np.unique(support.astype(np.int64))

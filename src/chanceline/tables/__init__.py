@@ -1,0 +1,6 @@
+"""From a file to numbers, labels and names, and what to know about them beforehand."""
+
+from chanceline.tables.dataset import Dataset, load_data
+from chanceline.tables.doctor import Finding, examine
+
+__all__ = ["Dataset", "Finding", "examine", "load_data"]

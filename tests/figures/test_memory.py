@@ -1,0 +1,62 @@
+"""The pictures show the numbers they are given."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from chanceline.figures.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
+from chanceline.memory import AssociativeMemory, Cutting, LargestLoads, Retrieval
+from chanceline.memory.pictures import PictureRecall, draw_pictures
+from chanceline.theory.capacity import capacity
+
+
+@pytest.fixture
+def ax():
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_capacity(ax):
+    theory = [capacity(rho) for rho in (0.2, 0.4)]
+    loads = [
+        LargestLoads(11, fan_in, wiring, np.array([4, 6, 9]))
+        for fan_in in (4, 2)
+        for wiring in ("selected", "random")
+    ]
+    draw_capacity(ax, loads, theory)
+    assert texts(ax) == ["selected inputs", "random inputs"]
+    curve, line, *points = ax.get_lines()
+    assert curve.get_ydata().tolist() == [0, *(point.alpha for point in theory)]
+    assert line.get_ydata().tolist() == [0, 0.4, 0.8]
+    assert points[0].get_xydata().tolist() == [[0.2, 0.6], [0.4, 0.6]]
+
+
+def test_retrieval(ax):
+    result = Retrieval(np.array([0.0, 0.1]), np.array([1.0, 0.4]), np.array([0.0, 0.1]), np.array([1.0, 0.0]), 10)
+    draw_retrieval(ax, {("selected", 0.2): result, ("random", 0.4): result})
+    assert texts(ax)[:3] == ["the probe itself", "selected, α = 0.2", "random, α = 0.4"]
+
+
+def test_cutting(ax):
+    result = Cutting("weakest", np.array([0.0, 0.5]), np.array([1.0, 0.7]), np.array([1.0, 0.0]), np.array([1.0, 0.3]))
+    draw_cutting(ax, {"selected": [result]})
+    assert texts(ax) == ["selected, weakest cut"]
+    assert ax.get_lines()[0].get_ydata().tolist() == [1.0, 0.7]
+
+
+def test_pictures(ax):
+    pictures = np.array(list(draw_pictures(8).values()))
+    memory = AssociativeMemory(64, 4, budget=20)
+    report = memory.store(pictures.reshape(10, 64)[:2])
+    draw_recall(ax, PictureRecall(tuple("abcdefghij"), pictures, -pictures, pictures, 0.3, 0, report), count=3)
+    image = ax.get_images()[0].get_array()
+    assert image.shape == (3 * 12, 3 * 12)
+    assert np.array_equal(image[2:10, 2:10], pictures[0])
+    assert np.array_equal(image[14:22, 26:34], -pictures[2])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
+    assert "30% flipped" in [label.get_text() for label in ax.get_yticklabels()]

@@ -1,0 +1,330 @@
+"""Jitted loops against plain NumPy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy.optimize import linprog
+
+from chanceline.chance import log_binomial
+from chanceline.perceptron.bits import pack_signs
+from chanceline.perceptron.fourfold import add_products, invert_four, overlaps, room_for, times_four, whole_tiles
+from chanceline.perceptron.hinge import (
+    add_column,
+    drop_column,
+    flip,
+    gram_entry,
+    make_hinge,
+    rebuild,
+    refit,
+    set_support,
+)
+from chanceline.perceptron.linalg import add_four, combine, invert
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
+from chanceline.perceptron.problem import make_problem
+from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
+from chanceline.select.enumeration import MOST_SIGNS, enumerate_supports, nodes_to_enumerate
+from chanceline.select.exact import branch
+from chanceline.select.methods.amp import inverse_mills, log_odds_for
+from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain
+from chanceline.select.singles_and_pairs import constraints, pair_separates, sweep_singles
+from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED
+
+
+def plain_inverse(hinge):
+    """(A_actᵀA_act + εI)⁻¹ in NumPy."""
+    size = hinge.size[0]
+    part = hinge.columns[hinge.support[:size]] * hinge.active
+    return np.linalg.inv(part @ part.T + hinge.scalars[0] * np.eye(size))
+
+
+def columns_of(inputs, seed=0, n=30, patterns=50):
+    X, y = random_problem(n, None, seed, inputs, n_patterns=patterns)
+    return np.ascontiguousarray((X * y[:, None]).T)
+
+
+def test_inverse_of_a_positive_matrix():
+    generator = np.random.default_rng(0)
+    root = generator.standard_normal((9, 12))
+    matrix = root @ root.T
+    expected = np.linalg.inv(matrix)
+    invert(matrix, 9)
+    np.testing.assert_allclose(matrix, expected, rtol=1e-9)
+    large = np.ones((12, 15))
+    large[:9, :9] = np.tril(root @ root.T)
+    invert(large, 9)
+    np.testing.assert_allclose(large[:9, :9], expected, rtol=1e-9)
+    assert (large[9:] == 1.0).all()
+    assert (large[:, 9:] == 1.0).all()
+
+
+@njit
+def fourfold(matrix, vectors, images, coupling, products, k):
+    times_four(matrix, vectors, images, k)
+    overlaps(vectors, images, products, k)
+    add_products(matrix, coupling, vectors, k)
+
+
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 30])
+def test_four_at_a_time(k):
+    generator = np.random.default_rng(7)
+    room = room_for(k)
+    assert room >= whole_tiles(k) >= k
+    matrix, coupling, vectors = np.ones((k, room)), generator.standard_normal((4, 4)), np.zeros((4, room))
+    matrix[:, :k] = generator.standard_normal((k, k))
+    matrix[:, :k] += matrix[:, :k].T.copy()
+    coupling += coupling.T.copy()
+    vectors[:, :k] = generator.standard_normal((4, k))
+    images, products, v = np.zeros((4, room)), np.zeros((4, 4)), vectors[:, :k]
+    before = matrix.copy()
+    fourfold(matrix, vectors, images, coupling, products, k)
+    np.testing.assert_allclose(images[:, :k], v @ before[:, :k], atol=1e-12)
+    np.testing.assert_allclose(products, v @ before[:, :k] @ v.T, atol=1e-12)
+    np.testing.assert_allclose(matrix[:, :k], before[:, :k] + v.T @ coupling @ v, atol=1e-12)
+    np.testing.assert_array_equal(matrix[:, k:], 1.0)
+
+
+def test_inverse_of_four():
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        signs = generator.choice([-1.0, 1.0], 4)
+        root = 0.3 * generator.standard_normal((4, 4))
+        matrix = np.diag(signs) + root @ root.T
+        # In order, each pivot is the Schur complement of those before.
+        pivots = [np.linalg.det(matrix[: p + 1, : p + 1]) / np.linalg.det(matrix[:p, :p]) for p in range(4)]
+        worst = (signs * pivots).min()
+        copy = matrix.copy()
+        assert not invert_four(copy, signs, worst + 1e-9)
+        copy = matrix.copy()
+        assert invert_four(copy, signs, worst - 1e-9)
+        np.testing.assert_allclose(copy, np.linalg.inv(matrix), rtol=1e-6, atol=1e-9)
+
+
+def test_sums_of_vectors():
+    generator = np.random.default_rng(7)
+    vectors, factors = generator.standard_normal((12, 12)), generator.standard_normal(12)
+    for size in (0, 1, 4, 7):
+        chosen, total = generator.integers(0, 12, size), np.ones(12)
+        combine(vectors, chosen, factors, size, total)
+        np.testing.assert_allclose(total, factors[:size] @ vectors[chosen], atol=1e-12)
+    total = np.ones(12)
+    add_four(total, factors, vectors[:4], 10)
+    np.testing.assert_allclose(total, 1.0 + np.where(np.arange(12) < 10, factors[:4] @ vectors[:4], 0.0))
+
+
+@pytest.mark.parametrize("inputs", ["binary", "gaussian"])
+def test_updates_agree_with_the_inverse_from_scratch(inputs):
+    hinge = make_hinge(columns_of(inputs), 12)
+    for j in (3, 9, 4, 20, 7):
+        add_column(hinge, j)
+    hinge.weights[:5] = [0.3, -0.2, 0.5, 0.1, -0.4]
+    rebuild(hinge)
+    for patterns in ([0], [5, 6, 30], [5, 8, 41, 12], [30, 49]):
+        before = hinge.active.copy()
+        assert flip(hinge, np.array(patterns), len(patterns))
+        np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), sorted(patterns))
+    drop_column(hinge, 1)
+    add_column(hinge, 11)
+    np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
+    np.testing.assert_array_equal(hinge.position[hinge.support[:5]], np.arange(5))
+
+
+def test_gram_from_packed_signs():
+    columns = columns_of("binary", patterns=130)
+    hinge = make_hinge(columns, 4)
+    assert pack_signs(columns).shape == (30, 3)
+    assert pack_signs(columns_of("gaussian")).shape[1] == 0
+    flip(hinge, np.array([70, 3]), 2)
+    parts = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
+    assert gram_entry(*parts, 2, 5) == (columns[2] * columns[5] * hinge.active).sum()
+
+
+@pytest.mark.parametrize("inputs", ["binary", "gaussian"])
+def test_refit_minimises_the_squared_hinge(inputs):
+    columns = columns_of(inputs, seed=3)
+    hinge = make_hinge(columns, 6)
+    support = np.array([1, 5, 8, 12, 20])
+    set_support(hinge, support, np.zeros(5))
+    assert not refit(hinge, 100)
+    slack = np.maximum(1.0 - hinge.weights[:5] @ columns[support], 0.0)
+    gradient = columns[support] @ slack - hinge.scalars[0] * hinge.weights[:5]
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-8)
+
+
+def test_refit_separates_when_it_can():
+    columns = columns_of("gaussian", n=60)
+    hinge = make_hinge(columns, 60)
+    set_support(hinge, np.arange(60), np.zeros(60))
+    assert refit(hinge, 100)
+    assert (hinge.weights @ columns).min() > 0
+
+
+def linear_programme(rows):
+    result = linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(None, None), method="highs")
+    return SEPARABLE if result.status == 0 else INSEPARABLE
+
+
+def test_hard_margin_agrees_with_a_linear_programme():
+    generator = np.random.default_rng(1)
+    verdicts = set()
+    for trial in range(300):
+        k, patterns = generator.integers(1, 12), generator.integers(1, 30)
+        rows = generator.choice([-1.0, 1.0], (patterns, k)) if trial % 2 else generator.standard_normal((patterns, k))
+        weights, multipliers = np.zeros(k), np.zeros(patterns)
+        verdict = hard_margin(rows, weights, multipliers, trial % 3 == 0)
+        assert verdict == linear_programme(rows)
+        verdicts.add(verdict)
+        if verdict == SEPARABLE:
+            assert (rows @ weights).min() > 0
+        else:
+            assert multipliers.min() >= 0
+            assert np.abs(multipliers @ rows).max() < 1e-7 * multipliers.sum()
+    assert verdicts == {SEPARABLE, INSEPARABLE}
+
+
+def test_hard_margin_is_the_largest():
+    generator = np.random.default_rng(2)
+    rows = np.abs(generator.standard_normal((20, 4))) + 0.1
+    weights = np.zeros(4)
+    assert hard_margin(rows, weights, np.zeros(20), False) == SEPARABLE
+    margin = (rows @ weights).min() / np.linalg.norm(weights)
+    others = generator.standard_normal((20000, 4)) * 0.3 + weights / np.linalg.norm(weights)
+    best = ((others @ rows.T).min(axis=1) / np.linalg.norm(others, axis=1)).max()
+    assert best <= margin + 1e-12
+    assert best > 0.97 * margin
+
+
+@pytest.mark.parametrize("inputs", ["binary", "gaussian"])
+@pytest.mark.parametrize("by_signs", [True, False])
+def test_greedy_biht_has_the_supports_of_the_plain_version(inputs, by_signs):
+    for seed in range(3):
+        columns = columns_of(inputs, seed, n=24, patterns=24)
+        start = gaussian_start(24, seed)
+        plain, _ = greedy_biht_plain(columns, start, most=200)
+        *_, (fast, _, _) = greedy_biht(columns, start, most=200, by_signs=by_signs)
+        np.testing.assert_array_equal(np.flatnonzero(fast), np.flatnonzero(plain))
+        np.testing.assert_allclose(fast, plain, rtol=1e-7)
+
+
+def test_message_passing_functions():
+    from scipy.special import log_ndtr
+
+    for x in (-30.0, -6.1, -5.9, -1.0, 0.0, 3.0):
+        expected = np.exp(-0.5 * x * x - 0.5 * np.log(2 * np.pi) - log_ndtr(x))
+        assert inverse_mills(x) == pytest.approx(expected, rel=1e-9)
+    evidence = np.random.default_rng(0).gamma(1.0, 5.0, 50)
+    odds = log_odds_for(evidence, 7.0)
+    assert (1 / (1 + np.exp(-odds - evidence))).sum() == pytest.approx(7.0, rel=1e-9)
+
+
+def test_pairs_and_singles_by_another_route():
+    seen = set()
+    for seed in range(24):
+        intercept, inputs = bool(seed % 2), ("binary", "gaussian", "sphere")[seed % 3]
+        X, y = random_problem(5, None, seed, inputs, n_patterns=(4, 5, 6)[seed % 3])
+        if len(np.unique(y)) < 2:
+            continue
+        if len(np.unique(X, axis=0)) < len(X):
+            continue
+        problem = make_problem(X, y, intercept)
+        values, first, second = constraints(problem)
+        cone = np.zeros(4)
+        for i, j in itertools.combinations(range(5), 2):
+            expected = bool(certify(X, y, np.array([i, j]), intercept).separable)
+            assert pair_separates(values[i], values[j], first, second, cone) == expected
+            seen.add(expected)
+        alone = [j for j in range(5) if certify(X, y, np.array([j]), intercept).separable]
+        assert sweep_singles(values, first, second) == (alone[0] if alone else -1)
+    assert seen == {True, False}
+
+
+def last_step(steps):
+    """The first step that is not a pause."""
+    return next(step for step in steps if step.verdict != PAUSED)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_enumeration_agrees_with_the_tree(intercept):
+    """Two exhaustive searches that share nothing but the test of a single support."""
+    verdicts = set()
+    for seed in range(12):
+        problem = make_problem(*random_problem(12, (0.5, 1.0, 1.5)[seed % 3], 300 + seed), intercept)
+        for size in range(1, MOST_SIGNS + 1 - problem.kept):
+            by_words, by_tree = last_step(enumerate_supports(problem, size)), last_step(branch(problem, size))
+            assert by_words.verdict == by_tree.verdict
+            verdicts.add(by_words.verdict)
+            if by_words.verdict == FOUND:
+                X, y = problem.columns[:12].T * problem.y[:, None], problem.y
+                assert certify(X, y, by_words.support, intercept).separable
+                break
+    assert verdicts == {EXHAUSTED, FOUND}
+
+
+def test_enumeration_is_for_few_signs_only():
+    signs, reals = (make_problem(*random_problem(20, 0.5, 0, inputs), False) for inputs in ("binary", "gaussian"))
+    assert nodes_to_enumerate(signs, 4) == 1140
+    assert nodes_to_enumerate(signs, MOST_SIGNS + 1) == nodes_to_enumerate(reals, 4) == np.inf
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_count_agrees_with_enumeration(intercept):
+    total = 0
+    for seed, inputs in enumerate(("binary", "gaussian", "binary", "sphere")):
+        X, y = random_problem(8, 1.0, 60 + seed, inputs)
+        for size in (1, 3, 5, 8):
+            expected = sum(
+                bool(certify(X, y, np.array(support), intercept).separable)
+                for support in itertools.combinations(range(8), size)
+            )
+            assert count(X, y, size, intercept).count == expected
+            total += expected
+    assert total > 0
+
+
+def test_count_agrees_with_the_first_moment():
+    """For continuous inputs the mean count is C(N, M)·2 Σ_{k<M} C(P−1, k)/2^P exactly (Cover)."""
+    n, patterns, size, trials = 12, 14, 5, 300
+    counts = [count(*random_problem(n, None, 1000 + t, "gaussian", n_patterns=patterns), size).count for t in range(trials)]
+    ways = 2 * sum(np.exp(log_binomial(patterns - 1, k)) for k in range(size))
+    expected = np.exp(log_binomial(n, size)) * ways / 2**patterns
+    error = np.std(counts, ddof=1) / np.sqrt(trials)
+    assert abs(np.mean(counts) - expected) < 3.5 * error
+    assert error < 0.15 * expected
+
+
+def test_certificates_are_exact_for_integers():
+    X, y = random_problem(10, 2.0, 1)
+    bad = certify(X, y, np.arange(4))
+    assert bad.separable is False
+    assert bad.exact
+    multipliers = np.array(bad.multipliers, dtype=object)
+    assert min(bad.multipliers) >= 0
+    assert max(bad.multipliers) > 0
+    assert all(sum(multipliers * (y * X[:, j]).astype(int)) == 0 for j in range(4))
+
+
+def test_check_weights_decides_what_rounding_cannot():
+    X = np.array([[0.1, 0.2, -0.3]])
+    ones = np.ones(3)
+    # In rationals 0.1 + 0.2 − 0.3 is 2⁻⁵⁵ > 0 for these doubles; in doubles the sum depends on its order.
+    assert check_weights(X, [1], [0, 1, 2], ones).separable
+    assert not check_weights(-X, [1], [0, 1, 2], ones).separable
+    assert not check_weights(np.array([[1.0, -1.0]]), [1], [0, 1], [1.0, 1.0]).separable
+
+
+def test_fewest_errors_against_all_subsets():
+    X, y = random_problem(3, None, 5, "gaussian", n_patterns=9)
+    rows = np.arange(9)
+    best = next(
+        missed
+        for missed in range(10)
+        if any(certify(X[list(kept)], y[list(kept)], [0, 1, 2]).separable for kept in itertools.combinations(rows, 9 - missed))
+    )
+    found = fewest_errors(X, y, [0, 1, 2])
+    wrong = y * (X @ found.weights) <= 0
+    assert found.errors == wrong.sum() == found.misclassified.size
+    assert best <= found.errors <= best + 1

@@ -1,0 +1,99 @@
+"""`chanceline search` from the outside."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from chanceline.cli.main import main
+from chanceline.select import random_problem
+
+KEYS = {"method", "n_samples", "n_features", "n_selected", "support", "features", "weights"}
+KEYS |= {"margin", "errors", "separates", "iterations", "seed"}
+
+
+def run(capsys, *arguments):
+    code = 0
+    try:
+        main(["search", *map(str, arguments)])
+    except SystemExit as stop:
+        code = stop.code or 0
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def write_csv(path, X, y, names=None, label="outcome"):
+    names = names or [f"g{j}" for j in range(len(X[0]))]
+    lines = [",".join([*names, label])]
+    lines += [",".join(map(str, [*row, value])) for row, value in zip(X, y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_json_from_a_file(capsys, tmp_path):
+    X, y = random_problem(12, 1.0, 3, "gaussian")
+    path = write_csv(tmp_path / "data.csv", X, np.where(y > 0, "ill", "well"))
+    code, out, _ = run(capsys, path, "--label", "outcome", "--intercept", "--json", "--budget", 200)
+    record = json.loads(out)
+    assert code == 0
+    assert set(record) >= KEYS
+    assert record["separates"]
+    assert record["features"] == [f"g{j}" for j in record["support"]]
+    fitted = X[:, record["support"]] @ record["weights"] + record["bias"]
+    assert len({bool(value) for value in (fitted > 0) == (y > 0)}) == 1
+
+
+def test_random_problem_is_the_librarys(capsys):
+    import chanceline
+
+    code, out, err = run(capsys, "--random", "N=32,alpha=1,seed=4,inputs=sphere", "--method", "omp", "--json")
+    assert code == 0
+    expected = chanceline.search(*random_problem(32, 1.0, 4, "sphere"), method="omp")
+    assert json.loads(out)["support"] == expected.support.tolist()
+    assert "variables" in err
+
+
+def test_text_output_names_the_variables(capsys):
+    code, out, err = run(capsys, "--random", "N=16,alpha=1", "--method", "exact", "-q")
+    assert code == 0
+    assert "proven minimum" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--random", "N=8"], "alpha"),
+        (["--random", "M=8,alpha=1"], "M=8"),
+        (["--random", "N=8,alpha=x"], "alpha"),
+        (["--random", "N=8,alpha=1,inputs=ternary"], "ternary"),
+        (["--random", "N=8,alpha=1", "--method", "magic"], "magic"),
+        (["--random", "N=8,alpha=1", "--budget", "-1"], "budget"),
+        ([], "--random"),
+    ],
+)
+def test_bad_requests(capsys, arguments, message):
+    code, out, err = run(capsys, *arguments, "-q")
+    assert code == 2
+    assert message in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "label", "message"),
+    [
+        ([[1.0, 2.5], [3.5, 4.0]], [1, 1], "outcome", "one class"),
+        ([[1.0, ""], [3.5, 4.0]], [0, 1], "outcome", "g1"),
+        ([[1.5, 2.5], [1.5, 2.5], [0.5, 0.1]], [0, 1, 1], "outcome", "equal"),
+        ([[1.0, 2.5], [3.5, 4.0]], [0, 1], "result", "result"),
+        ([["a", "b"], ["c", "d"]], [0, 1], "outcome", "no numeric feature"),
+    ],
+)
+def test_bad_data(capsys, tmp_path, X, y, label, message):
+    path = write_csv(tmp_path / "bad.csv", X, y)
+    code, out, err = run(capsys, path, "--label", label, "-q")
+    assert code == 2
+    assert message in err
+    assert out == ""

@@ -1,0 +1,192 @@
+"""The jitted searches step by step against plain NumPy versions of the same algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, log_ndtr
+
+from chanceline.perceptron.hinge import RIDGE, SEPARATED, make_hinge, next_random, refit, set_support
+from chanceline.select import random_problem
+from chanceline.select.methods.amp import DAMPING, REINFORCEMENT, amp_steps
+from chanceline.select.methods.omp import omp_steps
+from chanceline.select.methods.tabu import MAX_NEWTON, NEWTON_AFTER_ADDITION, NOISE, random_state, tabu_steps
+
+
+def columns_of(inputs, n, patterns, seed=0):
+    X, y = random_problem(n, None, seed, inputs, n_patterns=patterns)
+    return np.ascontiguousarray((X * y[:, None]).T)
+
+
+class PlainRandom:
+    """splitmix64 in Python's integers."""
+
+    def __init__(self, state):
+        self.state = int(state)
+
+    def __call__(self):
+        word = 2**64 - 1
+        self.state = z = (self.state + 0x9E3779B97F4A7C15) & word
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+        return ((z ^ (z >> 31)) >> 11) / 2**53
+
+    def noise(self):
+        return 1.0 + NOISE * (2.0 * self() - 1.0)
+
+
+class PlainHinge:
+    """The squared hinge on a support, every matrix computed anew."""
+
+    def __init__(self, columns):
+        self.columns = columns
+        self.support, self.weights = [], np.zeros(0)
+        self.active = np.ones(columns.shape[1], dtype=bool)
+
+    @property
+    def part(self):
+        return self.columns[self.support]
+
+    @property
+    def margins(self):
+        return self.weights @ self.part
+
+    @property
+    def hessian(self):
+        return (self.part * self.active) @ self.part.T + RIDGE * np.eye(len(self.support))
+
+    def gradients(self):
+        return np.abs(self.columns @ np.maximum(1.0 - self.margins, 0.0))
+
+    def energy(self, weights):
+        return 0.5 * np.sum(np.maximum(1.0 - weights @ self.part, 0.0) ** 2) + 0.5 * RIDGE * weights @ weights
+
+    def refit(self, max_newton):
+        for newton in range(max_newton):
+            move = np.linalg.solve(self.hessian, self.part @ self.active) - self.weights
+            step = 1.0
+            while newton and self.energy(self.weights + step * move) > self.energy(self.weights) and step > 1e-4:
+                step *= 0.5
+            self.weights = self.weights + step * move
+            if self.margins.min() > SEPARATED:
+                return True
+            flipped = (self.margins < 1.0) != self.active
+            if step == 1.0 and not flipped.any():
+                return False
+            self.active = self.margins < 1.0
+        return False
+
+    def add(self, j):
+        self.support.append(int(j))
+        self.weights = np.append(self.weights, 0.0)
+
+    def drop(self, place):
+        """The last variable takes the place of the one that goes."""
+        self.support[place] = self.support[-1]
+        self.weights[place] = self.weights[-1]
+        self.support, self.weights = self.support[:-1], self.weights[:-1]
+
+
+def plain_tabu_step(plain, until, clock, random):
+    """Add the best non-tabu variable, refit, drop the cheapest non-tabu one (or, if all are tabu, take the addition
+    back), refit; whether the support separates."""
+    scores = plain.gradients()
+    free = [j for j in range(len(until)) if j not in plain.support and until[j] <= clock]
+    addition = free[int(np.argmax([scores[j] * random.noise() for j in free]))]
+    plain.add(addition)
+    until[addition] = clock + 2 + int(6 * random())
+    plain.refit(NEWTON_AFTER_ADDITION)
+    costs = plain.weights**2 / np.diag(np.linalg.inv(plain.hessian))
+    places = [i for i, j in enumerate(plain.support) if until[j] <= clock]
+    if not places:
+        plain.drop(len(plain.support) - 1)
+        plain.refit(MAX_NEWTON)
+        return False
+    removal = places[int(np.argmin([costs[i] * random.noise() for i in places]))]
+    until[plain.support[removal]] = clock + 4 + int(6 * random())
+    plain.drop(removal)
+    return plain.refit(MAX_NEWTON)
+
+
+def test_random_numbers():
+    state = random_state(5)
+    plain = PlainRandom(state[0])
+    assert [next_random(state) for _ in range(100)] == [plain() for _ in range(100)]
+
+
+@pytest.mark.parametrize("inputs", ["gaussian", "sphere"])
+def test_omp_adds_what_plain_omp_adds(inputs):
+    columns = columns_of(inputs, 40, 50)
+    hinge, plain = make_hinge(columns, 40), PlainHinge(columns)
+    steps, separable = omp_steps(hinge, np.zeros(50, dtype=np.float32), 40)
+    done = False
+    while not done:
+        scores = plain.gradients()
+        scores[plain.support] = -1.0
+        plain.add(np.argmax(scores))
+        done = plain.refit(60)
+    assert separable
+    assert steps == len(plain.support)
+    assert hinge.support[:steps].tolist() == plain.support
+    np.testing.assert_allclose(hinge.weights[:steps], plain.weights, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("inputs", ["gaussian", "sphere"])
+def test_tabu_walks_as_plain_tabu_walks(inputs):
+    columns = columns_of(inputs, 30, 36)
+    hinge, plain = make_hinge(columns, 8), PlainHinge(columns)
+    start = [2, 3, 5, 7, 11]
+    set_support(hinge, np.array(start), np.zeros(5))
+    for j in start:
+        plain.add(j)
+    assert refit(hinge, MAX_NEWTON) == plain.refit(MAX_NEWTON)
+    slack, until = np.zeros(36, dtype=np.float32), np.zeros(30, dtype=np.int64)
+    clock, state = np.zeros(1, dtype=np.int64), random_state(3)
+    plain_until, random = np.zeros(30, dtype=np.int64), PlainRandom(state[0])
+    visited = set()
+    for step in range(1, 41):
+        _, separable = tabu_steps(hinge, slack, until, clock, state, 1)
+        assert plain_tabu_step(plain, plain_until, step, random) == separable
+        assert hinge.support[:5].tolist() == plain.support
+        np.testing.assert_allclose(hinge.weights[:5], plain.weights, rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(until, plain_until)
+        visited.add(tuple(sorted(plain.support)))
+    assert len(visited) > 20
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_message_passing_as_in_plain_numpy(kept):
+    n, patterns, count = 30, 40, 7
+    columns = columns_of("gaussian", n, patterns)
+    columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
+    rows = np.ascontiguousarray(columns.T, dtype=np.float32)
+    begin = 0.01 * np.random.default_rng(0).standard_normal(n)
+    state = (begin.copy(), np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
+    curvature = np.zeros(1)
+    # In two parts, so that the count of steps done before is tested too.
+    amp_steps(columns.astype(np.float32), rows, kept, count, 0, 5, state, curvature)
+    amp_steps(columns.astype(np.float32), rows, kept, count, 5, 7, state, curvature)
+
+    mean, variance, field, response, bend = begin, np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
+    for step in range(1, 13):
+        rate = 1.0 - REINFORCEMENT**step
+        V = variance.sum() / n
+        omega = columns.T @ mean / np.sqrt(n) - V * response
+        x = omega / np.sqrt(V)
+        response = np.exp(-0.5 * x**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(x)) / np.sqrt(V)
+        precision = np.sum(response * (response + omega / V)) / n
+        bend = precision + rate * bend
+        field = precision * mean + columns @ response / np.sqrt(n) + rate * field
+        width = 1.0 / (1.0 + bend)
+        evidence = 0.5 * field**2 * width
+        free = evidence[: n - kept]
+        odds = brentq(lambda odds, free=free: expit(odds + free).sum() - count, -1e4, 1e4, xtol=1e-13)
+        pi = np.append(expit(odds + free), np.ones(kept))
+        new = pi * field * width
+        variance = DAMPING * variance + (1 - DAMPING) * (pi * (width + (field * width) ** 2) - new**2)
+        mean = DAMPING * mean + (1 - DAMPING) * new
+    # The products are in single precision.
+    np.testing.assert_allclose(state[0], mean, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(state[1], variance, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(state[4], response, rtol=2e-4, atol=2e-5)

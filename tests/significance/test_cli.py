@@ -1,0 +1,175 @@
+"""The commands as people call them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chanceline.cli.main import main
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return exit_.value.code, output.out, output.err
+
+
+@pytest.fixture
+def planted(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 30)), columns=[f"g{j}" for j in range(30)])
+    frame["status"] = np.where(frame["g1"] - frame["g2"] > 0, "ill", "well")
+    path = tmp_path / "planted.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_bound_in_json(capsys):
+    code, out, err = call(capsys, "bound", "-P", 62, "-N", 2000, "-M", 3, "--positives", 40, "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert err == ""
+    assert record["log10_p"] == pytest.approx(-2.8327647902787)
+    assert record["null"] == "fixed"
+    assert record["dimension"] == 4
+    assert record["supports"] == 1331334000
+
+
+def test_bound_in_words(capsys):
+    _, out, _ = call(capsys, "bound", "-P", 62, "-N", 2000, "-M", 4, "--positives", 40, "--errors", 1)
+    assert "silent" in out
+    assert "after looking" in out
+    _, out, _ = call(capsys, "bound", "-P", 62, "-N", 2000, "-M", 3, "--null", "coin", "--no-intercept")
+    assert "fair coin" in out
+
+
+def test_plan_both_ways(capsys):
+    _, out, _ = call(capsys, "plan", "-P", 62, "-N", 2000, "--positives", 40, "--json")
+    assert json.loads(out)["largest_selected"] == 3
+    _, out, _ = call(capsys, "plan", "-N", 2000, "-M", 5, "--balance", 0.35, "--json")
+    assert json.loads(out)["n_samples"] == 88
+    _, out, _ = call(capsys, "plan", "-N", 2000, "-M", 5, "--balance", 0.35)
+    assert out.startswith("88 samples (31 + 57)")
+    code, _, err = call(capsys, "plan", "-N", 2000)
+    assert code == 2
+    assert "either -P" in err
+
+
+def test_test_in_words_and_json(capsys, planted):
+    code, out, _ = call(capsys, "test", planted, "--label", "status")
+    assert code == 0
+    assert out.startswith("STRUCTURE: 2 of 30 features separate all 40 samples")
+    assert "g1, g2" in out
+    _, out, _ = call(capsys, "test", planted, "--label", "status", "--features", "g1,g2", "--json", "--permutations", 0)
+    record = json.loads(out)
+    assert record["features"] == ["g1", "g2"]
+    assert record["classes"] == ["ill", "well"]
+    assert record["verdict"] == "structure"
+
+
+def test_examples_give_the_three_kinds_of_answer(capsys):
+    answers = {}
+    for name in ("breast-cancer", "planted"):
+        _, out, _ = call(capsys, "test", "--example", name, "--json", "--quiet")
+        answers[name] = json.loads(out)["verdict"]
+    _, out, _ = call(capsys, "test", "--example", "noise", "--json", "--quiet", "--budget", 500, "--workers", 1)
+    answers["noise"] = json.loads(out)["verdict"]
+    assert answers == {"breast-cancer": "structure", "planted": "structure", "noise": "chance allows this"}
+
+
+def test_figure(capsys, planted, tmp_path):
+    figure = tmp_path / "picture.svg"
+    _, _, err = call(capsys, "test", planted, "--label", "status", "--figure", figure)
+    assert "you are here" in figure.read_text()
+    assert "picture.svg" in err
+    code, _, err = call(capsys, "test", planted, "--label", "status", "--figure", tmp_path / "picture.doc")
+    assert code == 2
+    assert ".svg" in err
+
+
+def test_leakage_demonstration(capsys, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(40, 100)))
+    frame["y"] = [0, 1] * 20
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    _, out, _ = call(
+        capsys, "test", tmp_path / "noise.csv", "--label", "y", "--demonstrate-leakage", "--permutations", 19, "--workers", 1,
+        "--repeats", 2, "--budget", 200, "--json", "--quiet",
+    )  # fmt: skip
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 2
+    for row in rows:
+        assert row["usual_pvalue"] == 1 / 20
+        assert row["accuracy"] > 0.8
+        assert row["chance_pvalue"] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (["nowhere.csv", "--label", "y"], "no file"),
+        ([], "give a data file"),
+        (["--example", "iris"], "choose one of"),
+        (["{planted}", "--label", "statu"], "did you mean 'status'"),
+        (["{planted}"], "columns with two values: 'status'"),
+        (["{planted}", "--label", "status", "--features", "g1,g77"], "no feature 'g77'"),
+        (["{planted}", "--label", "g1"], "no class label"),
+        (["{planted}", "--label", "status", "--level", "2"], "level"),
+        (["{planted}", "--label", "status", "--search", "magic"], "magic"),
+        (["{planted}", "--label", "status", "--permutations", "many"], "--permutations"),
+    ],
+)
+def test_mistakes_get_one_sentence(capsys, planted, arguments, match):
+    code, out, err = call(capsys, "test", *(a.replace("{planted}", str(planted)) for a in arguments))
+    assert code == 2
+    assert out == ""
+    assert match in err
+    assert err.count("\n") == 1
+
+
+INTERRUPTED = """
+import os, signal
+import chanceline.significance.separation as separation
+from chanceline.cli.main import main
+
+reading = separation.permutation_reading
+
+def interrupted(*arguments, **options):
+    def progress(done, total):
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+    return reading(*arguments, **{**options, "progress": progress, "stop_after": None})
+
+if __name__ == "__main__":
+    # A job in the background may have been started with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    separation.permutation_reading = interrupted
+    main(["test", "noise.csv", "--label", "y", "--permutations", "999", "--workers", "2", "--budget", "20", "--json"])
+"""
+
+
+def test_interrupt_keeps_what_is_done(tmp_path):
+    """Ctrl-C after three permutations, two processes at work: a valid result comes out all the same."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(20, 12)))
+    frame["y"] = [0, 1] * 10
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    (tmp_path / "run.py").write_text(INTERRUPTED)
+    done = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    permutation = json.loads(done.stdout)["permutation"]
+    assert permutation["interrupted"]
+    assert permutation["done"] == 3
+
+
+def test_report_is_written(capsys, planted, tmp_path):
+    page = tmp_path / "report.html"
+    _, _, err = call(capsys, "test", planted, "--label", "status", "--report", page)
+    assert "STRUCTURE" in page.read_text()
+    assert "report.html" in err

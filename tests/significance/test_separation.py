@@ -1,0 +1,348 @@
+"""The whole test on data with known answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, log10
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+from sklearn.feature_selection import SelectKBest, f_classif
+
+import chanceline
+from chanceline.chance import chance_bound
+from chanceline.cli.output import plain
+from chanceline.errors import InputError
+from chanceline.perceptron.rule import Rule
+from chanceline.significance import separation_test
+from chanceline.significance.permutation import Value, summarise
+from chanceline.significance.procedure import Procedure
+from chanceline.significance.separation import search_longer
+from chanceline.significance.verdict import BOUND_SHARE, overall_log10_p
+from chanceline.tables import load_data
+from chanceline.tables.examples import EXAMPLES, load_example
+
+
+def run(dataset, **options):
+    return separation_test(dataset.X, dataset.y, feature_names=dataset.feature_names, **options)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return load_example("noise")
+
+
+@pytest.fixture(scope="module")
+def noise_result(noise):
+    return run(noise, permutations=59, budget=1000, restarts=2)
+
+
+def test_noise_is_chance(noise, noise_result):
+    result = noise_result
+    assert result.verdict == "chance allows this"
+    assert result.separates
+    assert result.n_selected < 8
+    assert result.permutation.stopped_early
+    assert result.pvalue > 0.05
+    assert result.log10_pvalue == pytest.approx(log10(result.pvalue))
+    assert result.replica.chance_reaches
+    assert any("samples of the same balance" in sentence for sentence in result.advice)
+    margins = noise.y * (noise.X[:, list(result.support)] @ np.array(result.weights) + result.bias)
+    assert margins.min() > 0
+    assert len(result.null_distribution) == result.permutation.done
+
+
+def test_planted_rule_is_structure():
+    result = run(load_example("planted"))
+    assert result.verdict == "structure"
+    assert result.features == ("feature 1", "feature 2")
+    assert result.permutation is None
+    assert result.log10_pvalue == result.bound.log10_p
+    assert "rigorous" in result.reason
+
+
+def test_breast_cancer_is_structure():
+    result = run(load_example("breast-cancer"))
+    assert result.verdict == "structure"
+    assert result.log10_pvalue < -100
+    assert result.pvalue > 0
+
+
+def test_prints_verdict_first_and_goes_through_json(noise_result):
+    text = str(noise_result)
+    assert text.startswith("CHANCE ALLOWS THIS: ")
+    for word in ("rigorous", "Monte Carlo", "asymptotic", "What would change this"):
+        assert word in text
+    record = json.loads(json.dumps(plain(noise_result.to_dict()), allow_nan=False))
+    wanted = "pvalue log10_pvalue verdict n_selected features bound permutation replica null_distribution reason"
+    assert set(wanted.split()) <= set(record)
+    assert record["bound"]["kind"] == "rigorous bound"
+    assert record["permutation"]["kind"] == "Monte Carlo"
+    assert record["replica"]["kind"] == "asymptotic"
+
+
+def test_same_seed_same_result(noise, noise_result):
+    again = run(noise, permutations=59, budget=1000, restarts=2)
+    assert plain(again.to_dict()) == plain(noise_result.to_dict())
+
+
+def test_named_features_are_certified():
+    data = load_example("planted")
+    result = run(data, features=["feature 2", "feature 1"], permutations=0)
+    assert result.separates
+    assert result.n_selected == 2
+    # Errors counted after looking cost a factor 2 even when there are none.
+    plain_bound = chance_bound(40, 500, 2, positives=20)
+    assert result.log10_pvalue == pytest.approx(plain_bound.log10_p + log10(2))
+    declared = run(data, features=["feature 2", "feature 1"], permutations=0, errors=0)
+    assert declared.log10_pvalue == pytest.approx(plain_bound.log10_p)
+
+
+def test_named_features_that_do_not_separate_count_their_errors():
+    data = load_example("planted")
+    result = run(data, features=["feature 1"], permutations=0)
+    assert not result.separates
+    assert result.errors > 0
+    assert f"{result.errors} errors among 40 samples" in result.reason
+    assert result.bound.errors == result.errors
+    declared = run(data, features=["feature 1"], permutations=0, errors=0)
+    assert declared.log10_pvalue == 0
+    assert declared.verdict == "cannot tell"
+
+
+def test_preregistered_features_need_no_union():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 200))
+    y = np.where(X[:, 0] + X[:, 1] + 0.4 * rng.normal(size=60) > 0, 1, 0)
+    first = separation_test(X, y, [0, 1], permutations=0, preregistered=True)
+    looked = separation_test(X, y, [0, 1], permutations=0)
+    assert 0 < first.errors < 6
+    assert first.bound.supports == 1
+    exact = chance_bound(60, 2, 2, positives=int(y.sum()), errors=first.errors, preregistered=True)
+    assert first.log10_pvalue == exact.log10_p < -5
+    union = log10(comb(200, 2) * 2 ** (1 + first.errors))
+    assert looked.bound.log10_union == pytest.approx(first.bound.log10_union + log10(comb(200, 2)))
+    assert looked.log10_pvalue == pytest.approx(first.log10_pvalue + union)
+    permuted = separation_test(X, y, [0, 1], permutations=99, preregistered=True, always_permute=True, stop_after=None)
+    assert permuted.permutation.pvalue == 0.01
+    with pytest.raises(InputError, match="have to be named"):
+        separation_test(X, y, preregistered=True)
+
+
+def test_candidates_outside_the_table_silence_permutation():
+    data = load_example("planted")
+    table = separation_test(data.X[:, :20], data.y, candidates=500, errors=0)
+    assert table.permutation is None
+    assert table.bound.n_features == 500
+    assert table.settings["permutations"] == 0
+    with pytest.raises(InputError, match="candidate features"):
+        separation_test(data.X, data.y, candidates=3)
+
+
+def test_duplicates_and_constants_are_counted_once():
+    data = load_example("planted")
+    X = np.column_stack([data.X, data.X[:, :50], np.ones((40, 7))])
+    result = separation_test(X, data.y)
+    assert result.n_features == 557
+    assert result.n_distinct == 500
+    assert result.log10_pvalue == chance_bound(40, 500, 2, positives=20).log10_p
+
+
+def test_blocks_and_groups():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(36, 40))
+    subjects = np.repeat(np.arange(12), 3)
+    labels = np.repeat([1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0], 3)
+    result = separation_test(X, labels, groups=subjects, permutations=19, budget=100)
+    assert result.bound.n_samples == 12
+    assert result.bound.positives == 6
+    # Rows of one subject are nearly one sample: 36 rows look like much more evidence than 12 subjects are.
+    assert result.bound.log10_p >= separation_test(X, labels, permutations=0).bound.log10_p
+    blocked = separation_test(X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100)
+    assert blocked.bound.blocks == ((6, 4), (6, 2))
+    assert blocked.settings["blocks"] == 2
+
+
+def test_equal_rows_with_opposite_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5))
+    y = np.repeat([1, 0], 10)
+    X[19] = X[2]
+    result = separation_test(X, y, permutations=0)
+    assert result.verdict == "cannot tell"
+    assert "rows 3 and 20 are equal but have opposite labels" in result.reason
+    assert not result.separates
+    permuted = separation_test(X, y, permutations=19)
+    assert permuted.permutation.done > 0
+
+
+def test_selector_as_search():
+    data = load_example("planted")
+    selector = SelectKBest(f_classif, k=4)
+    result = separation_test(data.X, data.y, search=selector, permutations=19)
+    assert result.permutation is not None
+    assert "SelectKBest" in result.settings["search"]
+    assert result.permutation.observed.n_selected == 4
+
+
+def test_coin_null_and_no_intercept():
+    data = load_example("planted")
+    result = separation_test(data.X, data.y, null="coin", intercept=False, permutations=9, budget=200)
+    assert result.bound.null == "coin"
+    assert result.bias == 0
+    chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
+    assert chance.permutation.done > 0
+
+
+def test_data_frames_keep_their_names():
+    data = load_example("planted")
+    frame = pd.DataFrame(data.X, columns=[f"gene {j}" for j in range(500)])
+    result = chanceline.separation_test(frame, np.where(data.y > 0, "ill", "well"))
+    assert result.features == ("gene 0", "gene 1")
+
+
+def test_overall_p_is_the_documented_combination():
+    reading = summarise(_value(5), [_value(r) for r in (5, 6, 7, 9)], 4, None, 0, False)
+    assert overall_log10_p(-6.0, 0.001, 0.005, reading) == -6.0
+    assert overall_log10_p(-1.0, 0.001, 0.005, reading) == pytest.approx(log10(2 / 5 + 0.001))
+    assert overall_log10_p(-1.0, 0.001, 0.005, None) == -1.0
+    assert BOUND_SHARE < 1
+
+
+def _value(rank):
+    return Value(rank, rank, 0)
+
+
+@dataclass(frozen=True)
+class Lucky(Procedure):
+    """Finds six features, and three with seed 12 only."""
+
+    def find(self, X, y):
+        size = 3 if self.seed == 12 else 6
+        TRIED.append(self.seed)
+        return Rule(np.arange(size), np.ones(size), 0.0, np.arange(0))
+
+
+TRIED: list[int] = []
+
+
+@pytest.mark.parametrize(("largest", "restarts", "found", "tried"), [
+    (5, 8, 3, [10, 11, 12]),
+    (5, 1, 6, [10, 11]),
+    (4, 8, 6, [10]),
+    (6, 8, 6, [10]),
+    (0, 8, 6, [10]),
+])  # fmt: skip
+def test_longer_search_only_where_it_can_convince(largest, restarts, found, tried):
+    TRIED.clear()
+    procedure, nothing = Lucky(seed=10), np.zeros((2, 9))
+    rule = search_longer(procedure, nothing, nothing[:, 0], procedure.find(nothing, nothing), largest, restarts)
+    assert rule.n_selected == found
+    assert tried == TRIED
+
+
+@pytest.mark.parametrize("positives", [2, 4])
+def test_bound_as_p_value_by_enumeration(positives):
+    """Smallest separating sets of every labelling of 8 samples: P(bound(K) ≤ a) ≤ a for every attained a."""
+    X = np.random.default_rng(14).normal(size=(8, 4))
+    rows = np.column_stack([X, np.ones(8)])
+
+    def separates(support, y):
+        signed = rows[:, [*support, 4]] * y[:, None]
+        return linprog(np.zeros(len(support) + 1), A_ub=-signed, b_ub=-np.ones(8), bounds=(None, None)).status == 0
+
+    pvalues = []
+    for chosen in combinations(range(8), positives):
+        y = np.where(np.isin(np.arange(8), chosen), 1.0, -1.0)
+        smallest = next((m for m in range(1, 5) for s in combinations(range(4), m) if separates(s, y)), None)
+        bound = 1.0 if smallest is None else chance_bound(8, 4, smallest, positives=positives).pvalue
+        pvalues.append(bound)
+        result = separation_test(X, y, permutations=0, restarts=0)
+        assert result.pvalue >= bound * (1 - 1e-12)
+    pvalues = np.array(pvalues)
+    assert len(pvalues) == comb(8, positives)
+    for level in np.unique(pvalues):
+        assert np.mean(pvalues <= level) <= level * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"y": [0, 1, 2] * 4}, "two classes"),
+        ({"y": [0, 1]}, "one label for each"),
+        ({"y": [1.0, np.nan] * 6}, "missing labels"),
+        ({"X": np.full((12, 2), np.nan)}, "row 1, column 'x0'"),
+        ({"X": np.array([["a", "b"]] * 12)}, "numbers only"),
+        ({"X": np.zeros(12)}, "samples as rows"),
+        ({"X": np.ones((12, 3))}, "every feature is constant"),
+        ({"features": ["age"]}, "no feature 'age'"),
+        ({"features": [7]}, "feature 7 does not exist"),
+        ({"features": [0, 0]}, "named twice"),
+        ({"features": []}, "no feature was named"),
+        ({"level": 1.5}, "level"),
+        ({"permutations": -1}, "permutations"),
+        ({"errors": 12}, "errors allowed"),
+        ({"seed": -1}, "seed"),
+        ({"search": "magic"}, "magic"),
+        ({"feature_names": ["a"]}, "feature names"),
+    ],
+)
+def test_bad_input_gets_one_sentence(change, match):
+    rng = np.random.default_rng(0)
+    arguments = {"X": rng.normal(size=(12, 2)), "y": [0, 1] * 6, **change}
+    X, y, features = arguments.pop("X"), arguments.pop("y"), arguments.pop("features", None)
+    with pytest.raises(InputError, match=match):
+        separation_test(X, y, features, **arguments)
+
+
+@pytest.mark.parametrize(("name", "size", "log10_p"), [("golub38", 1, -5.29), ("golub72", 2, -9.05)])
+def test_leukaemia_is_structure(real_data, name, size, log10_p):
+    data = load_data(real_data(name), "label")
+    result = run(data)
+    assert result.verdict == "structure"
+    assert result.n_selected == size
+    assert result.log10_pvalue == pytest.approx(log10_p, abs=0.01)
+
+
+def test_colon_is_structure_with_three_genes(real_data):
+    result = run(load_data(real_data("colon_alon"), "label"))
+    assert result.verdict == "structure"
+    assert result.n_selected == 3
+    assert result.n_distinct == 1991
+
+
+@pytest.mark.slow
+def test_central_nervous_system_is_chance(real_data):
+    result = run(load_data(real_data("cns_pomeroy"), "label"), workers=2)
+    assert result.verdict == "chance allows this"
+    assert result.n_selected <= 5
+
+
+@pytest.mark.parametrize(("loader", "classes", "most"), [("load_wine", (0, 1), 4), ("load_digits", (3, 8), 8)])
+def test_data_of_scikit_learn(loader, classes, most):
+    import sklearn.datasets
+
+    X, y = getattr(sklearn.datasets, loader)(return_X_y=True)
+    chosen = np.isin(y, classes)
+    result = separation_test(X[chosen], y[chosen] == classes[1], budget=500)
+    assert result.verdict == "structure"
+    assert result.n_selected <= most
+    assert result.log10_pvalue < -20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sonar", "wdbc"])
+def test_many_features_and_more_samples(real_data, name):
+    assert run(load_data(real_data(name), "label")).verdict == "structure"
+
+
+def test_every_example_loads():
+    for name in EXAMPLES:
+        data = load_example(name)
+        assert data.X.shape[0] == len(data.y)
+    with pytest.raises(InputError, match="choose one of"):
+        load_example("iris")

@@ -1,0 +1,74 @@
+"""The doctor sees what is wrong, and only that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chanceline.perceptron.data import contradictions, distinct_columns
+from chanceline.tables.doctor import examine, looks_like_identifier
+
+
+@pytest.fixture
+def healthy():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(30, 6)), np.repeat([1.0, -1.0], 15)
+
+
+def messages(X, y, **options):
+    names = [f"x{j}" for j in range(X.shape[1])]
+    return " | ".join(str(finding) for finding in examine(X, y, names, **options))
+
+
+def test_nothing_to_say_about_healthy_data(healthy):
+    assert messages(*healthy) == ""
+
+
+def test_columns(healthy):
+    X, y = healthy
+    X[:, 1] = 7.0
+    X[:, 2] = X[:, 0]
+    X[:, 3] = np.arange(30) % 4
+    seen = messages(X, y)
+    assert "column 'x1' is constant" in seen
+    assert "1 duplicate column:" in seen
+    assert "column 'x3' is tied" in seen
+    assert distinct_columns(X, True).tolist() == [0, 3, 4, 5]
+    assert distinct_columns(X, False).tolist() == [0, 1, 3, 4, 5]
+
+
+def test_negative_zero_is_zero():
+    X = np.array([[0.0, -0.0], [1.0, 1.0], [2.0, 2.0]])
+    assert distinct_columns(X, True).tolist() == [0]
+    assert contradictions(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == [(0, 1)]
+
+
+def test_rows(healthy):
+    X, y = healthy
+    X[20] = X[3]
+    X[5] = X[4]
+    seen = messages(X, y)
+    assert "warning: rows 4 and 21 are equal but have opposite labels" in seen
+    assert "1 row repeats an earlier row" in seen
+    assert contradictions(X, y) == [(3, 20)]
+
+
+def test_identifiers_and_labels_in_disguise(healthy):
+    X, y = healthy
+    X[:, 0] = np.arange(30) + 100
+    X[:, 5] = np.where(y > 0, 3.5, -2.0)
+    seen = messages(X, y)
+    assert "column 'x0' looks like an identifier" in seen
+    assert "column 'x5' is the label over again" in seen
+    assert looks_like_identifier("patient_id", np.array([5, 900, 17, 3]))
+    assert not looks_like_identifier("age", np.array([5, 900, 17, 3]))
+    assert not looks_like_identifier("id", np.array([5.5, 900, 17, 3]))
+    assert not looks_like_identifier("id", np.array([5, 5, 17, 3]))
+
+
+def test_class_sizes(healthy):
+    X, _ = healthy
+    y = np.where(np.arange(30) < 1, 1.0, -1.0)
+    seen = messages(X, y, level=0.01)
+    assert "the smaller class has 1 of 30" in seen
+    assert "only 30 labellings have these class sizes" in seen
