@@ -11,7 +11,7 @@ import chanceline
 
 ROOT = Path(chanceline.__file__).parent
 
-# Part → the parts it may import from (besides itself, `errors` and `files`). `theory` and `select` are two independent
+# Part → the parts it may import from (besides itself, the foundation in COMMON). `theory` and `select` are two independent
 # witnesses of one number and must not know each other.
 ALLOWED = {
     "theory": {"data"},
@@ -31,7 +31,7 @@ LEAVES = {
     "cli",
     "__main__",
 }
-COMMON = {"errors", "files"}
+COMMON = {"errors", "files", "results", "parallel"}
 
 
 def part_of(path: Path) -> str:

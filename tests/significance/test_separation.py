@@ -15,9 +15,9 @@ from sklearn.feature_selection import SelectKBest, f_classif
 
 import chanceline
 from chanceline.chance import chance_bound
-from chanceline.cli.output import plain
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
+from chanceline.results import plain
 from chanceline.significance import separation_test
 from chanceline.significance.permutation import Value, summarise
 from chanceline.significance.procedure import Procedure

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-
-def plain(value: Any) -> Any:
-    """Turn NumPy scalars and arrays, tuples and non-finite numbers into what JSON can hold (NaN and ±∞ → null)."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+from chanceline.results import plain
 
 
 def print_json(record: Mapping[str, Any]) -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
-from chanceline.cli.output import plain
 from chanceline.errors import InputError
 from chanceline.files import write_text
+from chanceline.results import plain
 
 ASSETS = files("chanceline") / "report" / "assets"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
