@@ -7,33 +7,35 @@ from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Out
 from chanceline.cli.output import print_json, say
+
+HELP = """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
+
+One file that works offline, on a phone too.
+
+Example: [bold]chanceline explore --out explorer.html --no-open[/bold]
+"""
 
 
 def register(app: typer.Typer) -> None:
-    @app.command()
-    def explore(
-        out: Annotated[Path, typer.Option(help="The page to write.")] = Path("chanceline-explorer.html"),
-        open_page: Annotated[
-            bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")
-        ] = True,
-        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object that names the page.")] = False,
-    ) -> None:
-        """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
+    app.command("explore", help=HELP)(explore)
 
-        One file that works offline, on a phone too.
 
-        Example: chanceline explore --out explorer.html --no-open
-        """
-        from chanceline.report.explorer import write_explorer
+def explore(
+    out: Out = Path("chanceline-explorer.html"),
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")] = True,
+    as_json: Json = False,
+) -> None:
+    from chanceline.report.explorer import write_explorer
 
-        page = write_explorer(out)
-        if as_json:
-            print_json({"page": str(page), "bytes": page.stat().st_size})
-        else:
-            print(f"The explorer is {page}")
-        if open_page and not as_json:
-            import webbrowser
+    page = write_explorer(out)
+    if as_json:
+        print_json({"page": str(page), "bytes": page.stat().st_size})
+    else:
+        print(f"The explorer is {page}")
+    if open_page and not as_json:
+        import webbrowser
 
-            if not webbrowser.open(page.resolve().as_uri()):
-                say("No browser was found; open the file yourself.")
+        if not webbrowser.open(page.resolve().as_uri()):
+            say("No browser was found; open the file yourself.")
