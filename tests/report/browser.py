@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "results" / "screenshots"
 FLAGS = (
@@ -45,21 +46,35 @@ def run_chromium(*arguments: str) -> str:
     return done.stdout
 
 
-def run_script(page: str, script: str, folder: Path) -> Any:
+def framed(address: str, width: int, height: int, folder: Path) -> Path:
+    """A page that shows another in a frame: Chromium's own window is never narrower than 500 pixels, a phone's is."""
+    file = folder / "framed.html"
+    listen = "addEventListener('message',(e)=>{document.getElementById('outcome').textContent=e.data})"
+    frame = f'<iframe src="{html.escape(address)}" style="display:block;border:0;width:{width}px;height:{height}px"></iframe>'
+    body = f'<body style="margin:0"><script>{listen}</script>{frame}<pre id="outcome"></pre></body>'
+    file.write_text(f'<!doctype html><meta charset="utf-8">{body}', encoding="utf-8")
+    return file
+
+
+def run_script(page: str, script: str, folder: Path, width: int = 800, state: str = "") -> Any:
     """Open `page` with `script` at its end; the value of `script`, which must be an expression of plain data."""
     file = folder / "page.html"
-    wrapped = f"<script>{{const o=document.createElement('pre');o.id='outcome';try{{o.textContent=JSON.stringify({script})}}"
-    wrapped += "catch(e){o.textContent=JSON.stringify({failure:String(e.stack)})}document.body.append(o)}</script>"
-    file.write_text(page.replace("</body>", f"{wrapped}</body>"), encoding="utf-8")
-    document = run_chromium("--dump-dom", file.as_uri())
-    found = re.search(r'<pre id="outcome">(.*?)</pre>', document, re.DOTALL)
+    tell = f"let o;try{{o={script}}}catch(e){{o={{failure:String(e.stack)}}}}parent.postMessage(JSON.stringify(o),'*')"
+    file.write_text(page.replace("</body>", f"<script>{{{tell}}}</script></body>"), encoding="utf-8")
+    outer = framed(file.as_uri() + state, width, 900, folder)
+    document = run_chromium("--window-size=1400,1000", "--dump-dom", outer.as_uri())
+    found = re.search(r'<pre id="outcome">(.+?)</pre>', document, re.DOTALL)
     assert found, "the page did not run to its end"
     return json.loads(html.unescape(found.group(1)))
 
 
 def screenshot(address: str, name: str, width: int, height: int) -> Path:
-    """A picture of the page, kept under results/screenshots."""
+    """A picture of the page in a window of the given size, kept under results/screenshots."""
     ARTEFACTS.mkdir(parents=True, exist_ok=True)
     target = ARTEFACTS / f"{name}.png"
-    run_chromium(f"--window-size={width},{height}", f"--screenshot={target}", address)
+    with tempfile.TemporaryDirectory() as folder:
+        outer = framed(address, width, height, Path(folder))
+        run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
+    with Image.open(target) as picture:
+        picture.crop((0, 0, width, height)).save(target, optimize=True)
     return target
