@@ -1,6 +1,10 @@
-"""Imports go one way, and importing the package or asking for help loads no science package."""
+"""The house: rooms know only the rooms below them, no module cycles, imports at the top, no flags in the library."""
+
+from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,58 +13,132 @@ import pytest
 
 import chanceline
 
-ROOT = Path(chanceline.__file__).parent
+TREE = Path(__file__).resolve().parents[1]
+SPEC = importlib.util.spec_from_file_location("house", TREE / "scripts" / "house.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+house = importlib.util.module_from_spec(SPEC)
+sys.modules["house"] = house
+SPEC.loader.exec_module(house)
 
-# Part → the parts it may import from (besides itself, the foundation in COMMON). `theory` and `select` are two independent
-# witnesses of one number and must not know each other.
+MODULES = house.sources(TREE)
+GRAPH = house.graph(MODULES)
+
+FOUNDATION = {"errors", "files", "results", "parallel"}
+# Room → the rooms it may import from, besides the foundation. `theory` and `select` are two independent witnesses of one
+# number and must not know each other.
 ALLOWED = {
-    "theory": {"data"},
-    "chance": set(),
+    "errors": set(),
+    "files": set(),
+    "results": set(),
+    "parallel": set(),
     "perceptron": set(),
     "select": {"perceptron"},
+    "theory": set(),
+    "chance": set(),
     "tables": {"chance", "perceptron"},
-    "experiments": {"theory", "chance", "perceptron", "select", "data"},
     "significance": {"theory", "chance", "perceptron", "select", "tables"},
+    "experiments": {"theory", "chance", "perceptron", "select"},
+    "memory": {"perceptron", "select", "experiments"},
+    "figures": {"theory", "chance", "perceptron", "select", "tables", "significance", "experiments", "memory"},
+    "report": {"theory", "chance", "perceptron", "select", "tables", "significance", "experiments", "memory", "figures"},
+    "reproduce": {"theory", "chance", "perceptron", "select", "experiments", "memory", "figures", "report"},
+    "sklearn": {"perceptron", "select", "tables", "significance"},
+    "cli": {
+        "theory", "chance", "perceptron", "select", "tables", "significance", "experiments", "memory", "figures", "report",
+        "reproduce",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
+
+# What is still to be mended; these lists only get shorter.
+CYCLES = {
+    ("chanceline.memory.files", "chanceline.memory.network"),
+    ("chanceline.significance.result", "chanceline.significance.text"),
+    ("chanceline.theory.rsb", "chanceline.theory.solve"),
 }
-LEAVES = {
-    "sklearn",
-    "memory",
-    "figures",
-    "report",
-    "reproduce",
-    "cli",
-    "__main__",
+IMPORTS_INSIDE = {
+    "experiments.kinds": 5,
+    "experiments.witnesses": 6,
+    "memory.network": 2,
+    "perceptron.rule": 3,
+    "report.page": 1,
+    "report.separation": 3,
+    "report.sweep": 1,
+    "report.theory": 3,
+    "reproduce.experiment_figures": 12,
+    "reproduce.stages": 1,
+    "significance.procedure": 1,
+    "significance.replica": 2,
+    "significance.result": 1,
+    "theory.solve": 1,
 }
-COMMON = {"errors", "files", "results", "parallel"}
+FLAGS = {
+    "experiments.engines": 3,
+    "reproduce.experiments": 3,
+    "significance.advice": 3,
+    "tables.dataset": 8,
+}
 
 
-def part_of(path: Path) -> str:
-    relative = path.relative_to(ROOT)
-    return relative.parts[0].removesuffix(".py")
+def short(module: str) -> str:
+    return module.removeprefix("chanceline.")
 
 
-def imported_parts(path: Path) -> set[str]:
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == "chanceline":
-                names |= {f"chanceline.{alias.name}" for alias in node.names}
-            names.add(node.module)
-    return {name.split(".")[1] for name in names if name.startswith("chanceline.")}
+def library() -> list[str]:
+    """The modules outside the command line, without the package's face, whose names load on use."""
+    return [name for name in GRAPH if house.part(name) not in {"cli", "__main__"}]
 
 
-@pytest.mark.parametrize("part", sorted(ALLOWED))
-def test_imports_go_one_way(part):
-    for path in sorted((ROOT / part).rglob("*.py")):
-        extra = imported_parts(path) - ALLOWED[part] - COMMON - {part, "__version__"}
-        assert not extra, f"{path.relative_to(ROOT)} imports {sorted(extra)}"
+def test_every_room_is_constrained():
+    assert {house.part(name) for name in GRAPH} <= set(ALLOWED)
+    assert house.cycles(ALLOWED) == []
 
 
-def test_every_part_is_known():
-    parts = {part_of(path) for path in ROOT.rglob("*.py")} - {"__init__"}
-    assert parts <= set(ALLOWED) | LEAVES | COMMON
+@pytest.mark.parametrize("room", sorted({house.part(name) for name in GRAPH}))
+def test_imports_go_down(room):
+    for name, others in GRAPH.items():
+        if house.part(name) == room:
+            extra = {house.part(other) for other in others} - ALLOWED[room] - FOUNDATION - {room}
+            assert not extra, f"{name} imports from {sorted(extra)}"
+
+
+def test_no_room_and_no_module_waits_for_itself():
+    assert house.cycles(house.parts(GRAPH)) == []
+    assert {tuple(group) for group in house.cycles(GRAPH)} <= CYCLES
+
+
+def test_our_own_modules_are_imported_at_the_top():
+    for name in library():
+        inside = [found for found in house.imports(MODULES[name], MODULES) if found.inside and found.module in MODULES]
+        lines = [f"{MODULES[name].relative_to(TREE)}:{found.line} {found.module}" for found in inside]
+        assert len(inside) <= IMPORTS_INSIDE.get(short(name), 0), lines
+
+
+def test_the_library_does_not_speak_of_flags():
+    flag = re.compile(r"(?<![\w-])(?<!var\()--[a-z]")
+    for name in library():
+        constants = [node for node in ast.walk(house.parse(MODULES[name])) if isinstance(node, ast.Constant)]
+        found = [node.lineno for node in constants if isinstance(node.value, str) for _ in flag.finditer(node.value)]
+        assert len(found) <= FLAGS.get(short(name), 0), f"{name} names flags in lines {found}; the command line does that"
+
+
+def test_the_reader_of_the_tree_sees_a_cycle_wherever_it_hides(tmp_path):
+    files = {
+        "__init__": "from chanceline.a import one",
+        "a/__init__": "",
+        "a/one": "def f():\n    from chanceline.b import two\n",
+        "b/__init__": "",
+        "b/two": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import chanceline.a.one\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "src" / "chanceline" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    edges = house.graph(house.sources(tmp_path))
+    assert house.cycles(edges) == [["chanceline.a.one", "chanceline.b.two"]]
+    assert house.cycles(house.parts(edges)) == [["a", "b"]]
+    assert house.figures(tmp_path)["imports of our own inside functions"] == 1
 
 
 @pytest.mark.parametrize("code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"])

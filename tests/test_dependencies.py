@@ -1,0 +1,58 @@
+"""Every package that the code imports is declared, everything declared is used, and each has its line in the docs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DISTRIBUTIONS = packages_distributions()
+# Used by name, not by import: pandas writes Parquet through it.
+BY_NAME = {"pyarrow"}
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~ ]", requirement, maxsplit=1)[0].lower() for requirement in requirements}
+
+
+def imported(*folders: str) -> set[str]:
+    """The distributions of everything that the files of these folders import, at any place."""
+    modules: set[str] = set()
+    local = {path.stem for folder in folders for path in (TREE / folder).rglob("*.py")} - set(DISTRIBUTIONS)
+    for folder in folders:
+        for path in (TREE / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    modules |= {alias.name.partition(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    modules.add(node.module.partition(".")[0])
+    outside = modules - set(sys.stdlib_module_names) - {"chanceline"} - local
+    return {name.lower() for module in outside for name in DISTRIBUTIONS.get(module, [module])}
+
+
+def test_what_the_package_imports_is_declared():
+    declared = names(PROJECT["dependencies"])
+    optional = names(PROJECT["optional-dependencies"]["dask"]) | names(PROJECT["optional-dependencies"]["parquet"])
+    used = imported("src")
+    assert used - declared - optional == set()
+    assert (declared | optional) - used - BY_NAME == set(), "declared, but nothing imports it"
+
+
+def test_what_the_tests_import_is_declared():
+    known = set().union(*(names(requirements) for requirements in PROJECT["optional-dependencies"].values()))
+    assert imported("tests", "scripts") - names(PROJECT["dependencies"]) - known == set()
+
+
+def test_every_dependency_has_its_reason():
+    page = (TREE / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", page, re.MULTILINE))
+    floors = dict(re.match(r"([\w-]+)>=([\d.]+)$", requirement).groups() for requirement in PROJECT["dependencies"])
+    assert told == floors
+    for extra in ("dask", "parquet", "bench", "docs"):
+        for name in names(PROJECT["optional-dependencies"][extra]):
+            assert f"`{name}`" in page, name
