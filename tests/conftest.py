@@ -1,6 +1,10 @@
 """Shared test settings: one BLAS thread, no display, real data only where it is present."""
 
+import json
 import os
+import subprocess
+import sys
+import time
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -24,3 +28,34 @@ def real_data():
         return path
 
     return path_of
+
+
+def start_dask(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def dask_processes(tmp_path):
+    """A real scheduler and two workers on loopback: the scheduler's address, and the processes, the scheduler first."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    common = ("--scheduler-file", str(file))
+    processes = [start_dask("scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+    try:
+        wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
+        # One thread a worker, and no nanny: a killed worker stays dead.
+        worker = ("worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        folders = [tmp_path / "first", tmp_path / "second"]
+        processes += [start_dask(*worker, "--name", path.name, "--local-directory", str(path)) for path in folders]
+        yield json.loads(file.read_text())["address"], processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

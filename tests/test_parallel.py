@@ -1,0 +1,193 @@
+"""One way to work in parallel: in order, whole after a worker's death, stopped by Ctrl-C, gone with its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from chanceline.errors import InputError
+from chanceline.parallel import LocalWorkers, WorkersLostError, open_executor, run_ordered
+
+TOY = Path(__file__).parent / "experiments" / "toy"
+
+
+@pytest.fixture(autouse=True)
+def toy_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+
+
+@pytest.fixture
+def toy():
+    import toy_calls
+
+    return toy_calls
+
+
+def wait_for(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.02)
+
+
+def test_order_and_values_do_not_depend_on_who_works(toy):
+    items, common = range(50), (7, 2.0)
+    expected = [toy.draw(item, *common) for item in items]
+    assert [item for item, _ in expected] == list(items)
+    heard = []
+    assert list(run_ordered(toy.draw, items, common=common, progress=lambda *told: heard.append(told))) == expected
+    assert heard == [(done, 50) for done in range(1, 51)]
+    assert list(run_ordered(toy.draw, items, common=common, workers=2)) == expected
+    with open_executor(workers=3) as executor:
+        assert list(run_ordered(toy.draw, items, common=common, executor=executor)) == expected
+        assert list(run_ordered(toy.draw, items, common=(8, 2.0), executor=executor)) != expected
+    with ThreadPoolExecutor(3) as threads:
+        assert list(run_ordered(toy.draw, items, common=common, executor=threads)) == expected
+    assert list(run_ordered(toy.draw, [], workers=2)) == []
+
+
+def test_every_call_has_one_blas_thread(toy):
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=2):
+        before = toy.blas_threads(0)
+        assert set(run_ordered(toy.blas_threads, range(3))) == {1}
+        with ThreadPoolExecutor(3) as threads:
+            assert set(run_ordered(toy.blas_threads, range(30), executor=threads)) == {1}
+        assert toy.blas_threads(0) == before == 2
+    assert set(run_ordered(toy.blas_threads, range(4), workers=2)) == {1}
+
+
+def test_values_come_as_they_are_asked_for(toy, tmp_path):
+    values = run_ordered(toy.note_pid, range(1000), common=(str(tmp_path), 0.0), workers=2)
+    assert next(values) == 0
+    values.close()
+    assert 1 <= len(list(tmp_path.iterdir())) < 50
+
+
+def test_common_arguments_reach_each_worker_once(toy, tmp_path):
+    parcel = toy.Parcel(str(tmp_path))
+    assert list(run_ordered(toy.with_parcel, range(40), common=(parcel,), workers=2)) == list(range(40))
+    assert [mark.read_text() for mark in tmp_path.iterdir()] == ["x"] * len(list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_exceptions_come_at_their_place_and_unchanged(toy, workers):
+    values = run_ordered(toy.fail_at_three, range(9), workers=workers)
+    assert [next(values) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ZeroDivisionError, match="three"):
+        next(values)
+
+
+def test_what_a_dead_worker_had_is_done_again(toy, tmp_path):
+    values = run_ordered(toy.die_once, range(12), common=(str(tmp_path),), workers=2)
+    assert list(values) == [item * item for item in range(12)]
+    assert sorted(mark.name for mark in tmp_path.iterdir()) == ["2", "5"]
+
+
+def test_a_call_that_always_kills_its_worker_ends_in_a_sentence(toy):
+    with LocalWorkers(2) as executor, pytest.raises(WorkersLostError, match="workers are lost"):
+        list(run_ordered(toy.die_always, range(6), executor=executor))
+
+
+def test_strange_executors_are_not_mended(toy, tmp_path):
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(WorkersLostError):
+        list(run_ordered(toy.die_once, range(4), common=(str(tmp_path),), executor=pool))
+
+
+def test_killed_from_outside_nothing_is_lost(toy, tmp_path):
+    items = range(60)
+    values = run_ordered(toy.note_pid, items, common=(str(tmp_path), 0.02), workers=2)
+    seen = []
+    for value in values:
+        seen.append(value)
+        if value in (5, 20, 40):
+            victim = max(tmp_path.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)
+            os.kill(int(victim.name.partition("-")[2]), signal.SIGKILL)
+    assert seen == list(items)
+
+
+SCRIPT = """
+import sys
+from chanceline.parallel import run_ordered
+import toy_calls
+if __name__ == "__main__":
+    for value in run_ordered(toy_calls.note_pid, range(1000), common=(sys.argv[1], 60.0), workers=2):
+        print(value)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    process = subprocess.Popen([sys.executable, path, marks], stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: len(list(marks.iterdir())) == 2)
+    workers = [psutil.Process(int(mark.name.partition("-")[2])) for mark in marks.iterdir()]
+    yield process, workers
+    process.kill()
+    process.communicate()
+
+
+def test_ctrl_c_reaches_the_caller_and_ends_the_workers(script):
+    process, workers = script
+    for worker in workers:
+        worker.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert message.rstrip().endswith("KeyboardInterrupt")
+    assert message.count("Traceback") == 1
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
+
+
+def test_workers_die_with_their_parent(script):
+    process, workers = script
+    process.kill()
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
+
+
+def test_dask_cluster_gives_the_same(dask_processes, toy):
+    address, _ = dask_processes
+    items, common = range(30), (7, 2.0)
+    expected = [toy.draw(item, *common) for item in items]
+    with open_executor("dask", scheduler=address) as executor:
+        assert list(run_ordered(toy.draw, items, common=common, executor=executor)) == expected
+        with pytest.raises(ZeroDivisionError):
+            list(run_ordered(toy.fail_at_three, items, executor=executor))
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        assert list(run_ordered(toy.draw, items, common=common, executor=client.get_executor())) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"engine": "mpi"}, "no engine 'mpi'"),
+        ({"engine": "dask"}, "needs the address of its scheduler"),
+        ({"engine": "dask", "scheduler": "nonsense"}, "no Dask scheduler answers at nonsense"),
+        ({"engine": "dask", "scheduler": "tcp://127.0.0.1:1", "workers": 2}, "brings its own"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "belongs to the dask engine"),
+        ({"workers": 0}, "must be at least 1"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments, sentence):
+    with pytest.raises(InputError, match=sentence), open_executor(**arguments):
+        pass
+
+
+def test_fewer_than_one_worker_is_refused_at_once(toy):
+    with pytest.raises(InputError, match="at least 1"):
+        run_ordered(toy.draw, range(3), workers=0)
