@@ -1,49 +1,186 @@
-"""Files that are either whole or not there: written under a temporary name in the same folder, then renamed."""
+"""Files that are either whole or not there, and one sentence for whatever the operating system refuses.
+
+A file is written under a temporary name in the same folder, brought to the disk and renamed; then the folder is brought to the
+disk too. So after a kill or a power cut there is the old file or the new one. A link stays a link: the file behind it is
+replaced. Terminals, pipes and /dev/null are written into, folders and disks are refused, so nothing but a file is ever replaced.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from chanceline.errors import InputError
+from chanceline.errors import ChancelineError, InputError, MachineError
+
+# What the user can mend by naming another file, and how it is said.
+_WRONG_FILE = {
+    errno.ENOENT: "there is no such file or folder",
+    errno.ENOTDIR: "a part of its path is a file, not a folder",
+    errno.EISDIR: "it is a folder; name a file",
+    errno.EEXIST: "a file of that name is in the way",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.EROFS: "the file system is read-only",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ELOOP: "its links go round in a circle",
+    errno.EINVAL: "the name is not allowed here",
+    errno.ENXIO: "nobody reads from that pipe",
+    errno.ETXTBSY: "it is a program that runs",
+}
+# What only the machine's owner can mend.
+_MACHINE = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than allowed",
+    errno.EIO: "the disk reports an error",
+    errno.EMFILE: "too many files are open",
+    errno.ENFILE: "too many files are open",
+    errno.ENOMEM: "there is not enough memory",
+}
+
+
+def explain(error: OSError, attempt: str) -> ChancelineError:
+    """The operating system's refusal as one sentence: an `InputError` if another name mends it, else a `MachineError`.
+
+    Parameters
+    ----------
+    error : what was caught.
+    attempt : what was tried, such as "cannot write x.csv".
+    """
+    if error.errno in _WRONG_FILE:
+        return InputError(f"{attempt}: {_WRONG_FILE[error.errno]}")
+    reason = _MACHINE.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
+    return MachineError(f"{attempt}: {reason}")
+
+
+@contextmanager
+def explained(attempt: str) -> Iterator[None]:
+    """Turn an OSError of the block into the sentence of `explain`."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, ChancelineError):
+            raise
+        raise explain(error, attempt) from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file at once; an older file of that name stays whole until the new one replaces it."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist")
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; name a file")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except PermissionError:
-        raise InputError(f"cannot write {path}: no permission to write into {path.parent}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with explained(f"cannot write {path}"):
+        target = check_target(path)
+        if target is None:
+            _pour(path, content)
+        else:
+            _replace(target, content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """`write_bytes` of UTF-8 text."""
-    write_bytes(path, content.encode("utf-8"))
+    """`write_bytes` of UTF-8 text; what UTF-8 cannot hold (undecodable bytes of a file's name) is written as \\udcff."""
+    write_bytes(path, content.encode("utf-8", errors="backslashreplace"))
+
+
+def check_target(path: Path) -> Path | None:
+    """Whether `write_bytes` would find a place there, asked before hours of work: the file behind links, None for a pipe.
+
+    Raises
+    ------
+    InputError
+        For a folder, a disk or a socket, a file that may not be written, and a folder that does not exist or may not be
+        written into.
+    """
+    path = Path(path)
+    attempt = f"cannot write {path}"
+    if "\0" in str(path):
+        raise InputError(f"cannot write {str(path)!r}: a name cannot hold a null character")
+    with explained(attempt):
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            mode = None
+        if mode is not None and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or _is_open_stream(path)):
+            return None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise InputError(f"{attempt}: it is a folder; name a file")
+        if mode is not None and not stat.S_ISREG(mode):
+            raise InputError(f"{attempt}: it is a disk or a socket; name a file")
+        target = Path(os.path.realpath(path))
+        if mode is not None and not os.access(target, os.W_OK):
+            raise InputError(f"{attempt}: the file there is write-protected")
+        if not target.parent.is_dir():
+            raise InputError(f"{attempt}: the folder {target.parent} does not exist")
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise InputError(f"{attempt}: no permission to write into {target.parent}, or it is read-only")
+        return target
 
 
 def make_folder(path: Path) -> Path:
     """The folder, made if it is not there."""
     path = Path(path)
-    try:
+    with explained(f"cannot make the folder {path}"):
         path.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"cannot write into {path}: a file of that name is in the way") from None
-    except PermissionError:
-        raise InputError(f"cannot make the folder {path}: no permission") from None
     return path
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of `name` in `folder`; a name that leads out of it (.., an absolute path, a link) is refused."""
+    with explained(f"cannot use the name {name!r}"):
+        home = Path(os.path.realpath(folder))
+        if "\0" not in name and Path(os.path.realpath(home / name)).is_relative_to(home):
+            return Path(folder) / name
+    raise InputError(f"the name {name!r} leads out of the folder {folder}; name something inside it")
+
+
+def _is_open_stream(path: Path) -> bool:
+    """Whether it names a stream that is open already, such as /dev/stdout: what the shell has put there must stay."""
+    return path.parent.exists() and (
+        Path(os.path.realpath(path.parent)).parts[:2] == ("/", "proc") or str(path) in {"/dev/stdout", "/dev/stderr"}
+    )
+
+
+def _pour(path: Path, content: bytes) -> None:
+    # Without a reader, opening a pipe would wait for ever; so it is refused at once.
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY)
+    os.set_blocking(handle, True)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+
+
+def _replace(target: Path, content: bytes) -> None:
+    # A name of its own length: the target's name may be as long as names can be.
+    temporary = target.parent / f".chanceline-{secrets.token_hex(8)}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _keep_folder(target.parent)
+
+
+def _keep_folder(folder: Path) -> None:
+    """Bring the folder's list of names to the disk, where the system can (Windows and some network disks cannot)."""
+    if os.name == "nt":
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # a folder that may be written into but not listed
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(handle)
