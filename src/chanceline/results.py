@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -45,3 +46,23 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Text from outside with everything unseen written out: control characters (so ANSI sequences), marks that turn the
+    direction of writing, zero-width characters, line breaks, and bytes that were no UTF-8.
+
+    Parameters
+    ----------
+    text : a name from a file, or the name of a file.
+    keep : characters to leave as they are, such as a line break.
+    """
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join(
+        character if character in keep or unicodedata.category(character) not in hidden else _escape(character)
+        for character in text
+    )
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
