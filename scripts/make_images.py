@@ -29,7 +29,7 @@ IMAGES = ROOT / "docs" / "images"
 def draw_zones(ax: Any) -> None:
     """The (ρ, α) diagram with its zones named."""
     lines = interpolated_lines([k / 400 for k in range(1, 400)])
-    rho, edge, union = lines["rho"], lines["replica_symmetric"], lines["union"]
+    rho, edge, union = lines["rho"], lines["alpha_rs"], lines["union"]
     typical = [2 * r for r in rho]
     # Keeping every variable separates random patterns up to α = 2, and the proof reaches there too.
     proof = [max(u, a) if u < 2 else 2.0 for u, a in zip(union, edge, strict=True)]

@@ -99,7 +99,7 @@ def test_planning_agrees_with_python(page, tmp_path):
 def test_lines_agree_with_the_solver(page, tmp_path):
     rng = np.random.default_rng(3)
     rhos = [*10 ** rng.uniform(-5.9, -0.5, 8), *rng.uniform(0.1, 0.999, 8)]
-    names = ["symmetry_breaks", "replica_symmetric", "union", "l0_gardner"]
+    names = ["replicon_alpha", "alpha_rs", "union", "l0_gardner"]
     found = run_script(page, f"{json.dumps(rhos)}.map((r) => {json.dumps(names)}.map((n) => lines.at(n, r)))", tmp_path)
     for point, got in zip(capacity_curve(rhos, replicon=True), found, strict=True):
         expected = (point.replicon_alpha, point.alpha, point.bounds.union, point.bounds.l0_gardner)
@@ -124,8 +124,8 @@ def test_table_is_what_the_solver_gives():
     assert set(COLUMNS) < set(table)
     for k in np.random.default_rng(1).choice(NODES, 5, replace=False):
         point = capacity(table["rho"][k])
-        assert table["replica_symmetric"][k] == pytest.approx(point.alpha, rel=1e-11)
-        assert table["symmetry_breaks"][k] == pytest.approx(point.replicon_alpha, rel=1e-9)
+        assert table["alpha_rs"][k] == pytest.approx(point.alpha, rel=1e-11)
+        assert table["replicon_alpha"][k] == pytest.approx(point.replicon_alpha, rel=1e-9)
         assert table["union"][k] == pytest.approx(point.bounds.union, rel=1e-11)
         assert table["l0_gardner"][k] == pytest.approx(point.bounds.l0_gardner, rel=1e-11)
 
@@ -180,7 +180,7 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["kept"]["typed"] == ["100", "20", "25"]
     assert seen["wide"] is False
     assert seen["narrow"] is True
-    expected = {"l0_gardner", "union", "replica_symmetric", "broken", "symmetry_breaks", "cover_gardner", "vc"}
+    expected = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "cover_gardner", "vc"}
     assert expected <= set(seen["curves"])
 
 

@@ -33,7 +33,7 @@ def test_what_breaks_is_the_symmetry_between_supports():
 
 def test_chi_is_the_limit_of_rho_minus_q1():
     """Text on Fig. (b): χ = lim (ρ − q₁)/m; (ρ − q₀)/m diverges."""
-    from chanceline.theory.solve import solve_rs_at_m
+    from chanceline.theory.paper.finite_m import solve_rs_at_m
 
     chi = chanceline.solve(1.2, 0.5).chi
     state = solve_rs_at_m(1.2, 0.5, 1e-5)

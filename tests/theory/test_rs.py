@@ -89,7 +89,7 @@ def test_jacobian_and_gradients_by_finite_differences(rho, point):
 def test_total_derivatives_of_the_entropy(alpha, rho):
     """dΣ/dα = ∫Dz ln A and dΣ/dρ, by envelope, against differences of solved points."""
     *_, before, after = rs.follow_branch(rho, lambda state: state.alpha >= alpha)
-    state = rs.root_between(rho, (before, after), lambda state: state.alpha - alpha).state
+    state = rs.point_where(rho, (before, after), lambda state: state.alpha - alpha).state
     h = 1e-4
     by_alpha = (chanceline.solve(alpha + h, rho).entropy - chanceline.solve(alpha - h, rho).entropy) / (2 * h)
     by_rho = (chanceline.solve(alpha, rho + h).entropy - chanceline.solve(alpha, rho - h).entropy) / (2 * h)

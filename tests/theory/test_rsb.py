@@ -11,7 +11,8 @@ from chanceline.theory.kernels import pattern_side, support_side
 from chanceline.theory.ladder import climb, focused_grid, uniform_grid
 from chanceline.theory.parisi import add_step
 from chanceline.theory.rsb_capacity import capacity_1rsb
-from chanceline.theory.solve import solve, solve_rs
+from chanceline.theory.solve import solve
+from chanceline.theory.symmetric import solve_rs
 
 RHO = 0.5
 
@@ -62,9 +63,7 @@ def test_ladder_integrates_gaussians_exactly():
 
 def test_entropy_equals_a_plain_tensor_rule(solution):
     order = as_order(solution)
-    assert steps.free_entropy(order, solution.alpha, RHO) == pytest.approx(
-        tensor_entropy(order, solution.alpha, RHO), abs=1e-10
-    )
+    assert steps.free_entropy(order, solution.alpha, RHO) == pytest.approx(tensor_entropy(order, solution.alpha, RHO), abs=1e-10)
     # and the value that the solver gives, which is a different expression that only holds at the saddle
     assert solution.entropy == pytest.approx(tensor_entropy(order, solution.alpha, RHO), abs=1e-9)
 

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from chanceline.theory.capacity_table import capacity_table
+
 # Densities covered by the table; beyond them nothing is drawn and no value is given.
 FIRST, LAST = 1e-6, 0.9995
 NODES = 96
-COLUMNS = ("rho", "symmetry_breaks", "replica_symmetric", "union", "l0_gardner")
+COLUMNS = ("rho", "replicon_alpha", "alpha_rs", "union", "l0_gardner")
 TABLE = files("chanceline") / "data" / "diagram.csv"
-BROKEN_TABLE = files("chanceline") / "data" / "capacity_table.csv"
 
 
 def chebyshev_densities(nodes: int) -> list[float]:
@@ -55,6 +56,4 @@ def broken_ratio() -> list[list[float]]:
 
     The ratio changes slowly, so that straight lines between its values are accurate to six digits.
     """
-    with BROKEN_TABLE.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return sorted([float(row["rho"]), float(row["alpha_1rsb"]) / float(row["alpha_rs"])] for row in rows)
+    return [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]

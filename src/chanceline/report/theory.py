@@ -129,12 +129,11 @@ def _flat(record: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
 
 
 def diagram_frame() -> pd.DataFrame:
-    """The lines of the diagram as `plotting.theory.draw_capacity` wants them."""
+    """The lines of the diagram as `figures.theory.draw_capacity` wants them."""
     import pandas as pd
 
     lines = interpolated_lines([k / 200 for k in range(1, 200)])
-    names = {"replica_symmetric": "alpha_vs", "symmetry_breaks": "replicon_alpha"}
-    frame = pd.DataFrame(lines).rename(columns=names)
+    frame = pd.DataFrame(lines).rename(columns={"alpha_rs": "alpha_vs"})
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
 

@@ -12,8 +12,8 @@ from chanceline.figures.breaking import draw_break_point, draw_corrections, draw
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity_table import capacity_table, start_at
 from chanceline.theory.rsb import follow_one_step, replicon_line
-from chanceline.theory.solve import solve_rs
 from chanceline.theory.steps import solve_at_response, solve_at_zero_entropy
+from chanceline.theory.symmetric import solve_rs
 
 RHO = 0.5
 

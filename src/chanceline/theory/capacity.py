@@ -16,11 +16,11 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory import rs
 from chanceline.theory.capacity_table import full_breaking
 from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
+from chanceline.theory.inputs import check_alpha, check_rho
 from chanceline.theory.quadrature import STEP
 from chanceline.theory.rsb import replicon_line
 from chanceline.theory.rsb_capacity import capacity_1rsb
-from chanceline.theory.saddle import Solved
-from chanceline.theory.solve import check_alpha, check_rho
+from chanceline.theory.solver import Solved
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def _zero_entropy(rho: float, start: Array | None) -> tuple[Solved[rs.RSState], 
             start = None  # too far away: take the whole way
     if start is None:
         *_, before, after = rs.follow_branch(rho, lambda state: state.entropy <= 0)
-        coarse = rs.root_between(rho, (before, after), lambda state: state.entropy)
+        coarse = rs.point_where(rho, (before, after), lambda state: state.entropy)
     fine = rs.solve_at_response(float(coarse.unknowns[0]), rho, coarse.unknowns, STEP / 2)
     state = fine.state
     alpha = state.alpha - state.entropy / state.entropy_by_alpha
@@ -109,7 +109,7 @@ def _replicon_crossing(rho: float, at_capacity: Solved[rs.RSState]) -> float | N
     if at_capacity.state.between <= 1:
         return None
     *_, unstable, stable = rs.follow_back(at_capacity, rho, lambda state: state.between < 1)
-    return rs.root_between(rho, (unstable, stable), lambda state: state.between - 1).state.alpha
+    return rs.point_where(rho, (unstable, stable), lambda state: state.between - 1).state.alpha
 
 
 def closed_form_bounds(rho: float) -> Bounds:

@@ -59,9 +59,7 @@ def capacity_table() -> tuple[TableRow, ...]:
     """All rows, in order of ρ."""
     text = files("chanceline").joinpath("data/capacity_table.csv").read_text(encoding="utf-8")
     names = [field.name for field in fields(TableRow)]
-    return tuple(
-        TableRow(**{name: float(row[name] or "nan") for name in names}) for row in csv.DictReader(text.splitlines())
-    )
+    return tuple(TableRow(**{name: float(row[name] or "nan") for name in names}) for row in csv.DictReader(text.splitlines()))
 
 
 def table_range() -> tuple[float, float]:

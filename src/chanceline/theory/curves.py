@@ -9,7 +9,7 @@ import numpy as np
 
 from chanceline.theory.capacity import capacity_curve
 from chanceline.theory.closed_forms import l0_gardner
-from chanceline.theory.solve import solve_rs
+from chanceline.theory.symmetric import solve_rs
 
 if TYPE_CHECKING:
     import pandas as pd

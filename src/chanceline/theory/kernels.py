@@ -81,17 +81,13 @@ def pattern_side(mu: Array, s2: float, chi: float) -> PatternSide:
     e = edge - t * loose
     near_second, near_third = tight - t * edge + t**2 * loose, edge * (2 + t**2) - t**3 * loose
     near_fourth = 3 * (tight - t * edge) - t**3 * edge + t**4 * loose
-    third = np.where(
-        t > 0, near_third - 3 * e * near_second + 2 * e**3, raw_third - 3 * mean * second + 2 * mean**3
-    )
+    third = np.where(t > 0, near_third - 3 * e * near_second + 2 * e**3, raw_third - 3 * mean * second + 2 * mean**3)
     fourth = np.where(
         t > 0,
         near_fourth - 4 * e * near_third + 6 * e**2 * near_second - 3 * e**4,
         raw_fourth - 4 * mean * raw_third + 6 * mean**2 * second - 3 * mean**4,
     )
-    return PatternSide(
-        log_a, tight, loose, edge / sd, sd * mean, sd**2 * variance, sd**3 * third, sd**4 * fourth, chi
-    )
+    return PatternSide(log_a, tight, loose, edge / sd, sd * mean, sd**2 * variance, sd**3 * third, sd**4 * fourth, chi)
 
 
 @dataclass(frozen=True)

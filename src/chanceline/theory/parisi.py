@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 
-from chanceline.errors import ConvergenceError
 from chanceline.theory.rsb_capacity import BrokenCapacity, capacity_near
-from chanceline.theory.saddle import Solved, follow
+from chanceline.theory.solver import Solved, first_success, follow_response
 from chanceline.theory.steps import (
     Breaking,
     BrokenState,
@@ -60,14 +59,7 @@ def _line(at: Array, values: Array, wanted: Array) -> Array:
 
 def add_step(capacity: BrokenCapacity) -> BrokenCapacity:
     """The capacity with one step more. Where the jump fails at Σ = 0 it is made at a larger χ, where the levels differ less."""
-    failure: ConvergenceError | None = None
-    for retreat in (0.0, 0.45):
-        try:
-            return _add_step_at(capacity, retreat)
-        except ConvergenceError as error:
-            failure = error
-    assert failure is not None
-    raise failure
+    return first_success(lambda retreat: _add_step_at(capacity, retreat), (0.0, 0.45))
 
 
 def _add_step_at(capacity: BrokenCapacity, retreat: float) -> BrokenCapacity:
@@ -75,11 +67,11 @@ def _add_step_at(capacity: BrokenCapacity, retreat: float) -> BrokenCapacity:
     here = solve_at_zero_entropy(rho, capacity.point, capacity.steps)
     if retreat:
         goal = here.unknowns[0] + retreat
-        *_, here = _follow_response(here, rho, capacity.steps, 0.15, lambda point: point.unknowns[0] >= goal)
+        *_, here = _follow(here, rho, capacity.steps, 0.15, lambda state: np.log(state.order.chi) >= goal)
     freed = _free_level(here.state.order, rho, steps)
     if not retreat:
         return capacity_near(rho, freed.unknowns, steps)
-    *_, before, after = _follow_response(freed, rho, steps, -0.08, lambda point: point.state.entropy < 0)
+    *_, before, after = _follow(freed, rho, steps, -0.08, lambda state: state.entropy < 0)
     share = before.state.entropy / (before.state.entropy - after.state.entropy)
     return capacity_near(rho, before.unknowns + share * (after.unknowns - before.unknowns), steps)
 
@@ -87,29 +79,20 @@ def _add_step_at(capacity: BrokenCapacity, retreat: float) -> BrokenCapacity:
 def _free_level(order: Breaking, rho: float, steps: int) -> Solved[BrokenState]:
     """The saddle with one level more than `order` has, at the same χ: break points held first, then freed."""
     breaks = tuple(range(3 + steps, 3 + 2 * steps))
-    failure: ConvergenceError | None = None
-    for spread in (0.3, 0.0, 0.6, 1.0):
+    what = f"a start for {steps} steps of breaking at ρ = {rho:.10g}"
+
+    def with_ends_moved(spread: float) -> Solved[BrokenState]:
         point = pack(one_level_more(order, rho, spread), rho)
-        what = f"a start for {steps} steps of breaking at ρ = {rho:.10g}"
-        try:
-            held = solve_with(point, (0, *breaks), rho, steps, what, hold_breaks=True)
-            return solve_at_response(float(point[0]), rho, held.unknowns, steps)
-        except ConvergenceError as error:
-            failure = error
-    assert failure is not None
-    raise failure
+        held = solve_with(point, (0, *breaks), rho, steps, what, hold_breaks=True)
+        return solve_at_response(float(point[0]), rho, held.unknowns, steps)
+
+    return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))
 
 
-def _follow_response(
-    start: Solved[BrokenState], rho: float, steps: int, step: float, until: Callable[[Solved[BrokenState]], bool]
+def _follow(
+    start: Solved[BrokenState], rho: float, steps: int, step: float, until: Callable[[BrokenState], bool]
 ) -> Iterator[Solved[BrokenState]]:
-    return follow(
-        lambda log_chi, guess: solve_at_response(log_chi, rho, guess, steps),
-        start,
-        begin=float(start.unknowns[0]),
-        step=step,
-        until=until,
-    )
+    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess, steps), start, step, until)
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.theory.closed_forms import typical_overlap
 from chanceline.theory.kernels import PatternSide, SupportSide, binary_entropy, pattern_side, support_side
 from chanceline.theory.quadrature import STEP, GaussianRule, rule_for
-from chanceline.theory.saddle import Newton, OutsideDomain, Solved, follow
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, follow_response, root_between
 
 Array = NDArray[np.float64]
 
@@ -242,7 +241,7 @@ def excess_load(state: RSState, alpha: float) -> float:
 
 
 def solve_at_zero_entropy(rho: float, start: Array, step: float = STEP) -> Solved[RSState]:
-    """The point where the branch stops to count, Σ = 0, as the fifth equation."""
+    """The point where no choice is left to count, Σ = 0, as the fifth equation."""
     scale = binary_entropy(rho)
 
     def extended(point: Array) -> RSState:
@@ -268,35 +267,16 @@ def follow_branch(rho: float, until: Callable[[RSState], bool], below: float = n
     while first.state.alpha >= below:
         log_chi += 2.0
         first = solve_at_response(log_chi, rho, beginning(np.exp(log_chi), rho))
-    yield from _follow_response(first, rho, -1.0, until)
+    yield from follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), first, -1.0, until)
 
 
 def follow_back(start: Solved[RSState], rho: float, until: Callable[[RSState], bool]) -> Iterator[Solved[RSState]]:
     """Continuation from any point towards the entrance of the branch."""
-    yield from _follow_response(start, rho, 0.25, until)
+    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), start, 0.25, until)
 
 
-def _follow_response(
-    first: Solved[RSState], rho: float, step: float, until: Callable[[RSState], bool]
-) -> Iterator[Solved[RSState]]:
-    yield from follow(
-        lambda log_chi, guess: solve_at_response(log_chi, rho, guess),
-        first,
-        begin=float(first.unknowns[0]),
-        step=step,
-        until=lambda point: until(point.state),
-    )
-
-
-def root_between(
+def point_where(
     rho: float, bracket: tuple[Solved[RSState], Solved[RSState]], value: Callable[[RSState], float]
 ) -> Solved[RSState]:
-    """The point between two points of the branch where `value` vanishes, in the coordinate ln χ."""
-    begin, end = (point.unknowns for point in bracket)
-
-    def solved_at(log_chi: float) -> Solved[RSState]:
-        guess = begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0])
-        return solve_at_response(log_chi, rho, guess)
-
-    root = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=1e-14, rtol=1e-14)
-    return solved_at(float(root))
+    """The point between two points of the branch where `value` vanishes."""
+    return root_between(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), bracket, value)

@@ -8,17 +8,17 @@ vanishes at a finite x and K (`rsb_capacity`); beyond, the branch goes on with �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.errors import InputError
 from chanceline.theory import rs
 from chanceline.theory.capacity_table import start_at, table_range
-from chanceline.theory.saddle import Solved, follow
-from chanceline.theory.solve import check_alpha, check_rho, solve_rs
+from chanceline.theory.inputs import check_alpha, check_rho
+from chanceline.theory.solver import Solved, first_success, follow_response
 from chanceline.theory.stability import Stability
 from chanceline.theory.steps import (
     Breaking,
@@ -29,6 +29,7 @@ from chanceline.theory.steps import (
     solve_at_zero_entropy,
     solve_with,
 )
+from chanceline.theory.symmetric import solve_rs
 
 Array = NDArray[np.float64]
 
@@ -44,9 +45,9 @@ class OneStepSolution:
     """One step of breaking between supports, in the limit m → 0.
 
     `broken` says whether symmetry is broken at all: below the replicon line it is not, replica symmetry is exact, and its
-    values are
-    returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0` and `F0` are the means over pairs of supports, xp₀ + (1 − x)p₁ and
-    xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more steps (`parisi`).
+    values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0` and `F0` are the means over pairs of supports,
+    xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more
+    steps (`parisi`).
     """
 
     alpha: float
@@ -97,7 +98,7 @@ class OneStepSolution:
 def replicon_line(rho: float) -> Solved[rs.RSState]:
     """The replica-symmetric point where the replicon between supports is 1: below it, replica symmetry is exact."""
     *_, stable, unstable = rs.follow_branch(rho, lambda state: state.between > 1)
-    return rs.root_between(rho, (stable, unstable), lambda state: state.between - 1)
+    return rs.point_where(rho, (stable, unstable), lambda state: state.between - 1)
 
 
 def branch_off(rho: float, critical: rs.RSState, amplitude: float = _FIRST_AMPLITUDE) -> Solved[BrokenState]:
@@ -111,31 +112,22 @@ def branch_off(rho: float, critical: rs.RSState, amplitude: float = _FIRST_AMPLI
     order = Breaking(
         o.chi, o.K, o.E, o.F1, (o.q0 - part / 2, o.q0 + part / 2), (o.F0 - part_of_g / 2, o.F0 + part_of_g / 2), (0.0,)
     )
-    failure: ConvergenceError | None = None
-    for x in (0.8, 0.9, 0.7):
-        point = pack(Breaking(**{**asdict(order), "x": (x,)}), rho)
+    what = f"the beginning of 1RSB at ρ = {rho:.10g}"
+
+    def with_break_at(x: float) -> Solved[BrokenState]:
+        point = pack(replace(order, x=(x,)), rho)
         point[_AMPLITUDE] = np.log(amplitude)
-        what = f"the beginning of 1RSB at ρ = {rho:.10g}"
-        try:
-            held = solve_with(point, (_AMPLITUDE, _BREAK), rho, 1, what, hold_breaks=True)
-            return solve_with(held.unknowns, (_AMPLITUDE,), rho, 1, what)
-        except ConvergenceError as error:
-            failure = error
-    assert failure is not None
-    raise failure
+        held = solve_with(point, (_AMPLITUDE, _BREAK), rho, 1, what, hold_breaks=True)
+        return solve_with(held.unknowns, (_AMPLITUDE,), rho, 1, what)
+
+    return first_success(with_break_at, (0.8, 0.9, 0.7))
 
 
 def follow_one_step(
     start: Solved[BrokenState], rho: float, until: Callable[[BrokenState], bool], step: float = -0.05
 ) -> Iterator[Solved[BrokenState]]:
     """Continuation in ln χ from any point of the branch; a positive step leads back to its beginning."""
-    yield from follow(
-        lambda log_chi, guess: solve_at_response(log_chi, rho, guess, 1),
-        start,
-        begin=float(start.unknowns[0]),
-        step=step,
-        until=lambda point: until(point.state),
-    )
+    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess, 1), start, step, until)
 
 
 def solve_1rsb(alpha: float, rho: float, start: Array | None = None) -> OneStepSolution:

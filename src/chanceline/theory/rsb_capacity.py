@@ -1,10 +1,9 @@
 """Capacity with k steps of breaking between supports: Σ = 0 solved together with the saddle equations.
 
-For every finite number of steps the entropy vanishes at finite break points x_i, finite K and finite χ (ρ = ½: x = 0.353, K
-= 9.35 for
-k = 1), so that Σ = 0 is one more equation for Newton and nothing is extrapolated. It is well conditioned in the form (7) of
-`steps`, which is the entropy inside the smallest group. Each further step raises K and lowers x₁ at Σ = 0, with x₁K nearly
-constant: only full breaking ends with K → ∞ and x → 0 at finite xK, a single support in each smallest group.
+For every finite number of steps the entropy vanishes at finite break points x_i, finite K and finite χ (ρ = ½: x = 0.353, K =
+9.35 for k = 1), so that Σ = 0 is one more equation for Newton and nothing is extrapolated. It is well conditioned in the form
+(7) of `steps`, which is the entropy inside the smallest group. Each further step raises K and lowers x₁ at Σ = 0, with x₁K
+nearly constant: only full breaking ends with K → ∞ and x → 0 at finite xK, a single support in each smallest group.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory import rsb
 from chanceline.theory.capacity_table import start_at, table_range
-from chanceline.theory.saddle import Solved, follow
-from chanceline.theory.steps import BrokenState, equations, solve_at_response, solve_at_zero_entropy
+from chanceline.theory.solver import follow, root_between
+from chanceline.theory.steps import BrokenState, equations, relative_entropy, solve_at_response, solve_at_zero_entropy
 
 Array = NDArray[np.float64]
 
@@ -50,8 +48,7 @@ def capacity_near(rho: float, start: Array, steps: int) -> BrokenCapacity:
     solved = solve_at_zero_entropy(rho, start, steps)
     state = solved.state
     finer = equations(solved.unknowns, rho, steps, rsb.FINER)
-    scale = solved.state.residual[-1] / state.entropy if state.entropy else 1.0
-    residual = np.append(finer.residual, finer.entropy * scale)
+    residual = np.append(finer.residual, relative_entropy(finer))
     moved = solved.unknowns - np.linalg.solve(state.jacobian, residual)
     alpha = equations(moved, rho, steps, rsb.FINER).alpha
     # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
@@ -75,13 +72,13 @@ def capacity_from_scratch(rho: float) -> BrokenCapacity:
     critical = rsb.replicon_line(rho).state
     first = rsb.branch_off(rho, critical)
     *_, before, after = rsb.follow_one_step(first, rho, lambda state: state.entropy <= 0)
-    begin, end = before.unknowns, after.unknowns
-
-    def solved_at(log_chi: float) -> Solved[BrokenState]:
-        return solve_at_response(log_chi, rho, begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0]), 1)
-
-    root = brentq(lambda log_chi: solved_at(log_chi).state.entropy, begin[0], end[0], xtol=1e-4)
-    return capacity_near(rho, solved_at(float(root)).unknowns, 1)
+    near = root_between(
+        lambda log_chi, guess: solve_at_response(log_chi, rho, guess, 1),
+        (before, after),
+        lambda state: state.entropy,
+        tolerance=1e-4,
+    )
+    return capacity_near(rho, near.unknowns, 1)
 
 
 def capacities_along(rhos: Sequence[float], first: BrokenCapacity) -> Iterator[BrokenCapacity]:

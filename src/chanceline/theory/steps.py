@@ -46,7 +46,7 @@ from scipy.special import entr
 
 from chanceline.theory.kernels import PatternSide, SupportSide, binary_entropy, pattern_side, support_side
 from chanceline.theory.ladder import Ladder, climb, focused_grid, gaussian_steps, uniform_grid
-from chanceline.theory.saddle import Newton, OutsideDomain, Solved
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,6 @@ _PER_PATTERN_EDGE, _PER_SUPPORT_EDGE = 4.5, 5.5
 _REACH = 9.0
 # Relative residuals; rounding in the ladders leaves 1e-13 of them.
 TOLERANCE = 1e-11
-_DIFFERENCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -203,11 +202,7 @@ class BrokenState:
     @cached_property
     def jacobian(self) -> Array:
         """Central differences: the equations are stiff near ρ = 1, where forward ones would slow Newton down."""
-        columns = []
-        for move in _DIFFERENCE * np.eye(len(self.values)):
-            up, down = self.function(self.values + move), self.function(self.values - move)
-            columns.append((up.residual - down.residual) / (2 * _DIFFERENCE))
-        return np.column_stack(columns)
+        return difference_jacobian(lambda moved: self.function(moved).residual, self.values)
 
 
 def pack(order: Breaking, rho: float) -> Array:
@@ -256,9 +251,7 @@ def equations(point: Array, rho: float, steps: int, fineness: float = 1.0) -> Br
             by_breaks,
         ]
     )
-    inner, outer = (
-        alpha * a * b for a, b in zip(patterns.squared_curvature, supports.squared_curvature, strict=True)
-    )
+    inner, outer = (alpha * a * b for a, b in zip(patterns.squared_curvature, supports.squared_curvature, strict=True))
     gaps = np.diff(np.array([0.0, *x, 1.0]))
     return BrokenState(
         alpha=alpha,
@@ -308,9 +301,7 @@ def solve_with(
     return replace(solved, unknowns=template)
 
 
-def solve_at_response(
-    log_chi: float, rho: float, start: Array, steps: int, fineness: float = 1.0
-) -> Solved[BrokenState]:
+def solve_at_response(log_chi: float, rho: float, start: Array, steps: int, fineness: float = 1.0) -> Solved[BrokenState]:
     """The saddle at a given χ; along the branch χ falls."""
     what = f"{steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}, ρ = {rho:.10g}"
     return solve_with(np.array([log_chi, *start[1:]]), (0,), rho, steps, what, fineness=fineness)
@@ -320,13 +311,15 @@ def solve_at_load(alpha: float, rho: float, start: Array, steps: int, fineness: 
     """The saddle at a given α."""
     what = f"{steps} step(s) of breaking at α = {alpha:.10g}, ρ = {rho:.10g}"
     scale = min(alpha - 2 * rho, 2 - alpha)
-    return solve_with(
-        start, (), rho, steps, what, extra=lambda state: (state.alpha - alpha) / scale, fineness=fineness
-    )
+    return solve_with(start, (), rho, steps, what, extra=lambda state: (state.alpha - alpha) / scale, fineness=fineness)
 
 
 def solve_at_zero_entropy(rho: float, start: Array, steps: int, fineness: float = 1.0) -> Solved[BrokenState]:
-    """The point where the branch stops to count, Σ = 0."""
+    """The point where no choice is left to count, Σ = 0."""
     what = f"capacity with {steps} step(s) of breaking at ρ = {rho:.10g}"
-    scale = binary_entropy(rho)
-    return solve_with(start, (), rho, steps, what, extra=lambda state: state.entropy / scale, fineness=fineness)
+    return solve_with(start, (), rho, steps, what, extra=relative_entropy, fineness=fineness)
+
+
+def relative_entropy(state: BrokenState) -> float:
+    """Σ/H₂(ρ), the equation of the capacity."""
+    return state.entropy / binary_entropy(state.rho)

@@ -8,9 +8,9 @@ const LINES = [
   { key: "limit", name: "proof, your N", what: "above it structure is proven", kind: "rigorous", color: "limit", thick: true },
   { key: "l0_gardner", name: "ℓ₀-Gardner", what: "upper bound by annealed dilution", kind: "asymptotic", color: "l0", dash: "2 4" },
   { key: "union", name: "union bound", what: "first moment, N → ∞", kind: "rigorous", color: "union", dash: "7 4" },
-  { key: "replica_symmetric", name: "α<sub>VS</sub>, RS", what: "chance line, replica symmetric", kind: "asymptotic", color: "rs" },
+  { key: "alpha_rs", name: "α<sub>VS</sub>, RS", what: "chance line, replica symmetric", kind: "asymptotic", color: "rs" },
   { key: "broken", name: "α<sub>VS</sub>, 1RSB", what: "chance line, symmetry broken once", kind: "asymptotic", color: "rsb", thick: true },
-  { key: "symmetry_breaks", name: "RS exact below", what: "hatched: replica symmetry holds", kind: "asymptotic", color: "breaks", dash: "2 3" },
+  { key: "replicon_alpha", name: "RS exact below", what: "hatched: replica symmetry holds", kind: "asymptotic", color: "breaks", dash: "2 3" },
   { key: "cover_gardner", name: "Cover–Gardner 2ρ", what: "a typical choice separates below", kind: "N → ∞", color: "cover-gardner" },
   { key: "vc", name: "VC, α = ρ", what: "every choice separates below", kind: "rigorous", color: "vc" },
 ];
@@ -65,10 +65,10 @@ function between(points, rho) {
 const limitAt = (rho) => between(limitLine, rho);
 function brokenAt(rho) {
   const ratio = between(DATA.broken, rho);
-  return ratio === null ? null : ratio * lines.at("replica_symmetric", rho);
+  return ratio === null ? null : ratio * lines.at("alpha_rs", rho);
 }
 // The best known chance line: with symmetry broken where that was solved, replica symmetric elsewhere.
-const chanceLine = (rho) => brokenAt(rho) || lines.at("replica_symmetric", rho);
+const chanceLine = (rho) => brokenAt(rho) || lines.at("alpha_rs", rho);
 
 function answer(at = state) {
   const q = query(at), level = Number(at.level);
@@ -210,8 +210,8 @@ function drawDiagram() {
   view = makeView();
   const { box, width, height } = view;
   const vc = sampled("vc"), typical = sampled("cover_gardner"), floor = [[view.r0 || 1e-9, view.a0], [1, view.a0]];
-  const chance = sampled("replica_symmetric").map(([r]) => [r, chanceLine(r)]);
-  const breaks = sampled("symmetry_breaks");
+  const chance = sampled("alpha_rs").map(([r]) => [r, chanceLine(r)]);
+  const breaks = sampled("replicon_alpha");
   const zones = [
     ["settled", limitLine.length ? area(limitLine, [[limitLine[0][0], view.a1 * 1.2], [1, view.a1 * 1.2]]) : ""],
     ["chosen", area(typical, chance)], ["typical", area(vc, typical)], ["every", area(floor, vc)],
@@ -232,7 +232,7 @@ function drawDiagram() {
   element("diagram").innerHTML =
     `<defs>${clip}${hatch}</defs><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}" fill="var(--silent)"/>` +
     `<g clip-path="url(#frame)">${zones.map(([name, d]) => `<path d="${d}" fill="var(--${name})"/>`).join("")}` +
-    (hidden.has("symmetry_breaks") ? "" : `<path d="${area(typical, breaks)}" fill="url(#hatch)"/>`) +
+    (hidden.has("replicon_alpha") ? "" : `<path d="${area(typical, breaks)}" fill="url(#hatch)"/>`) +
     `</g>${gridlines.join("")}<g clip-path="url(#frame)">${drawn.join("")}</g>` +
     names.map(([r, a, one, two]) => `<text class="zone-name" font-size="${width < 420 ? 10 : 13}" x="${view.x(r)}" y="${view.y(a)}" text-anchor="middle">${one}<tspan x="${view.x(r)}" dy="16">${two}</tspan></text>`).join("") +
     `<text class="axis" x="${(box.left + box.right) / 2}" y="${height - 8}" text-anchor="middle">density ρ = M/N (share of features used)</text>` +

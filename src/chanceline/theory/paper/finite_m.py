@@ -10,16 +10,18 @@ In the rescaled variables χ = (ρ − q₁)/m, E = m(Q̂ + q̂₁), F = m²q̂ 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr, logit
 
-from chanceline.errors import ConvergenceError
+from chanceline.errors import ConvergenceError, InputError
 from chanceline.theory.kernels import support_side
 from chanceline.theory.quadrature import STEP, centred_rule, rule_for
-from chanceline.theory.saddle import Newton, OutsideDomain
+from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian
+from chanceline.theory.symmetric import solve_rs
 from chanceline.theory.typical import mills
 
 Array = NDArray[np.float64]
@@ -65,9 +67,7 @@ def pattern_averages(m: float, gap: float, q1: float, q0: float, step: float = S
     h = mills(x)
     second = (tilted * h**2).sum(axis=1) / norm
     first = (tilted * h).sum(axis=1) / norm
-    return PatternAverages(
-        float(rule.mean(np.log(norm) + top[:, 0])), float(rule.mean(second)), float(rule.mean(first**2))
-    )
+    return PatternAverages(float(rule.mean(np.log(norm) + top[:, 0])), float(rule.mean(second)), float(rule.mean(first**2)))
 
 
 def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) -> FiniteMState:
@@ -88,12 +88,7 @@ def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) 
         raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
     rule = rule_for(np.sqrt(d / F0), step / 2)
     support = support_side(np.sqrt(F0) * rule.nodes, E, d, K + 0.5 * m * np.log(hat))
-    phi = (
-        alpha * patterns.log_a
-        + float(rule.mean(support.log_one_plus))
-        + K * rho
-        + 0.5 * (E * rho - F1 * (chi + q1) + F0 * q0)
-    )
+    phi = alpha * patterns.log_a + float(rule.mean(support.log_one_plus)) + K * rho + 0.5 * (E * rho - F1 * (chi + q1) + F0 * q0)
     residual = np.array(
         [
             rule.mean(support.chosen) / rho - 1,
@@ -108,14 +103,12 @@ def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) 
 def solve_finite_m(alpha: float, rho: float, m: float, start: Array, step: float = STEP) -> tuple[Array, FiniteMState]:
     """The saddle of φ(m) from a start (ln χ, logit(q₀/q₁), K) near to it; Jacobian by central differences."""
 
+    def residual(unknowns: Array) -> Array:
+        return _evaluate(unknowns, alpha, rho, m, step).residual
+
     def equations(unknowns: Array) -> FiniteMState:
         state = _evaluate(unknowns, alpha, rho, m, step)
-        columns = []
-        for shift in 1e-5 * np.eye(3):
-            up = _evaluate(unknowns + shift, alpha, rho, m, step).residual
-            down = _evaluate(unknowns - shift, alpha, rho, m, step).residual
-            columns.append((up - down) / 2e-5)
-        return FiniteMState(**{**vars(state), "jacobian": np.array(columns).T})
+        return replace(state, jacobian=difference_jacobian(residual, unknowns))
 
     solved = Newton(iterations=40).solve(equations, start, f"φ(m) at m = {m:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}")
     return solved.unknowns, solved.state
@@ -150,3 +143,14 @@ def follow_m(alpha: float, rho: float, m: float, *, q1: float | None, chi: float
             continue
         current = target
     return state
+
+
+def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
+    """Replica symmetry at finite m > 0, by continuation from the limit m → 0."""
+    if not (math.isfinite(m) and m > 0):
+        raise InputError(f"m must be positive and finite, but is {m!r}")
+    limit = solve_rs(alpha, rho)
+    below = limit.regime == "typical"
+    return follow_m(
+        limit.alpha, limit.rho, m, q1=limit.q1 if below else None, chi=0.0 if below else limit.chi, q0=limit.q0, K=limit.K
+    )

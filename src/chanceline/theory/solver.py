@@ -1,13 +1,14 @@
-"""Solving saddle-point equations: Newton and continuation. Method only; the equations come from elsewhere."""
+"""Solving saddle-point equations: Newton, continuation, several starts. Method only; the equations come from elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from chanceline.errors import ConvergenceError
 
@@ -25,6 +26,8 @@ class Linearised(Protocol):
 
 
 State = TypeVar("State", bound=Linearised)
+Start = TypeVar("Start")
+Found = TypeVar("Found")
 
 
 class OutsideDomain(Exception):
@@ -141,3 +144,48 @@ def follow(
         yield solved
         if new.iterations <= 6:
             step *= 1.5
+
+
+def follow_response(
+    solve_at: Callable[[float, Array], Solved[State]],
+    first: Solved[State],
+    step: float,
+    until: Callable[[State], bool],
+) -> Iterator[Solved[State]]:
+    """Continuation in ln χ, the first coordinate of every point: χ falls along all the branches of this theory."""
+    return follow(solve_at, first, float(first.unknowns[0]), step, lambda point: until(point.state))
+
+
+def root_between(
+    solve_at: Callable[[float, Array], Solved[State]],
+    bracket: tuple[Solved[State], Solved[State]],
+    value: Callable[[State], float],
+    tolerance: float = 1e-14,
+) -> Solved[State]:
+    """The point between two points of a branch where `value` vanishes, in the coordinate ln χ."""
+    begin, end = (point.unknowns for point in bracket)
+
+    def solved_at(log_chi: float) -> Solved[State]:
+        return solve_at(log_chi, begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0]))
+
+    root = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=tolerance, rtol=tolerance)
+    return solved_at(float(root))
+
+
+def first_success(attempt: Callable[[Start], Found], starts: Iterable[Start]) -> Found:
+    """What `attempt` finds from the first start that leads anywhere; the last failure if none does."""
+    failure: ConvergenceError | None = None
+    for start in starts:
+        try:
+            return attempt(start)
+        except ConvergenceError as error:
+            failure = error
+    if failure is None:
+        raise ValueError("there is no start to try")
+    raise failure
+
+
+def difference_jacobian(residual: Callable[[Array], Array], point: Array, step: float = 1e-5) -> Array:
+    """∂residual/∂point by central differences."""
+    columns = [(residual(point + move) - residual(point - move)) / (2 * step) for move in step * np.eye(len(point))]
+    return np.column_stack(columns)

@@ -26,13 +26,13 @@ from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.ladder import Ladder, climb, focused_grid, gaussian_steps, uniform_grid
+from chanceline.theory.paper.finite_m import solve_rs_at_m
 from chanceline.theory.quadrature import rule_for
-from chanceline.theory.saddle import Newton, OutsideDomain
-from chanceline.theory.solve import solve_rs_at_m
+from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian
 from chanceline.theory.typical import mills
 
 Array = NDArray[np.float64]
-_REACH, _PER_EDGE, _DIFFERENCE = 9.0, 6.0, 1e-5
+_REACH, _PER_EDGE = 9.0, 6.0
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,7 @@ def free_energy(order: WithinOrder, alpha: float, rho: float, m: float, group: f
     D, D1, D0 = _widths(o, m, group)
     log_odds, _, weights = _log_odds(o, m, group, D, D1, D0)
     outside = o.Q_hat * rho - (group - 1) * o.q2_hat * o.q2 - (m - group) * o.q1_hat * o.q1 + m * o.q0_hat * o.q0
-    return float(
-        alpha * m * patterns.mean_value(0) + weights @ np.logaddexp(0.0, log_odds) + o.K * rho + 0.5 * m * outside
-    )
+    return float(alpha * m * patterns.mean_value(0) + weights @ np.logaddexp(0.0, log_odds) + o.K * rho + 0.5 * m * outside)
 
 
 def _widths(o: WithinOrder, m: float, group: float) -> tuple[float, float, float]:
@@ -103,9 +101,7 @@ def _widths(o: WithinOrder, m: float, group: float) -> tuple[float, float, float
     return D, D1, D0
 
 
-def _log_odds(
-    o: WithinOrder, m: float, group: float, D: float, D1: float, D0: float
-) -> tuple[Array, Array, Array]:
+def _log_odds(o: WithinOrder, m: float, group: float, D: float, D1: float, D0: float) -> tuple[Array, Array, Array]:
     """ln(e^{−K}B), (h₀/D₀)² and the weights of ∫Dz."""
     rule = rule_for(float(np.sqrt(D0 / (m * o.q0_hat))))
     h0 = np.sqrt(o.q0_hat) * rule.nodes
@@ -130,13 +126,12 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     symmetric = solve_rs_at_m(alpha, rho, m)
     start = np.array([np.log(rho - symmetric.q1), logit(symmetric.q0 / symmetric.q1), symmetric.K])
 
+    def residual(unknowns: Array) -> Array:
+        return _state(unknowns, alpha, rho, m, group, split).residual
+
     def equations(unknowns: Array) -> SplitState:
         state = _state(unknowns, alpha, rho, m, group, split)
-        columns = []
-        for move in _DIFFERENCE * np.eye(3):
-            up, down = (_state(unknowns + sign * move, alpha, rho, m, group, split).residual for sign in (1, -1))
-            columns.append((up - down) / (2 * _DIFFERENCE))
-        return replace(state, jacobian=np.column_stack(columns))
+        return replace(state, jacobian=difference_jacobian(residual, unknowns))
 
     what = f"a split within a support at α = {alpha:g}, ρ = {rho:g}, m = {m:g}, k = {group:g}"
     return Newton(tolerance=1e-9, iterations=60).solve(equations, start, what).state

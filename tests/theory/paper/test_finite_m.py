@@ -6,9 +6,8 @@ from scipy.special import log_ndtr
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.finite_m import pattern_averages
+from chanceline.theory.paper.finite_m import pattern_averages, solve_rs_at_m
 from chanceline.theory.quadrature import rule_for
-from chanceline.theory.solve import solve_rs_at_m
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(1.2, 0.5), (0.6, 0.1), (1.9, 0.8)])

@@ -1,0 +1,33 @@
+"""Checks of what a user gives the theory: one sentence that names the culprit."""
+
+from __future__ import annotations
+
+import math
+
+from chanceline.errors import InputError
+
+
+def check_rho(rho: float) -> float:
+    """ρ as a float strictly between 0 and 1, or InputError."""
+    value = _finite("rho", rho)
+    if not 0 < value < 1:
+        raise InputError(f"rho must lie strictly between 0 and 1 (it is the share of variables kept), but is {rho!r}")
+    return value
+
+
+def check_alpha(alpha: float) -> float:
+    """α as a positive float, or InputError."""
+    value = _finite("alpha", alpha)
+    if not value > 0:
+        raise InputError(f"alpha must be positive (it is the number of patterns per variable), but is {alpha!r}")
+    return value
+
+
+def _finite(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, but is {value!r}") from None
+    if not math.isfinite(number):
+        raise InputError(f"{name} must be a finite number, but is {value!r}")
+    return number
