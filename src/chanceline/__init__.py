@@ -27,6 +27,8 @@ _HOMES = {
     "density": "chanceline.theory.capacity",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
+    "Front": "chanceline.select.front",
+    "front": "chanceline.select.front",
     "search": "chanceline.select.api",
     "AssociativeMemory": "chanceline.memory",
 }
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from chanceline.memory import AssociativeMemory
     from chanceline.select import SearchOutcome
     from chanceline.select.api import search
+    from chanceline.select.front import Front, front
     from chanceline.significance import SeparationTest, separation_test
     from chanceline.theory.capacity import capacity, capacity_curve, density
     from chanceline.theory.solve import solve

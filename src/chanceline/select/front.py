@@ -1,0 +1,307 @@
+"""The front: for every number of variables K the fewest errors that a linear rule on K of them was found to make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.margin import hard_margin
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.results import Result
+from chanceline.select.front_line import all_singles
+from chanceline.select.front_pairs import promising_pairs
+from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
+from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, use
+from chanceline.select.methods.tabu import random_state
+
+VISIT = 100  # swaps at one size before the next has its turn
+PAIRS_TRIED = 300
+NEWTON = 12
+WORK = 1e10  # of the default budget, in multiplications
+
+
+@dataclass(frozen=True, eq=False)
+class FrontPoint:
+    """The fewest errors found with at most `k` variables, and the rule that makes them."""
+
+    k: int
+    errors: int
+    rule: Rule
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Front(Result):
+    """The fewest errors found for every number of variables.
+
+    Attributes
+    ----------
+    points : one point for k = 0, 1, … up to `max_features`, or up to the first without errors. Errors never rise with k;
+        where k variables gave nothing better than fewer did, the rule is that of fewer.
+    n_samples, n_features : shape of the table.
+    iterations : swaps done.
+    seed : of the search.
+    interrupted : Ctrl-C ended the search early; the points are the best so far.
+    """
+
+    points: tuple[FrontPoint, ...]
+    n_samples: int
+    n_features: int
+    intercept: bool
+    iterations: int
+    seed: int
+    interrupted: bool = False
+
+    kind = "search"
+
+    @property
+    def errors(self) -> NDArray[np.int64]:
+        """E(k) for k = 0, 1, …"""
+        return np.array([point.errors for point in self.points], dtype=np.int64)
+
+    def at(self, k: int) -> FrontPoint:
+        """The point of at most k variables."""
+        if k < 0:
+            raise InputError(f"The number of variables cannot be negative, but is {k}.")
+        last = self.points[-1]
+        if k > last.k and last.errors > 0:
+            raise InputError(f"The front ends at {last.k} variables; search it up to {k} with max_features={k}.")
+        return self.points[min(k, last.k)]
+
+    def smallest(self, errors: int = 0) -> FrontPoint | None:
+        """The first point with at most so many errors, or None."""
+        return next((point for point in self.points if point.errors <= errors), None)
+
+    def summary(self) -> str:
+        listed = ", ".join(str(point.errors) for point in self.points)
+        return f"{listed} errors of {self.n_samples} with 0 … {self.points[-1].k} of {self.n_features} variables"
+
+    def __str__(self) -> str:
+        lines = [f"Fewest errors found among {self.n_samples} samples, {self.n_features} variables"]
+        lines[0] += " (interrupted: the best so far)" if self.interrupted else ""
+        lines += ["  k  errors  variables"]
+        for point in self.points:
+            shown = ", ".join(map(str, point.rule.support[:12])) + (", …" if point.rule.n_selected > 12 else "")
+            lines.append(f"{point.k:3d}  {point.errors:6d}  {shown}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "intercept": self.intercept,
+            "iterations": self.iterations,
+            "seed": self.seed,
+            "interrupted": self.interrupted,
+            "front": [
+                {
+                    "k": point.k,
+                    "errors": point.errors,
+                    "support": point.rule.support.tolist(),
+                    "weights": point.rule.weights.tolist(),
+                    "bias": point.rule.bias,
+                }
+                for point in self.points
+            ],
+        }
+
+
+def front(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    intercept: bool = True,
+    max_features: int = 10,
+    budget: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Front:
+    """For every number of variables up to `max_features` the fewest errors of a linear rule on some of them.
+
+    Parameters
+    ----------
+    X : (P, N) matrix of real numbers.
+    y : P labels of at most two values, the larger of which is the positive class.
+    intercept : whether the rule has a threshold; it does not count as a variable.
+    max_features : largest number of variables K.
+    budget : swaps in all; by default about two seconds' worth on tables like 60 × 2000.
+    seed : same seed, same result.
+    progress : called with (swaps done, swaps in all).
+
+    Returns
+    -------
+    Front
+        Errors are counted exactly; a sample on the threshold is an error. One variable is searched exhaustively, more by
+        a heuristic, so that fewer errors may be possible. After Ctrl-C the best so far, with `interrupted` set.
+    """
+    if max_features < 0:
+        raise InputError(f"max_features must not be negative, but is {max_features}.")
+    if budget is not None and budget < 0:
+        raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
+    if seed < 0:
+        raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
+    problem = make_problem(X, y, intercept, contradictions=True)
+    most = min(max_features, problem.n_features)
+    walk = FrontSearch(problem, most, seed)
+    total = default_budget(problem, most) if budget is None else budget
+    interrupted = False
+    try:
+        for done in walk.run(total):
+            if progress is not None:
+                progress(done, total)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Front(
+        points=walk.points(),
+        n_samples=problem.n_samples,
+        n_features=problem.n_features,
+        intercept=problem.intercept,
+        iterations=walk.done,
+        seed=seed,
+        interrupted=interrupted,
+    )
+
+
+def default_budget(problem: Problem, most: int) -> int:
+    """Swaps worth about two seconds on gene-expression data."""
+    n, patterns = problem.columns.shape
+    swap = 60_000 + n * patterns + 40 * patterns * (most + 4)
+    return max(1000, int(WORK / swap * math.sqrt(max(most, 1) / 10)))
+
+
+class FrontSearch:
+    """The workspace of one search: the trimmed fit, the best rules so far, and the clocks of the swaps."""
+
+    def __init__(self, problem: Problem, most: int, seed: int) -> None:
+        n, patterns = problem.columns.shape
+        self.problem = problem
+        self.most = most
+        self.random = random_state(seed)
+        # Room for one variable more than asked for: a swap adds before it drops.
+        self.state: Trimmed = make_trimmed(problem.columns, problem.kept, most + 2)
+        self.best: Best = make_best(most + 1, problem.kept, patterns)
+        self.slack = np.zeros(patterns, dtype=np.float32)
+        self.until = np.zeros(n, dtype=np.int64)
+        # The intercept is never added or dropped.
+        self.until[n - problem.kept :] = np.iinfo(np.int64).max
+        self.clock = np.zeros(1, dtype=np.int64)
+        self.near = 2
+        self.done = 0
+
+    def run(self, budget: int) -> Iterator[int]:
+        """Singles, pairs, greedy paths, then visits to every size in turn; yields the swaps done."""
+        self._constant()
+        if self.most == 0:
+            return
+        self._singles()
+        yield 0
+        self._paths()
+        yield 0
+        if self.most >= 2:
+            self._pairs()
+            yield 0
+        upwards = True
+        while self.done < budget:
+            sizes = [k for k in range(2, self.most + 1) if self.best.errors[k - 1] > 0]
+            before = self.done
+            for k in sizes if upwards else sizes[::-1]:
+                if self.done < budget:
+                    self._visit(k, min(VISIT, budget - self.done))
+                    yield self.done
+            if self.done == before:
+                return
+            upwards = not upwards
+
+    def _constant(self) -> None:
+        """No variable: everybody in the larger class, or without a threshold everybody wrong."""
+        problem, best = self.problem, self.best
+        if problem.kept:
+            positive = int(np.count_nonzero(problem.y > 0))
+            best.errors[0] = min(positive, problem.n_samples - positive)
+            best.supports[0, 0] = problem.n_features
+            best.weights[0, 0] = 1.0 if 2 * positive >= problem.n_samples else -1.0
+
+    def _singles(self) -> None:
+        errors, rules = all_singles(self.problem.columns, self.problem.kept, self.random)
+        for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
+            self._start(np.array([j]), rules[j, 1:], rules[j, 0])
+            note(self.state, self.best, 0, self.random)
+
+    def _start(self, support: NDArray[np.int64], weights: NDArray[np.float64], constant: float) -> None:
+        """Load a rule and its margins."""
+        kept = self.problem.kept
+        columns = np.concatenate([np.arange(self.problem.n_features, self.problem.n_features + kept), support])
+        values = np.concatenate([np.full(kept, constant), weights])
+        use(self.state, columns, values)
+        self.state.margins[:] = values @ self.problem.columns[columns]
+
+    def _paths(self) -> None:
+        """Greedy additions from nothing: forgiving nobody, and forgiving one error fewer than the best makes."""
+        for allowed in (0, -1):
+            self._start(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0)
+            grow(self.state, self.best, self.slack, self.until, self.random, self.most + 1, allowed, self.near)
+
+    def _pairs(self) -> None:
+        for pair in promising_pairs(self.problem, PAIRS_TRIED):
+            self._start(pair, np.zeros(2), 0.0)
+            fit_trimmed(self.state, 0, NEWTON)
+            note(self.state, self.best, self.near, self.random)
+            fit_trimmed(self.state, max(int(self.best.errors[2]) - 1, 0), NEWTON)
+            note(self.state, self.best, self.near, self.random)
+
+    def _visit(self, k: int, steps: int) -> None:
+        """Swaps at size k, from its best rule, or from that of one fewer if k has none or nothing better."""
+        best, state = self.best, self.state
+        self.until[: self.problem.n_features] = 0
+        self.clock[0] = 0
+        if best.errors[k] >= best.errors[k - 1] or best.supports[k, 0] < 0:
+            load(state, best, k - 1)
+            grow(state, best, self.slack, self.until, self.random, k, -1, self.near)
+        else:
+            load(state, best, k)
+        if state.size[0] - state.size[1] != k:
+            return
+        fit_trimmed(state, max(int(best.errors[k]) - 1, 0), NEWTON)
+        swap_steps(state, best, self.slack, self.until, self.clock, self.random, self.near, steps)
+        self.done += steps
+
+    def points(self) -> tuple[FrontPoint, ...]:
+        """The rules found, their errors counted exactly, monotone, up to the first without errors."""
+        found: list[FrontPoint] = []
+        for k in range(self.most + 1):
+            if self.best.errors[k] < (found[-1].errors if found else self.problem.n_samples + 1):
+                rule = self._rule(k)
+                if not found or rule.errors < found[-1].errors:
+                    found.append(FrontPoint(k, rule.errors, rule))
+                    if rule.errors == 0:
+                        break
+                    continue
+            found.append(FrontPoint(k, found[-1].errors, found[-1].rule))
+        return tuple(found)
+
+    def _rule(self, k: int) -> Rule:
+        """The rule of size k in the units of X: of largest margin on the samples it has right, if that makes no more errors."""
+        problem, kept = self.problem, self.problem.kept
+        support, weights = self.best.supports[k, kept : k + kept], self.best.weights[k, : k + kept]
+        constant = float(weights[0]) if kept else 0.0
+        order = np.argsort(support)
+        support = support[order].copy()
+        slopes, bias = problem.original(support, weights[kept:][order], constant)
+        rule = make_rule(problem.X, problem.y, support, slopes, bias)
+        right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
+        if k == 0 or right.size == 0:
+            return rule
+        chosen = np.append(support, np.arange(problem.n_features, problem.n_features + kept))
+        rows = np.ascontiguousarray(problem.columns[chosen][:, right].T)
+        widest = np.zeros(chosen.size)
+        hard_margin(rows, widest, np.zeros(right.size), False)
+        slopes, bias = problem.original(support, widest[:k], float(widest[-1]) if kept else 0.0)
+        wide = make_rule(problem.X, problem.y, support, slopes, bias)
+        return wide if wide.errors <= rule.errors else rule

@@ -1,0 +1,146 @@
+"""Swaps at a fixed number of variables on the trimmed squared hinge; errors are counted, and the best rule of every size kept."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from chanceline.perceptron.hinge import next_random
+from chanceline.perceptron.linalg import NONE, dot
+from chanceline.select.front_line import count_errors, descend
+from chanceline.select.front_trimmed import fit_trimmed, put_in, take_out, use
+
+NOISE = 0.2
+NEWTON = 12
+NEWTON_AFTER_ADDITION = 2
+IDLE_ROUNDS = 2  # of the descent on errors before it gives up
+
+Best = namedtuple("Best", "errors supports weights trial margins breaks")
+Best.__doc__ = """The best rule of every size k: its errors, columns (the kept ones first) and weights; then room to work in."""
+
+
+def make_best(most: int, kept: int, patterns: int) -> Best:
+    """Nothing found yet for 0 … `most` variables."""
+    width = most + kept + 1
+    return Best(
+        errors=np.full(most + 1, patterns, dtype=np.int64),
+        supports=np.full((most + 1, width), -1, dtype=np.int64),
+        weights=np.zeros((most + 1, width)),
+        trial=np.zeros(width),
+        margins=np.zeros(patterns),
+        breaks=np.zeros(patterns),
+    )
+
+
+@njit(cache=True)
+def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
+    k = state.size[0]
+    features = k - state.size[1]
+    best.errors[features] = errors
+    for i in range(k):
+        best.supports[features, i] = state.support[i]
+        best.weights[features, i] = weights[i]
+
+
+@njit(cache=True)
+def note(state: Any, best: Any, near: int, random: NDArray) -> int:
+    """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
+    k = state.size[0]
+    features = k - state.size[1]
+    errors = count_errors(state.margins)
+    if features < 1 or features >= best.errors.size:
+        return errors
+    if errors < best.errors[features]:
+        store(state, best, state.weights, errors)
+    if errors == 0 or errors > best.errors[features] + near:
+        return errors
+    best.trial[:k] = state.weights[:k]
+    best.margins[:] = state.margins
+    errors = descend(state.columns, state.support, k, best.trial, best.margins, best.breaks, random, IDLE_ROUNDS)
+    if errors < best.errors[features]:
+        store(state, best, best.trial, errors)
+    return errors
+
+
+@njit(cache=True)
+def load(state: Any, best: Any, features: int) -> None:
+    """Continue from the best rule of this size."""
+    k = features + state.size[1]
+    use(state, best.supports[features, :k], best.weights[features, :k])
+
+
+@njit(cache=True)
+def choose_addition(state: Any, slack: NDArray, until: NDArray, clock: int, random: NDArray) -> int:
+    """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), r the slack of the active patterns."""
+    for pattern in range(slack.size):
+        slack[pattern] = state.active[pattern] * (1.0 - state.margins[pattern])
+    best, largest = NONE, -1.0
+    for j in range(state.position.size):
+        if state.position[j] < 0 and until[j] <= clock:
+            size = abs(dot(state.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            if size > largest:
+                best, largest = j, size
+    return best
+
+
+@njit(cache=True)
+def choose_removal(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
+    """Place of the non-tabu variable that costs least, w_i² / [H⁻¹]_ii (1 + 0.2u)."""
+    best, least = NONE, np.inf
+    for i in range(state.size[1], state.size[0]):
+        if until[state.support[i]] <= clock:
+            cost = state.weights[i] ** 2 / state.inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            if cost < least:
+                best, least = i, cost
+    return best
+
+
+@njit(cache=True)
+def swap_steps(
+    state: Any, best: Any, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray, near: int, steps: int
+) -> int:
+    """Up to `steps` swaps at the present size, always after one error fewer than the best; the swaps done."""
+    features = state.size[0] - state.size[1]
+    for step in range(steps):
+        if best.errors[features] == 0:
+            return step
+        allowed = best.errors[features] - 1
+        clock[0] += 1
+        addition = choose_addition(state, slack, until, clock[0], random)
+        if addition < 0:
+            # Everything else is tabu: few variables. Forget the tabus (the kept columns are in the support anyway).
+            until[:] = 0
+            addition = choose_addition(state, slack, until, clock[0], random)
+        if addition < 0:
+            return step
+        put_in(state, addition)
+        until[addition] = clock[0] + 2 + int(6 * next_random(random))
+        fit_trimmed(state, allowed, NEWTON_AFTER_ADDITION)
+        note(state, best, -1, random)
+        removal = choose_removal(state, until, clock[0], random)
+        if removal < 0:
+            removal = state.size[0] - 1
+        until[state.support[removal]] = clock[0] + 4 + int(6 * next_random(random))
+        take_out(state, removal)
+        fit_trimmed(state, allowed, NEWTON)
+        note(state, best, near, random)
+    return steps
+
+
+@njit(cache=True)
+def grow(state: Any, best: Any, slack: NDArray, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
+    """Add the most promising columns up to `most`, forgiving `allowed` patterns (−1: one fewer than the best makes)."""
+    while state.size[0] - state.size[1] < most:
+        features = state.size[0] - state.size[1]
+        forgiven = allowed if allowed >= 0 else max(best.errors[features] - 1, 0)
+        fit_trimmed(state, forgiven, NEWTON)
+        addition = choose_addition(state, slack, until, 0, random)
+        if addition < 0:
+            return
+        put_in(state, addition)
+        fit_trimmed(state, forgiven, NEWTON)
+        note(state, best, near, random)
