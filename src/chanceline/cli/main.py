@@ -11,6 +11,7 @@ from importlib import import_module
 
 import typer
 
+from chanceline.cli.flags import in_flags
 from chanceline.cli.output import complain
 
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
@@ -61,10 +62,10 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = build_app()(args=arguments, prog_name="chanceline", standalone_mode=False)
     except InputError as error:
-        complain(str(error))
+        complain(in_flags(str(error)))
         code = 2
     except ChancelineError as error:
-        complain(str(error))
+        complain(in_flags(str(error)))
         code = 1
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")

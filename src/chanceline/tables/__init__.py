@@ -2,5 +2,6 @@
 
 from chanceline.tables.dataset import Dataset, load_data
 from chanceline.tables.doctor import Finding, examine
+from chanceline.tables.settings import TableSettings
 
-__all__ = ["Dataset", "Finding", "examine", "load_data"]
+__all__ = ["Dataset", "Finding", "TableSettings", "examine", "load_data"]

@@ -1,131 +1,210 @@
-"""Tables from files: CSV with any usual separator, compressed or not, Parquet and `.npz`."""
+"""Tables from files: text of any usual kind, Parquet, Excel, `.npz`, GCT and GEO series matrices.
+
+Whatever the format, the outcome is the same: samples in rows, a name for every column.
+"""
 
 from __future__ import annotations
 
-import bz2
-import csv
-import gzip
 import io
 import lzma
 import zipfile
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
+from chanceline.tables.doctor import Finding
+from chanceline.tables.genomics import is_gct, is_series_matrix, read_gct, read_series_matrix
+from chanceline.tables.names import few, unique_names
+from chanceline.tables.parquet import read_parquet
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.text import decoded, decompressed, is_number, read_grid
 
-COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
-UNREADABLE = (OSError, ValueError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+# First bytes of files that hold tables but are not read, and what to do about them.
+REFUSED = {
+    b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
+    b"\x89HDF": "is an HDF5 file (as .h5, .h5ad or .mat are); save the table as CSV, Parquet or .npz.",
+    b"\x93NUMPY": "holds one array only; save X and y together with numpy.savez as .npz.",
+    b"RDX": "is a file of R; save the table with write.csv.",
+    b"%PDF": "is a PDF; export the table as CSV or .xlsx.",
+}
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """The file as a table with stripped column names."""
+@dataclass
+class RawTable:
+    """A file as it was read: samples in rows.
+
+    Attributes
+    ----------
+    values : columns that may be features, the label, blocks or groups.
+    about : columns that describe the samples and are never features, from a second file or a header.
+    ids : names of the samples, where they are no column (in a turned table).
+    findings : what was noticed on the way.
+    """
+
+    values: pd.DataFrame
+    about: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ids: list[str] | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+
+def read_table(path: Path, settings: TableSettings | None = None) -> RawTable:
+    """The file as a table; one sentence if that is impossible."""
+    settings = settings or TableSettings()
     if not path.exists():
         raise InputError(f"there is no file {str(path)!r}.")
     if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; give a CSV, Parquet or .npz file.")
+        raise InputError(f"{str(path)!r} is a folder; give a CSV, Parquet, Excel or .npz file.")
     try:
-        if path.suffix == ".npz":
-            table = _read_npz(path)
-        elif path.suffix in (".parquet", ".pq"):
-            table = pd.read_parquet(path)
-        else:
-            table = _read_text(path)
-    except ImportError:
-        raise InputError("Parquet files need pyarrow; install chanceline[parquet] or save the table as CSV.") from None
+        table = _read(path, settings)
     except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{path.name} could not be read as a table ({reason.rstrip('.')}).") from None
-    table.columns = [str(name).strip() for name in table.columns]
-    repeated = table.columns[table.columns.duplicated()]
-    if len(repeated):
-        raise InputError(f"{path.name} has two columns named {repeated[0]!r}; names must differ.")
-    if len(table) == 0:
+    if len(table.values) == 0:
         raise InputError(f"{path.name} has a header but no rows.")
     return table
 
 
-def _read_npz(path: Path) -> pd.DataFrame:
+def _read(path: Path, settings: TableSettings) -> RawTable:
+    if path.suffix == ".npz":
+        return RawTable(_read_npz(path, settings))
+    if path.suffix in (".parquet", ".pq"):
+        table = read_parquet(path)
+        return _named([str(name) for name in table.columns], table, path.name, settings)
+    raw = path.read_bytes()
+    if raw.startswith(b"PK\x03\x04") and _is_workbook(raw, path.name):
+        return _from_grid(*_read_workbook(raw, path.name, settings), path.name, settings)
+    content = decompressed(raw, path.name)
+    for magic, sentence in REFUSED.items():
+        if content.startswith(magic):
+            raise InputError(f"{path.name} {sentence}")
+    text = decoded(content, path.name)
+    if is_gct(text):
+        values, about = read_gct(text, path.name)
+    elif is_series_matrix(text):
+        values, about = read_series_matrix(text, path.name)
+    else:
+        return _from_grid(*read_grid(text, path.name, settings), path.name, settings)
+    columns, findings = unique_names([str(name) for name in values.columns])
+    values.columns = columns
+    return RawTable(values.reset_index(drop=True), about.reset_index(drop=True), [str(one) for one in values.index], findings)
+
+
+def _read_npz(path: Path, settings: TableSettings) -> pd.DataFrame:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
             raise InputError(f"{path.name} must hold arrays X and y, but holds {', '.join(archive.files) or 'nothing'}.")
         X, y = archive["X"], archive["y"]
         names = archive.get("feature_names")
+    if settings.transpose:
+        X = X.T
+    if X.ndim == 2 and y.shape == (X.shape[1],) != (X.shape[0],):
+        raise InputError(f"X in {path.name} looks turned ({X.shape} for {len(y)} labels); set transpose=True.")
     if X.ndim != 2 or y.shape != (X.shape[0],):
-        raise InputError(f"{path.name} needs X with two dimensions and one y a row, but has {X.shape} and {y.shape}.")
+        raise InputError(f"{path.name} needs X with two dimensions and a y for every row, but has {X.shape} and {y.shape}.")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"X in {path.name} must hold numbers, not {X.dtype}.")
     columns = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(name) for name in names]
     if len(columns) != X.shape[1]:
         raise InputError(f"{path.name} has {len(columns)} feature names for {X.shape[1]} columns of X.")
     return pd.DataFrame(X, columns=columns).assign(**{"y" if "y" not in columns else "label": y})
 
 
-def _read_text(path: Path) -> pd.DataFrame:
-    raw = path.read_bytes()
-    compression = next((name for magic, name in COMPRESSED.items() if raw.startswith(magic)), None)
-    if compression == "zip":
-        with zipfile.ZipFile(path) as archive:
-            if len(archive.namelist()) != 1:
-                raise InputError(f"{path.name} must hold exactly one file, but holds {len(archive.namelist())}.")
-            raw = archive.read(archive.namelist()[0])
-    elif compression is not None:
-        raw = {"gzip": gzip, "bz2": bz2, "xz": lzma}[compression].decompress(raw)
-    text = _decode(raw)
-    if not text.strip():
-        raise InputError(f"{path.name} is empty.")
-    if "\x00" in text[:1000]:
-        raise InputError(f"{path.name} is not a text table; give CSV, Parquet (.parquet) or .npz.")
-    separator = _separator(text)
-    options: dict[str, Any] = {"sep": separator, "skipinitialspace": True, "low_memory": False}
-    if separator == r"\s+":
-        options.pop("skipinitialspace")
-    if _ends_rows_with(text, separator):
-        options["index_col"] = False
-    table = pd.read_csv(io.StringIO(text), **options)
-    if separator == ";" and _has_decimal_commas(table):
-        table = pd.read_csv(io.StringIO(text), decimal=",", **options)
-    if not isinstance(table.index, pd.RangeIndex):
-        # One field more in the rows than in the header, as R writes row names.
-        table = table.reset_index().rename(columns={"index": "row name", "level_0": "row name"})
-    # A trailing separator makes a last column without a name and without values.
-    return table.loc[:, [not (str(c).startswith("Unnamed:") and table[c].isna().all()) for c in table.columns]]
+def _is_workbook(raw: bytes, name: str) -> bool:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = archive.namelist()
+    if "mimetype" in members and "content.xml" in members:
+        raise InputError(f"{name} is an OpenDocument file; save it as .xlsx or CSV.")
+    return "xl/workbook.xml" in members
 
 
-def _decode(raw: bytes) -> str:
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return raw.decode("utf-16")
+def _read_workbook(raw: bytes, name: str, settings: TableSettings) -> tuple[list[str] | None, pd.DataFrame]:
     try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        book = pd.ExcelFile(io.BytesIO(raw), engine="openpyxl")
+    except ImportError:
+        raise InputError("Excel files need openpyxl; install chanceline[excel] or save the table as CSV.") from None
+    with book:
+        sheets = [str(sheet) for sheet in book.sheet_names]
+        if settings.sheet is not None and settings.sheet not in sheets:
+            raise InputError(f"{name} has no sheet {settings.sheet!r}; it has {few(sheets)}.")
+        grid = pd.read_excel(book, sheet_name=settings.sheet or sheets[0], header=None, dtype=object, na_values=list(settings.na))
+    grid = grid.dropna(how="all").dropna(axis=1, how="all").reset_index(drop=True)
+    if grid.empty:
+        raise InputError(f"sheet {settings.sheet or sheets[0]!r} of {name} is empty.")
+    grid.columns = range(grid.shape[1])
+    if settings.header == "none":
+        return None, grid.infer_objects()
+    names = ["" if pd.isna(cell) else str(cell) for cell in grid.iloc[0]]
+    return names, grid.iloc[1:].reset_index(drop=True).infer_objects()
 
 
-def _separator(text: str) -> str:
-    """The separator that cuts the first lines into the same number (> 1) of fields, most fields first."""
-    lines = [line for line in text.splitlines()[:20] if line.strip()]
-    best, most = None, 1
-    for separator in (",", ";", "\t", "|"):
-        widths = {len(row) for row in csv.reader(lines, delimiter=separator)}
-        if len(widths) <= 2 and min(widths) > most:
-            best, most = separator, min(widths)
-    if best is not None:
-        return best
-    words = {len(line.split()) for line in lines}
-    return r"\s+" if len(words) <= 2 and min(words) > 1 else ","
+def _from_grid(names: list[str] | None, body: pd.DataFrame, source: str, settings: TableSettings) -> RawTable:
+    """Name the columns, and stop where the header seems to be a sample."""
+    if names is None:
+        return _named([f"x{j}" for j in range(body.shape[1])], body, source, settings)
+    names = [name.strip() for name in names]
+    # A last separator makes a column without a name and without values.
+    kept = [j for j in range(body.shape[1]) if names[j] or not body[j].isna().all()]
+    names, body = [names[j] for j in kept], body[kept] if len(kept) < body.shape[1] else body
+    if settings.header == "auto" and _is_sample(names, body):
+        raise InputError(
+            f"the first line of {source} looks like a sample, not like names ({few(names, 3)}); "
+            "set header='none' if it is one, header='first' if these are names."
+        )
+    return _named(names, body, source, settings)
 
 
-def _ends_rows_with(text: str, separator: str) -> bool:
-    """Whether rows, but not the header, end in a separator; the first column would be taken for row names."""
-    if len(separator) > 1:
+def _named(names: list[str], body: pd.DataFrame, source: str, settings: TableSettings) -> RawTable:
+    body.columns, findings = unique_names(names)
+    table = _arranged(body, source, settings)
+    table.findings[:0] = findings
+    return table
+
+
+def _is_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
+    """Whether a header is made of measured numbers; counted columns (0, 1, 2, …) and numbers of genes are names."""
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in body.dtypes]
+    numbers = [float(name) for name, yes in zip(names, numeric, strict=True) if yes and is_number(name)]
+    if not numbers or 2 * len(numbers) < sum(numeric):
         return False
-    header, *rows = csv.reader([line for line in text.splitlines()[:20] if line.strip()], delimiter=separator)
-    return bool(rows) and all(len(row) == len(header) + 1 and not row[-1].strip() for row in rows)
+    if any(not np.isfinite(one) or one != round(one) for one in numbers):
+        return True
+    if len(numbers) > 1 and all(later == former + 1 for former, later in pairwise(numbers)):
+        return False
+    words = [(j, name) for j, name in enumerate(names) if name and not is_number(name)]
+    if len(set(numbers)) < len(numbers) or not words:
+        return True
+    return any(name in set(body.iloc[:, j].dropna().astype(str).str.strip()) for j, name in words if not numeric[j])
 
 
-def _has_decimal_commas(table: pd.DataFrame) -> bool:
-    text = table.select_dtypes(include=["object", "string"])
-    return any(text[name].dropna().astype(str).str.fullmatch(r"\s*-?\d*,\d+\s*").any() for name in text)
+def _arranged(table: pd.DataFrame, source: str, settings: TableSettings) -> RawTable:
+    """Samples in rows."""
+    if not settings.transpose:
+        return RawTable(table)
+    if table.shape[1] < 2:
+        raise InputError(f"{source} has one column only, so there is nothing to transpose.")
+    findings: list[Finding] = []
+    samples = table.iloc[:, 1:]
+    numbers = samples.apply(pd.to_numeric, errors="coerce")
+    words = (numbers.isna() & samples.notna()).to_numpy()
+    described = samples.columns[words.mean(axis=0) > 0.5]
+    if len(described) == samples.shape[1]:
+        raise InputError(f"{source} holds text rather than numbers beside its first column, so there is nothing to transpose.")
+    if len(described):
+        findings.append(Finding("note", f"text beside the names of features left out: {few(described)}."))
+        kept = ~samples.columns.isin(described)
+        samples, numbers, words = samples.loc[:, kept], numbers.loc[:, kept], words[:, kept]
+    names = ["" if pd.isna(name) else str(name).strip() for name in table.iloc[:, 0]]
+    columns, repeated = unique_names(names)
+    values = pd.DataFrame(numbers.to_numpy(dtype=float).T, columns=columns)
+    for row in np.flatnonzero(words.any(axis=1)):
+        values[columns[row]] = samples.iloc[row].to_numpy()
+    return RawTable(values, ids=[str(name) for name in samples.columns], findings=findings + repeated)
