@@ -9,7 +9,7 @@ from scipy.special import expit, log_ndtr
 
 from chanceline.perceptron.hinge import RIDGE, SEPARATED, make_hinge, next_random, refit, set_support
 from chanceline.select import random_problem
-from chanceline.select.methods.amp import DAMPING, REINFORCEMENT, amp_steps
+from chanceline.select.methods.amp import DAMPING, REINFORCEMENT, Beliefs, amp_steps
 from chanceline.select.methods.omp import omp_steps
 from chanceline.select.methods.tabu import MAX_NEWTON, NEWTON_AFTER_ADDITION, NOISE, random_state, tabu_steps
 
@@ -119,7 +119,7 @@ def test_random_numbers():
 def test_omp_adds_what_plain_omp_adds(inputs):
     columns = columns_of(inputs, 40, 50)
     hinge, plain = make_hinge(columns, 40), PlainHinge(columns)
-    steps, separable = omp_steps(hinge, np.zeros(50, dtype=np.float32), 40)
+    steps, separable = omp_steps(hinge, 40)
     done = False
     while not done:
         scores = plain.gradients()
@@ -160,13 +160,12 @@ def test_message_passing_as_in_plain_numpy(kept):
     n, patterns, count = 30, 40, 7
     columns = columns_of("gaussian", n, patterns)
     columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
-    rows = np.ascontiguousarray(columns.T, dtype=np.float32)
+    narrow = columns.astype(np.float32)
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
-    state = (begin.copy(), np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
-    curvature = np.zeros(1)
+    state = Beliefs(begin.copy(), np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     # In two parts, so that the count of steps done before is tested too.
-    amp_steps(columns.astype(np.float32), rows, kept, count, 0, 5, state, curvature)
-    amp_steps(columns.astype(np.float32), rows, kept, count, 5, 7, state, curvature)
+    amp_steps(narrow, kept, count, state, 5)
+    amp_steps(narrow, kept, count, state, 7)
 
     mean, variance, field, response, bend = begin, np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
     for step in range(1, 13):
@@ -187,6 +186,6 @@ def test_message_passing_as_in_plain_numpy(kept):
         variance = DAMPING * variance + (1 - DAMPING) * (pi * (width + (field * width) ** 2) - new**2)
         mean = DAMPING * mean + (1 - DAMPING) * new
     # The products are in single precision.
-    np.testing.assert_allclose(state[0], mean, rtol=2e-4, atol=2e-5)
-    np.testing.assert_allclose(state[1], variance, rtol=2e-4, atol=2e-5)
-    np.testing.assert_allclose(state[4], response, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(state.mean, mean, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(state.variance, variance, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(state.response, response, rtol=2e-4, atol=2e-5)

@@ -2,30 +2,35 @@
 
 The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by an update of low rank: patterns that
 become active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
+
+Kernels are loops over scalars: array expressions and slice assignments compile ten times slower.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.perceptron.bits import pack_signs, popcount
-from chanceline.perceptron.fourfold import FOUR, add_products, invert_four, overlaps, room_for, times_four, whole_tiles
 from chanceline.perceptron.linalg import (
     FAST,
+    FOUR,
     ZERO,
     add_four,
+    add_products,
     add_scaled,
     combine,
     dot,
     dot_first,
     dot_masked,
     invert,
+    invert_four,
+    overlaps,
     rank_one,
+    swap_places,
+    times_four,
 )
 
 RIDGE = 1e-6
@@ -33,20 +38,51 @@ SEPARATED = 1e-9  # all margins above this: separable
 UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against drift
 
-Hinge = namedtuple(
-    "Hinge",
-    "columns narrow rows bits support position weights margins active packed inverse target trial shift work "
-    "size stamp scalars batch flipped images turns coupling",
-)
-Hinge.__doc__ = """Arrays of one squared-hinge fit.
 
-columns (n, P) and rows (P, n) hold A = y·x twice, narrow is columns in single precision for ranking only, bits the
-signs of the columns packed in words when every entry is ±1 (else width 0). support[:k] are the columns in use, the first
-`size[1]` of which stay for good (the intercept); position[j] is j's place in support or −1. target = A_actᵀ1.
-size = [k, kept, patterns active]; stamp counts the changes since the last rebuild; scalars = [ridge]. batch holds
-patterns about to flip; flipped are their rows, images what the inverse makes of them, turns is 1 for a pattern that enters
-and −1 for one that leaves, coupling the 4 × 4 matrix of the update.
-"""
+class Hinge(NamedTuple):
+    """State of one squared-hinge fit.
+
+    Attributes
+    ----------
+    columns, rows : A = y·x as (n, P) and as (P, n).
+    narrow : columns in single precision, for ranking only.
+    kept : that many places at the head of the support stay for good (the intercept).
+    ridge : ε.
+    k : how many columns are in use, one number.
+    support, weights : the columns in use and their weights, in the first k places.
+    position : the place of every column in the support, or −1.
+    margins : a_μ·w.
+    active : 1 where a_μ·w < 1, else 0, as the inverse has it.
+    inverse : (A_actᵀA_act + εI)⁻¹ in the leading k × k places.
+    target : A_actᵀ1.
+    flips_since_rebuild : how many patterns the inverse was updated for, one number.
+    trial, shift : the Newton step of the weights and of the margins.
+    flipped, images : work space for four patterns that flip together, and what the inverse makes of them.
+    """
+
+    columns: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    narrow: NDArray[np.float32]
+    kept: int
+    ridge: float
+    k: NDArray[np.int64]
+    support: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    position: NDArray[np.int64]
+    margins: NDArray[np.float64]
+    active: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    target: NDArray[np.float64]
+    flips_since_rebuild: NDArray[np.int64]
+    trial: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    flipped: NDArray[np.float64]
+    images: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        """How many columns are in use, the kept ones among them."""
+        return int(self.k[0])
 
 
 def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE) -> Hinge:
@@ -54,87 +90,53 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
     n, patterns = columns.shape
     capacity = min(capacity, n)
     columns = np.ascontiguousarray(columns, dtype=np.float64)
-    bits = pack_signs(columns)
     hinge = Hinge(
         columns=columns,
-        narrow=columns.astype(np.float32),
         rows=np.ascontiguousarray(columns.T),
-        bits=bits,
+        narrow=columns.astype(np.float32),
+        kept=int(kept),
+        ridge=float(ridge),
+        k=np.zeros(1, dtype=np.int64),
         support=np.full(capacity, -1, dtype=np.int64),
-        position=np.full(n, -1, dtype=np.int64),
         weights=np.zeros(capacity),
+        position=np.full(n, -1, dtype=np.int64),
         margins=np.zeros(patterns),
         active=np.ones(patterns),
-        packed=np.zeros(bits.shape[1], dtype=np.uint64),
-        inverse=np.zeros((capacity, room_for(capacity))),
+        inverse=np.zeros((capacity, capacity)),
         target=np.zeros(capacity),
+        flips_since_rebuild=np.zeros(1, dtype=np.int64),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
-        work=np.zeros(max(capacity, patterns)),
-        size=np.array([0, kept, patterns], dtype=np.int64),
-        stamp=np.zeros(1, dtype=np.int64),
-        scalars=np.array([ridge]),
-        batch=np.zeros(FOUR, dtype=np.int64),
-        flipped=np.zeros((FOUR, room_for(capacity))),
-        images=np.zeros((FOUR, room_for(capacity))),
-        turns=np.zeros(FOUR),
-        coupling=np.zeros((FOUR, FOUR)),
+        flipped=np.zeros((FOUR, capacity)),
+        images=np.zeros((FOUR, capacity)),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
 
 
-# These two get arrays and not the hinge: a call that passes all of its arrays takes longer than they do.
-
-
-@njit(cache=True)
-def toggle(packed: NDArray, pattern: int) -> None:
-    if packed.size:
-        packed[pattern >> 6] ^= np.uint64(1) << np.uint64(pattern & 63)
-
-
-@njit(cache=True)
-def gram_entry(
-    columns: NDArray, active: NDArray, bits: NDArray, packed: NDArray, n_active: int, i: int, j: int
-) -> float:
-    """Σ over active patterns of a_μi a_μj; n_act − 2·popcount((b_i ^ b_j) & mask) for ±1 columns."""
-    if packed.size:
-        differ = 0
-        for word in range(packed.size):
-            differ += popcount((bits[i, word] ^ bits[j, word]) & packed[word])
-        return float(n_active - 2 * np.int64(differ))
-    return dot_masked(columns[i], columns[j], active)
-
-
 @njit(cache=True)
 def rebuild(hinge: Any) -> None:
     """Margins, active set and inverse Hessian from support and weights, without updates."""
-    k = hinge.size[0]
+    k = hinge.k[0]
     combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
-    hinge.packed[:] = 0
-    hinge.size[2] = 0
     for pattern in range(hinge.margins.size):
-        if hinge.margins[pattern] < 1.0:
-            hinge.active[pattern] = 1.0
-            hinge.size[2] += 1
-            toggle(hinge.packed, pattern)
-        else:
-            hinge.active[pattern] = 0.0
-    columns, active, bits, packed, n_active = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
+        hinge.active[pattern] = 1.0 if hinge.margins[pattern] < 1.0 else 0.0
     for i in range(k):
+        column = hinge.columns[hinge.support[i]]
         for j in range(i + 1):
-            hinge.inverse[i, j] = gram_entry(columns, active, bits, packed, n_active, hinge.support[i], hinge.support[j])
-        hinge.inverse[i, i] += hinge.scalars[0]
-        hinge.target[i] = dot(hinge.columns[hinge.support[i]], hinge.active)
+            hinge.inverse[i, j] = dot_masked(column, hinge.columns[hinge.support[j]], hinge.active)
+        hinge.inverse[i, i] += hinge.ridge
+        hinge.target[i] = dot(column, hinge.active)
     invert(hinge.inverse, k)
-    hinge.stamp[0] = 0
+    hinge.flips_since_rebuild[0] = 0
 
 
 @njit(cache=True)
 def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
     """Start from a given support and weights (the kept columns first)."""
-    hinge.position[:] = -1
-    hinge.size[0] = support.size
+    for j in range(hinge.position.size):
+        hinge.position[j] = -1
+    hinge.k[0] = support.size
     for i in range(support.size):
         hinge.support[i] = support[i]
         hinge.position[support[i]] = i
@@ -148,61 +150,53 @@ def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
 
     Woodbury: (H + RᵀTR)⁻¹ = H⁻¹ − (RH⁻¹)ᵀ (T + RH⁻¹Rᵀ)⁻¹ RH⁻¹.
     """
-    k = hinge.size[0]
-    hinge.flipped[count:, :k] = 0.0
-    hinge.turns[:] = 1.0
-    for b in range(count):
-        pattern = patterns[b]
-        hinge.turns[b] = 1.0 if hinge.active[pattern] == 0.0 else -1.0
-        hinge.active[pattern] = 1.0 - hinge.active[pattern]
-        hinge.size[2] += int(hinge.turns[b])
-        toggle(hinge.packed, pattern)
-        row = hinge.rows[pattern]
+    k = hinge.k[0]
+    turns, coupling = np.ones(FOUR), np.zeros((FOUR, FOUR))
+    for b in range(FOUR):
         for i in range(k):
-            hinge.flipped[b, i] = row[hinge.support[i]]
-    add_four(hinge.target, hinge.turns, hinge.flipped, k)
+            hinge.flipped[b, i] = hinge.rows[patterns[b], hinge.support[i]] if b < count else 0.0
+        if b < count:
+            turns[b] = 1.0 - 2.0 * hinge.active[patterns[b]]
+            hinge.active[patterns[b]] += turns[b]
+    add_four(hinge.target, turns, hinge.flipped, k)
     times_four(hinge.inverse, hinge.flipped, hinge.images, k)
-    # So that what lies beyond k in the inverse is left alone, and stays finite.
-    hinge.images[:, k : whole_tiles(k)] = 0.0
-    overlaps(hinge.flipped, hinge.images, hinge.coupling, k)
+    overlaps(hinge.flipped, hinge.images, coupling, k)
     for b in range(FOUR):
-        hinge.coupling[b, b] += hinge.turns[b]
-    if not invert_four(hinge.coupling, hinge.turns, UNSTABLE):
+        coupling[b, b] += turns[b]
+    if not invert_four(coupling, turns, UNSTABLE):
         return False
-    for b in range(FOUR):
-        for c in range(FOUR):
-            hinge.coupling[b, c] = -hinge.coupling[b, c]
-    add_products(hinge.inverse, hinge.coupling, hinge.images, k)
+    # The rows that flipped are not needed any more: their room takes C·images.
+    add_products(hinge.inverse, coupling, hinge.images, hinge.flipped, k)
     return True
 
 
 @njit(cache=True)
 def add_column(hinge: Any, j: int) -> None:
     """Put column j into the support with weight 0 (bordered inverse)."""
-    k = hinge.size[0]
-    columns, active, bits, packed, n_active = hinge.columns, hinge.active, hinge.bits, hinge.packed, hinge.size[2]
+    k = hinge.k[0]
+    column, cross = hinge.columns[j], hinge.images[0]
     for i in range(k):
-        hinge.work[i] = gram_entry(columns, active, bits, packed, n_active, hinge.support[i], j)
-    diagonal = gram_entry(columns, active, bits, packed, n_active, j, j) + hinge.scalars[0]
+        cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
     for i in range(k):
-        hinge.trial[i] = dot_first(hinge.inverse[i], hinge.work, k)
-    schur = max(diagonal - dot_first(hinge.work, hinge.trial, k), hinge.scalars[0])
+        hinge.trial[i] = dot_first(hinge.inverse[i], cross, k)
+    schur = dot_masked(column, column, hinge.active) + hinge.ridge - dot_first(cross, hinge.trial, k)
+    schur = max(schur, hinge.ridge)
     rank_one(hinge.inverse, 1.0 / schur, hinge.trial, k)
     for i in range(k):
         hinge.inverse[i, k] = -hinge.trial[i] / schur
         hinge.inverse[k, i] = hinge.inverse[i, k]
     hinge.inverse[k, k] = 1.0 / schur
-    hinge.target[k] = dot(hinge.columns[j], hinge.active)
+    hinge.target[k] = dot(column, hinge.active)
     hinge.support[k] = j
     hinge.position[j] = k
     hinge.weights[k] = 0.0
-    hinge.size[0] = k + 1
+    hinge.k[0] = k + 1
 
 
 @njit(cache=True)
 def drop_column(hinge: Any, place: int) -> None:
     """Take the variable at this place of the support out (its part of the margins too)."""
-    last = hinge.size[0] - 1
+    last = hinge.k[0] - 1
     add_scaled(hinge.margins, -hinge.weights[place], hinge.columns[hinge.support[place]], hinge.margins.size)
     hinge.position[hinge.support[place]] = -1
     if place != last:
@@ -210,14 +204,11 @@ def drop_column(hinge: Any, place: int) -> None:
         hinge.position[hinge.support[place]] = place
         hinge.weights[place] = hinge.weights[last]
         hinge.target[place] = hinge.target[last]
-        for i in range(last + 1):
-            hinge.inverse[place, i], hinge.inverse[last, i] = hinge.inverse[last, i], hinge.inverse[place, i]
-        for i in range(last + 1):
-            hinge.inverse[i, place], hinge.inverse[i, last] = hinge.inverse[i, last], hinge.inverse[i, place]
+        swap_places(hinge.inverse, place, last, last + 1)
     for i in range(last):
         hinge.trial[i] = hinge.inverse[last, i]
     rank_one(hinge.inverse, -1.0 / hinge.inverse[last, last], hinge.trial, last)
-    hinge.size[0] = last
+    hinge.k[0] = last
 
 
 @njit(cache=True, fastmath=FAST)
@@ -238,13 +229,13 @@ def refit(hinge: Any, max_newton: int) -> bool:
     """
     patterns = hinge.margins.size
     for newton in range(max_newton):
-        k = hinge.size[0]
+        k = hinge.k[0]
         for i in range(k):
             hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
         combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
         step = 1.0
         if newton > 0:
-            ridge = 0.5 * hinge.scalars[0]
+            ridge = 0.5 * hinge.ridge
             norm = ridge * dot_first(hinge.weights, hinge.weights, k)
             cross = 2.0 * ridge * dot_first(hinge.weights, hinge.trial, k)
             curve = ridge * dot_first(hinge.trial, hinge.trial, k)
@@ -274,21 +265,21 @@ def refit(hinge: Any, max_newton: int) -> bool:
 @njit(cache=True)
 def settle_active(hinge: Any, flips: int) -> None:
     """Bring the active set and its inverse in line with the margins, by updates or, when there are many, anew."""
-    hinge.stamp[0] += flips
-    if flips > 4 * hinge.size[0] or hinge.stamp[0] > REBUILD_AFTER:
+    hinge.flips_since_rebuild[0] += flips
+    if flips > 4 * hinge.k[0] or hinge.flips_since_rebuild[0] > REBUILD_AFTER:
         rebuild(hinge)
         return
-    count = ZERO
+    count, batch = ZERO, np.zeros(FOUR, dtype=np.int64)
     for pattern in range(hinge.margins.size):
         if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
-            hinge.batch[count] = pattern
+            batch[count] = pattern
             count += 1
             if count == FOUR:
-                if not flip(hinge, hinge.batch, count):
+                if not flip(hinge, batch, count):
                     rebuild(hinge)
                     return
                 count = ZERO
-    if count > 0 and not flip(hinge, hinge.batch, count):
+    if count > 0 and not flip(hinge, batch, count):
         rebuild(hinge)
 
 

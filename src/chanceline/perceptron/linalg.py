@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 # Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+FOUR = 4  # vectors that go through a matrix together: its entries are then read once for all of them
 
 
 def counter(value: int) -> int:
@@ -62,7 +63,8 @@ def add_four(out: NDArray, factors: NDArray, vectors: NDArray, count: int) -> No
 @njit(cache=True, fastmath=FAST)
 def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
     """out = Σ_i factor_i vectors[chosen_i], four at a time: fewer passes over the sum."""
-    out[:] = 0.0
+    for j in range(out.size):
+        out[j] = 0.0
     whole = count - count % 4
     for i in range(0, whole, 4):
         a, b, c, d = vectors[chosen[i]], vectors[chosen[i + 1]], vectors[chosen[i + 2]], vectors[chosen[i + 3]]
@@ -82,6 +84,73 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
 
 
 @njit(cache=True)
+def swap_places(matrix: NDArray, first: int, second: int, k: int) -> None:
+    """Exchange two rows, and the same two columns, of the leading k × k block."""
+    for i in range(k):
+        matrix[first, i], matrix[second, i] = matrix[second, i], matrix[first, i]
+    for i in range(k):
+        matrix[i, first], matrix[i, second] = matrix[i, second], matrix[i, first]
+
+
+@njit(cache=True, fastmath=FAST)
+def times_four(matrix: NDArray, vectors: NDArray, out: NDArray, k: int) -> None:
+    """out_b = M v_b for four vectors."""
+    a, b, c, d = vectors[0], vectors[1], vectors[2], vectors[3]
+    for i in range(k):
+        row = matrix[i]
+        p = q = r = s = 0.0
+        for j in range(k):
+            entry = row[j]
+            p += entry * a[j]
+            q += entry * b[j]
+            r += entry * c[j]
+            s += entry * d[j]
+        out[0, i], out[1, i], out[2, i], out[3, i] = p, q, r, s
+
+
+@njit(cache=True)
+def overlaps(left: NDArray, right: NDArray, out: NDArray, k: int) -> None:
+    """out_bc = out_cb = u_b · v_c for c ≤ b."""
+    for b in range(FOUR):
+        for c in range(b + 1):
+            out[b, c] = out[c, b] = dot_first(left[b], right[c], k)
+
+
+@njit(cache=True, fastmath=FAST)
+def add_products(matrix: NDArray, coupling: NDArray, vectors: NDArray, work: NDArray, k: int) -> None:
+    """M −= Σ_bc C_bc v_b v_cᵀ for four vectors; `work` has their shape."""
+    for b in range(FOUR):
+        for i in range(k):
+            work[b, i] = 0.0
+        add_four(work[b], coupling[b], vectors, k)
+    a, b, c, d = work[0], work[1], work[2], work[3]
+    for i in range(k):
+        row = matrix[i]
+        p, q, r, s = vectors[0, i], vectors[1, i], vectors[2, i], vectors[3, i]
+        for j in range(k):
+            row[j] -= p * a[j] + q * b[j] + r * c[j] + s * d[j]
+
+
+@njit(cache=True)
+def invert_four(matrix: NDArray, signs: NDArray, smallest: float) -> bool:
+    """Invert in place by elimination in order; False if a pivot's share of its sign is below `smallest`."""
+    for p in range(FOUR):
+        pivot = matrix[p, p]
+        if signs[p] * pivot < smallest:
+            return False
+        matrix[p, p] = 1.0
+        for c in range(FOUR):
+            matrix[p, c] /= pivot
+        for r in range(FOUR):
+            if r != p:
+                factor = matrix[r, p]
+                matrix[r, p] = 0.0
+                for c in range(FOUR):
+                    matrix[r, c] -= factor * matrix[p, c]
+    return True
+
+
+@njit(cache=True)
 def invert(matrix: NDArray, k: int) -> None:
     """Invert the positive definite leading k × k block in place, by sweeping its diagonal (only the lower triangle is read)."""
     smallest = 0.0
@@ -92,7 +161,8 @@ def invert(matrix: NDArray, k: int) -> None:
     row = np.zeros(k)
     for p in range(k):
         pivot = max(matrix[p, p], smallest)
-        row[:] = matrix[p, :k]
+        for i in range(k):
+            row[i] = matrix[p, i]
         row[p] = 0.0
         rank_one(matrix, -1.0 / pivot, row, k)
         for i in range(k):

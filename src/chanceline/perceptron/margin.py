@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import NONE, ZERO, combine, dot, dot_first, invert, rank_one
+from chanceline.perceptron.linalg import NONE, ZERO, combine, dot, dot_first, invert, rank_one, swap_places
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
@@ -38,10 +38,7 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     """Inverse of a symmetric matrix that loses a row; the last row takes its place."""
     last = size - 1
     if place != last:
-        for i in range(size):
-            inverse[place, i], inverse[last, i] = inverse[last, i], inverse[place, i]
-        for i in range(size):
-            inverse[i, place], inverse[i, last] = inverse[i, last], inverse[i, place]
+        swap_places(inverse, place, last, size)
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)
@@ -59,11 +56,15 @@ def refresh(rows: NDArray, passive: NDArray, size: int, unit: float, inverse: ND
 @njit(cache=True)
 def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool) -> int:
     """Separate the rows or prove that it cannot be done; a start that leads nowhere is given up for a cold one."""
-    warm = np.any(multipliers > 0.0)
-    verdict = active_set(rows, weights, multipliers, early)
-    if verdict == UNDECIDED and warm:
-        multipliers[:] = 0.0
+    warm = False
+    for pattern in range(multipliers.size):
+        warm = warm or multipliers[pattern] > 0.0
+    for _ in range(2):
         verdict = active_set(rows, weights, multipliers, early)
+        if verdict != UNDECIDED or not warm:
+            break
+        for pattern in range(multipliers.size):
+            multipliers[pattern] = 0.0
     return verdict
 
 
@@ -130,7 +131,9 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
             passive[leaving] = passive[size]
             values[leaving] = values[size]
         combine(rows, passive, values, size, weights)
-        total = values[:size].sum()
+        total = 0.0
+        for i in range(size):
+            total += values[i]
         if size > 0 and dot(weights, weights) <= RESOLUTION**2 * longest * total * total:
             status = INSEPARABLE
             break
@@ -168,7 +171,8 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
         values[size] = 0.0
         size += 1
         changes += 1
-    multipliers[:] = 0.0
+    for pattern in range(patterns):
+        multipliers[pattern] = 0.0
     for i in range(size):
         multipliers[passive[i]] = values[i]
     return status

@@ -49,14 +49,14 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
     if not refit(hinge, MAX_NEWTON):
         return
     yield candidate(hinge, iterations)
-    while hinge.size[0] > hinge.size[1] + 1 and drop_any(hinge):
+    while hinge.k[0] > hinge.kept + 1 and drop_any(hinge):
         iterations += 1
         yield candidate(hinge, iterations)
 
 
 def drop_any(hinge: Hinge) -> bool:
     """Drop the cheapest variable without which the rest still separates; the support is unchanged if there is none."""
-    size, kept = int(hinge.size[0]), int(hinge.size[1])
+    size, kept = hinge.size, hinge.kept
     support, weights = hinge.support[:size].copy(), hinge.weights[:size].copy()
     costs = weights[kept:] ** 2 / np.diag(hinge.inverse)[kept:size]
     for place in kept + np.argsort(costs, kind="stable"):

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numba import njit
 
-from chanceline.perceptron.hinge import Hinge, add_column, make_hinge, refit, slacks
-from chanceline.perceptron.linalg import NONE, counter, dot
+from chanceline.perceptron.hinge import Hinge, add_column, make_hinge, refit
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 
-MAX_NEWTON = counter(60)
+MAX_NEWTON = 60
+NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 
 
-@njit(cache=True)
-def omp_steps(hinge: Any, slack: Any, steps: int) -> tuple[int, bool]:
+def omp_steps(hinge: Hinge, steps: int) -> tuple[int, bool]:
     """Add up to `steps` columns: argmax_j |a_jᵀ r| with r = (1 − Aw)₊; (columns added, separable)."""
     for step in range(steps):
-        slacks(hinge, slack)
-        best, largest = NONE, 1e-7
-        for j in range(hinge.position.size):
-            if hinge.position[j] < 0:
-                size = abs(dot(hinge.narrow[j], slack))
-                if size > largest:
-                    best, largest = j, size
-        if best < 0 or hinge.size[0] == hinge.support.size:
+        slack = np.maximum(1.0 - hinge.margins, 0.0).astype(np.float32)
+        sizes = np.where(hinge.position < 0, np.abs(hinge.narrow @ slack), 0.0)
+        best = int(np.argmax(sizes))
+        if sizes[best] <= NO_CORRELATION or hinge.size == hinge.support.size:
             return step, False
         add_column(hinge, best)
         if refit(hinge, MAX_NEWTON):
@@ -37,7 +30,7 @@ def omp_steps(hinge: Any, slack: Any, steps: int) -> tuple[int, bool]:
 
 def candidate(hinge: Hinge, iterations: int) -> Candidate:
     """The present support and weights of a workspace."""
-    size, kept = int(hinge.size[0]), int(hinge.size[1])
+    size, kept = hinge.size, hinge.kept
     order = np.argsort(hinge.support[kept:size])
     return Candidate(
         support=hinge.support[kept:size][order].copy(),
@@ -51,11 +44,10 @@ def fit_greedily(problem: Problem, spare: int = 2) -> tuple[Hinge, int, bool]:
     """Run OMP to its end: (workspace with room for `spare` more columns, columns added, separable)."""
     most = min(problem.n_features, problem.n_samples) + problem.kept
     hinge = make_hinge(problem.columns, most + spare, problem.kept)
-    slack = np.zeros(problem.n_samples, dtype=np.float32)
     separable = bool(problem.kept and refit(hinge, MAX_NEWTON))
     added = 0
     while not separable:
-        steps, separable = omp_steps(hinge, slack, 16)
+        steps, separable = omp_steps(hinge, 16)
         added += steps
         if steps < 16:
             break

@@ -47,7 +47,7 @@ def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, stat
 def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> int:
     """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u)."""
     best, least = NONE, np.inf
-    for i in range(hinge.size[1], hinge.size[0]):
+    for i in range(hinge.kept, hinge.k[0]):
         if until[hinge.support[i]] <= clock:
             cost = hinge.weights[i] ** 2 / hinge.inverse[i, i]
             cost *= 1.0 + NOISE * (2.0 * next_random(state) - 1.0)
@@ -69,28 +69,29 @@ def tabu_steps(
             until[addition] = clock[0] + 2 + int(6 * next_random(state))
             refit(hinge, NEWTON_AFTER_ADDITION)
         removal = choose_removal(hinge, until, clock[0], state)
-        if removal >= 0 and (addition >= 0 or hinge.size[0] > hinge.size[1] + 1):
+        if removal >= 0 and (addition >= 0 or hinge.k[0] > hinge.kept + 1):
             until[hinge.support[removal]] = clock[0] + 4 + int(6 * next_random(state))
             drop_column(hinge, removal)
             if refit(hinge, MAX_NEWTON):
                 return step + 1, True
         elif addition >= 0:
-            drop_column(hinge, hinge.size[0] - 1)
+            drop_column(hinge, hinge.k[0] - 1)
             refit(hinge, MAX_NEWTON)
     return steps, False
 
 
-@njit(cache=True)
-def drop_place(hinge: Any, place: int) -> bool:
+def drop_place(hinge: Hinge, place: int) -> bool:
     """Drop the variable at this place; whether the rest still separates."""
     drop_column(hinge, place)
-    return refit(hinge, MAX_NEWTON)
+    return bool(refit(hinge, MAX_NEWTON))
 
 
-@njit(cache=True)
-def drop_cheapest(hinge: Any, until: NDArray, state: NDArray) -> bool:
-    """Drop the cheapest variable whatever its tabu; whether the rest still separates."""
-    return drop_place(hinge, choose_removal(hinge, until, np.iinfo(np.int64).max, state))
+def drop_cheapest(hinge: Hinge, state: NDArray) -> bool:
+    """Drop the variable of least cost as in `choose_removal`, whatever its tabu; whether the rest still separates."""
+    chosen = slice(hinge.kept, hinge.size)
+    noise = np.array([1.0 + NOISE * (2.0 * next_random(state) - 1.0) for _ in range(hinge.size - hinge.kept)])
+    costs = hinge.weights[chosen] ** 2 / np.diag(hinge.inverse)[chosen] * noise
+    return drop_place(hinge, hinge.kept + int(np.argmin(costs)))
 
 
 def random_state(seed: int) -> NDArray[np.uint64]:
@@ -127,12 +128,12 @@ def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[
     while True:
         while separable:
             yield candidate(hinge, spent + budget - left)
-            if hinge.size[0] - hinge.size[1] <= 1:
+            if hinge.k[0] - hinge.kept <= 1:
                 return
-            separable = drop_cheapest(hinge, until, state)
+            separable = drop_cheapest(hinge, state)
         if left <= 0:
             return
-        chunk = int(max(1.0, CHUNK_WORK / step_cost(n, patterns, float(hinge.size[0]))))
+        chunk = int(max(1.0, CHUNK_WORK / step_cost(n, patterns, float(hinge.k[0]))))
         steps, separable = tabu_steps(hinge, slack, until, clock, state, min(chunk, left))
         left -= steps
         if not separable:
