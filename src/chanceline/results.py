@@ -49,8 +49,10 @@ def plain(value: Any) -> Any:
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Text from outside with everything unseen written out: control characters (so ANSI sequences), marks that turn the
-    direction of writing, zero-width characters, line breaks, and bytes that were no UTF-8.
+    """Text from outside with everything unseen written out.
+
+    That is control characters (so ANSI sequences), marks that turn the direction of writing, zero-width characters, line
+    breaks, and bytes that were no UTF-8.
 
     Parameters
     ----------

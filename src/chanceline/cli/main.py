@@ -1,18 +1,27 @@
 """Puts the commands together and turns errors into one sentence and an exit code.
 
-Exit codes: 0 success, 1 a computation did not settle, 2 bad input, 130 interrupted.
+Exit codes: 0 success, 1 a computation did not settle or the machine could not (a full disk), 2 bad input, 129, 130 and 143
+stopped from outside by SIGHUP, Ctrl-C and SIGTERM.
 """
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from chanceline.cli.flags import in_flags
 from chanceline.cli.output import complain
+from chanceline.cli.streams import careful_streams
+from chanceline.errors import ChancelineError, InputError
+from chanceline.files import explain
 
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
 COMMANDS: tuple[str, ...] = (
@@ -32,9 +41,28 @@ COMMANDS: tuple[str, ...] = (
 )
 
 
+class Stopped(BaseException):
+    """A signal that ends the program; not an Exception, so that nothing takes it for a failure of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Commands(TyperGroup):
+    """The commands; Ctrl-C passes through Typer, which would end the program without a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Stopped(signal.SIGINT) from None
+
+
 def build_app() -> typer.Typer:
     app = typer.Typer(
         name="chanceline",
+        cls=Commands,
         help="Structure or chance? The capacity of a perceptron that chooses its variables.",
         no_args_is_help=True,
         rich_markup_mode="rich",
@@ -55,25 +83,43 @@ def build_app() -> typer.Typer:
     return app
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `chanceline` command."""
-    from chanceline.errors import ChancelineError, InputError
+    with careful_streams(), _signals_raise():
+        code = run(sys.argv[1:] if arguments is None else arguments)
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            complain(str(explain(error, "cannot write the output")))
+            code = code or 1
+    sys.exit(code)
 
+
+def run(arguments: list[str]) -> int:
+    """Run a command line and return the exit code; whatever goes wrong on purpose is one sentence on stderr."""
     try:
-        code = build_app()(args=arguments, prog_name="chanceline", standalone_mode=False)
+        command = get_command(build_app())
+        code = command.main(args=arguments, prog_name="chanceline", standalone_mode=False)
     except InputError as error:
-        complain(in_flags(str(error)))
-        code = 2
+        complain(str(error))
+        return 2
     except ChancelineError as error:
-        complain(in_flags(str(error)))
-        code = 1
+        complain(str(error))
+        return 1
+    except OSError as error:
+        told = explain(error, "cannot go on" if error.filename is None else f"cannot use {error.filename}")
+        complain(str(told))
+        return 2 if isinstance(told, InputError) else 1
+    except MemoryError:
+        complain("there is not enough memory for this; ask for less")
+        return 1
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
-        code = 130
-    except BrokenPipeError:
-        # The reader of the pipe has seen enough, as `| head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        return 128 + signal.SIGINT
+    except Stopped as stopped:
+        name = signal.Signals(stopped.number).name
+        complain("interrupted" if stopped.number == signal.SIGINT else f"stopped by {name}")
+        return 128 + stopped.number
     except Exception as error:
         # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
         if not hasattr(error, "format_message"):
@@ -83,5 +129,30 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             sentence = error.format_message().replace("\n", " ").rstrip(".")
             complain(f"{sentence}; see 'chanceline --help'")
-        code = 2
-    sys.exit(code if isinstance(code, int) else 0)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise `Stopped`, so that files are cleaned up and workers end.
+
+    Elsewhere than in the main thread Python allows no handlers, and none are needed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: object) -> NoReturn:
+        raise Stopped(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Under nohup a hang-up stays ignored.
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Data to stdout, messages and progress to stderr."""
+"""Data to stdout, messages and progress to stderr; the library's parameters become flags."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from chanceline.results import plain
+from chanceline.cli.flags import in_flags
+from chanceline.cli.streams import shows
+from chanceline.results import plain, visible
 
 
 def print_json(record: Mapping[str, Any]) -> None:
     """One JSON object on stdout, the only thing printed there with --json."""
-    print(json.dumps(plain(record), indent=2, ensure_ascii=False))
+    text = json.dumps(plain(record), indent=2, ensure_ascii=False)
+    # The escapes of JSON stand for the same letters, and what is unseen can be seen.
+    faithful = shows(sys.stdout, text) and visible(text, keep="\n") == text
+    print(text if faithful else json.dumps(plain(record), indent=2, ensure_ascii=True))
 
 
 def complain(sentence: str) -> None:
     """One sentence on stderr."""
-    print(f"chanceline: {sentence}", file=sys.stderr)
+    print(f"chanceline: {visible(in_flags(sentence))}", file=sys.stderr, flush=True)
 
 
 def say(sentence: str) -> None:
     """A message that is not data, on stderr."""
-    print(sentence, file=sys.stderr, flush=True)
+    print(visible(in_flags(sentence), keep="\n"), file=sys.stderr, flush=True)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.flags import in_flags
 from chanceline.cli.output import say
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class TableChoice:
         dataset = load_data(self.path, self.label, **self.settings)
         if tell:
             for finding in dataset.findings:
-                say(in_flags(str(finding)))
+                say(str(finding))
         return dataset
 
 
