@@ -111,6 +111,18 @@ def open_executor(engine: str = "processes", workers: int | None = None, schedul
         yield local
 
 
+@contextmanager
+def open_workers(
+    engine: str = "processes", workers: int | None = None, scheduler: str | None = None
+) -> Iterator[Executor | None]:
+    """`open_executor`, or None where one process is enough: this one. What commands give to `run_ordered`."""
+    if engine == "processes" and scheduler is None and (available_cores() if workers is None else workers) == 1:
+        yield None
+        return
+    with open_executor(engine, workers, scheduler) as executor:
+        yield executor
+
+
 def check_workers(workers: int) -> None:
     """Refuse fewer than one worker."""
     if workers < 1:
@@ -303,9 +315,10 @@ class Calls:
     def finished(self, timeout: float | None = None) -> list[tuple[int, Future[Any]]]:
         """Wait for a call to end, or for the timeout; the calls that have, by number."""
         done, _ = wait(self._pending, timeout, FIRST_COMPLETED)
-        if any(map(_is_lost, done)):
+        ended = [(self._pending.pop(future).number, future) for future in done if not _is_lost(future)]
+        # What has ended comes first, so that it can be kept whatever becomes of the rest.
+        if done and not ended:
             self._repeat()
-        ended = [(self._pending.pop(future).number, future) for future in done if future in self._pending]
         return sorted(ended, key=lambda pair: pair[0])
 
     def _hand_over(self, call: _Call) -> None:

@@ -57,20 +57,13 @@ def test_run_status_export_merge(sweep, capsys, tmp_path):
     assert json.loads(out) == {"store": "all.sqlite", "new": 8, "results": 8}
 
 
-def test_progress_goes_to_stderr_with_rate(sweep, capsys):
-    code, out, err = call(capsys, "run", sweep, "--workers", "1")
-    assert (code, out) == (0, "")
-    assert "8/8" in err
-    assert "/s" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("run", "nothing"), "there is no sweep 'nothing'"),
         (("run", "{sweep}", "--engine", "mpi"), "there is no engine 'mpi'"),
-        (("run", "{sweep}", "--engine", "dask"), "add --scheduler"),
-        (("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"), "add --engine dask"),
+        (("run", "{sweep}", "--engine", "dask"), "needs the address of its scheduler"),
+        (("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"), "belongs to the dask engine"),
         (("status", "{sweep}"), "there is no store"),
         (("export", "walks.toml", "--out", "x.csv"), "not a chanceline store"),
         (("merge", "all.sqlite", "walks.toml"), "not a chanceline store"),

@@ -1,59 +1,20 @@
 """A real scheduler and two workers on loopback, one of which dies on the way."""
 
-import json
-import subprocess
-import sys
-import time
-
-import pytest
-
-from chanceline.errors import InputError
-from chanceline.experiments.engines import open_engine
 from chanceline.experiments.run import iter_run, run
 from chanceline.experiments.store import Store
-
-pytest.importorskip("distributed")
-
-
-def start(*arguments):
-    # One thread a worker, and no nanny: a killed worker stays dead.
-    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.05)
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """Address of the scheduler and its two worker processes."""
-    file = tmp_path / "scheduler.json"
-    common = ("--scheduler-file", str(file))
-    scheduler = start("scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    processes = [scheduler]
-    try:
-        wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
-        worker = ("worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        processes += [start(*worker, "--name", name, "--local-directory", str(tmp_path / name)) for name in ("first", "second")]
-        yield json.loads(file.read_text())["address"], processes[1:]
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+from chanceline.experiments.sweeps import load_sweep
+from chanceline.parallel import open_executor
 
 
 def results(records):
     return {record.task.id: dict(record.result) for record in records}
 
 
-def test_two_workers_one_killed_same_table(cluster, walks, tmp_path):
-    address, workers = cluster
+def test_two_workers_one_killed_same_table(dask_processes, walks, tmp_path):
+    address, (_, first, _) = dask_processes
     tasks = walks(60, pause=0.05)
     with (
-        open_engine("dask", scheduler=address) as executor,
+        open_executor("dask", scheduler=address) as executor,
         Store(tmp_path / "s.sqlite", write=True) as store,
     ):
         executor._client.wait_for_workers(2, timeout=60)
@@ -61,19 +22,40 @@ def test_two_workers_one_killed_same_table(cluster, walks, tmp_path):
         for record in iter_run(tasks, executor=executor, store=store, batch=2, in_flight=10):
             seen.append(record)
             if len(seen) == 12:
-                workers[0].kill()
-        assert workers[0].wait() != 0
+                first.kill()
+        assert first.wait() != 0
         assert len(seen) == 60
         assert results(store.records()) == results(run(tasks))
 
 
-def test_nobody_at_the_address():
-    with pytest.raises(InputError, match="add --scheduler"), open_engine("dask"):
-        pass
-    with (
-        pytest.raises(InputError, match="no Dask scheduler answers"),
-        open_engine("dask", scheduler="nonsense"),
-    ):
-        pass
-    with pytest.raises(InputError, match="no engine 'mpi'"), open_engine("mpi"):
-        pass
+SMALL = """
+[[block]]
+kind = "smallest"
+trials = 3
+grid = {n = [12, 16], alpha = [0.5, 1.0]}
+fixed = {method = "omp"}
+[[block]]
+kind = "log-count"
+trials = 2
+grid = {n = [8]}
+fixed = {rho = 0.25, alpha = 1.0, sweeps = 20}
+"""
+
+
+def test_the_same_table_byte_for_byte_wherever_it_is_made(dask_processes, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    sweep = load_sweep(tmp_path / "small.toml")
+    address, _ = dask_processes
+    tables = []
+    for name, options in {
+        "one": {"workers": 1},
+        "two": {"workers": 2},
+        "dask": {"engine": "dask", "scheduler": address},
+    }.items():
+        with open_executor(**options) as executor, Store(tmp_path / f"{name}.sqlite", write=True) as store:
+            run(sweep.tasks, executor=executor, store=store)
+            store.export(tmp_path / f"{name}.csv")
+        tables.append((tmp_path / f"{name}.csv").read_bytes())
+    assert tables[0].count(b"\n") == 1 + 12 + 2
+    assert tables[1] == tables[0]
+    assert tables[2] == tables[0]

@@ -1,6 +1,5 @@
 """One worker, many, batches, any order, killed and resumed: the same table."""
 
-import os
 import random
 import signal
 import sqlite3
@@ -13,10 +12,10 @@ from threading import Event
 import psutil
 import pytest
 
-from chanceline.experiments.engines import open_engine
 from chanceline.experiments.run import TaskError, iter_run, run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
+from chanceline.parallel import open_executor
 
 
 def results(records):
@@ -33,9 +32,9 @@ def test_engines_batches_and_order_do_not_matter(walks, tmp_path):
     shuffled = random.Random(1).sample(tasks, len(tasks))
     expected = results(run(tasks))
     assert len(expected) == 40
-    with open_engine("processes", workers=1) as one:
+    with open_executor("processes", workers=1) as one:
         assert results(run(shuffled, executor=one, batch=7)) == expected
-    with open_engine("processes", workers=3) as three, Store(tmp_path / "s.sqlite", write=True) as store:
+    with open_executor("processes", workers=3) as three, Store(tmp_path / "s.sqlite", write=True) as store:
         assert results(iter_run(shuffled, executor=three, store=store, in_flight=5)) == expected
         assert results(store.records()) == expected
 
@@ -50,7 +49,7 @@ def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_pat
 
 def test_stop_finishes_what_runs_and_starts_nothing_new(walks, tmp_path):
     stop = Event()
-    with open_engine("processes", workers=2) as pool, Store(tmp_path / "s.sqlite", write=True) as store:
+    with open_executor("processes", workers=2) as pool, Store(tmp_path / "s.sqlite", write=True) as store:
         seen = []
         for record in iter_run(walks(200, pause=0.02), executor=pool, store=store, in_flight=20, stop=stop):
             seen.append(record.task)
@@ -63,7 +62,7 @@ def test_stop_finishes_what_runs_and_starts_nothing_new(walks, tmp_path):
 @pytest.mark.parametrize("inline", [True, False])
 def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, inline):
     tasks = [make_task("toy_kinds:fail", n=n) for n in range(6)]
-    engine = nullcontext() if inline else open_engine(workers=1)
+    engine = nullcontext() if inline else open_executor(workers=1)
     with Store(tmp_path / "s.sqlite", write=True) as store:
         with engine as pool, pytest.raises(TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'):
             run(tasks, store=store, executor=pool)
@@ -71,18 +70,40 @@ def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, inline):
         assert tasks[3].id not in store.finished()
 
 
-def test_a_killed_worker_is_said_and_the_run_resumes(walks, tmp_path):
-    tasks = walks(30, pause=0.02)
+def test_a_killed_worker_costs_nothing(walks, tmp_path):
+    tasks = walks(40, pause=0.02)
+    with Store(tmp_path / "s.sqlite", write=True) as store, open_executor(workers=2) as pool:
+        records = iter_run(tasks, executor=pool, store=store)
+        for count, _ in enumerate(records, 1):
+            if count in (4, 15, 30):
+                victim = psutil.Process().children()[-1]
+                victim.kill()
+        assert results(store.records()) == results(run(tasks))
+        assert len(store) == 40
+
+
+def test_an_interrupted_search_leaves_its_task_open(tmp_path, monkeypatch):
+    """`search` gives its best so far after Ctrl-C; that is not the task's result."""
+    from dataclasses import replace
+
+    from chanceline.experiments import kinds
+
+    tasks = [make_task("smallest", n=12, alpha=0.5, method="omp", trial=trial) for trial in range(3)]
+    whole = kinds.search
+    calls = []
+
+    def interrupted_in_the_second(*arguments, **options):
+        calls.append(options)
+        outcome = whole(*arguments, **options)
+        return replace(outcome, interrupted=len(calls) == 2)
+
+    monkeypatch.setattr(kinds, "search", interrupted_in_the_second)
     with Store(tmp_path / "s.sqlite", write=True) as store:
-        with open_engine(workers=2) as pool:
-            records = iter_run(tasks, executor=pool, store=store)
-            for _ in range(4):
-                next(records)
-            os.kill(next(iter(pool._processes)), signal.SIGKILL)
-            with pytest.raises(TaskError, match="run again"):
-                list(records)
-        assert 4 <= len(store) < 30
+        with pytest.raises(KeyboardInterrupt):
+            run(tasks, store=store)
+        assert store.finished() == {tasks[0].id}
         assert results(run(tasks, store=store)) == results(run(tasks))
+        assert len(calls) == 4 + 3
 
 
 SWEEP = """

@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from chanceline.errors import InputError
-from chanceline.experiments.kinds import contradicts_itself, draw_problem, log_count
+from chanceline.experiments.kinds import draw_problem, log_count
 from chanceline.experiments.sampling import RIDGE, draw, fits, sample_counts, walk
+from chanceline.perceptron.data import contradictions
 from chanceline.perceptron.hinge import make_hinge
 
 
@@ -116,6 +117,6 @@ def test_problems_do_not_depend_on_the_method_and_contradictions_are_seen():
     again = draw_problem(16, 20, "binary", 4)
     assert np.array_equal(X, again[0])
     assert np.array_equal(y, again[1])
-    assert not contradicts_itself(X, y)
-    assert contradicts_itself(np.vstack([X, X[3]]), np.append(y, -y[3]))
-    assert not contradicts_itself(np.vstack([X, X[3]]), np.append(y, y[3]))
+    assert not contradictions(X, y)
+    assert contradictions(np.vstack([X, X[3]]), np.append(y, -y[3]))
+    assert not contradictions(np.vstack([X, X[3]]), np.append(y, y[3]))

@@ -74,7 +74,7 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--patterns", "NOTHING"], "could not be read"),
         (["--patterns", "TEXT"], "does not hold a table"),
         (["--patterns", "BITS", "--load", "1"], "not both"),
-        (["--save", "NOTHING/x.npz"], "no folder"),
+        (["--save", "NOTHING/x.npz"], "does not exist"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, words):

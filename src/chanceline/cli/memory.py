@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.output import print_json, say
+from chanceline.cli.options import Engine, Json, Quiet, Scheduler, Seed, Workers
+from chanceline.cli.output import print_json
+from chanceline.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,18 +38,22 @@ def memory(
     wiring: Annotated[str, typer.Option(help="selected, random or hebbian-selected.")] = "selected",
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
     budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of patterns and search.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default. The result is the same.")] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    engine: Engine = "processes",
+    scheduler: Scheduler = None,
     save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     import os
     import time
 
     from chanceline.errors import InputError
+    from chanceline.files import check_target
     from chanceline.memory import AssociativeMemory, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_BUDGET
+    from chanceline.parallel import open_workers
 
     if patterns is not None and load is not None:
         raise InputError("Give either --patterns or --load, not both.")
@@ -58,18 +62,15 @@ def memory(
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]
     network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget)
-    if save is not None and not save.resolve().parent.is_dir():
-        raise InputError(f"There is no folder {save.resolve().parent} to save the memory in; make it first.")
+    if save is not None:
+        check_target(save)
     if stored is None:
         stored = random_patterns(neurons, 0.8 if load is None else load, seed)
     stored = network.checked(stored)
-    workers = (os.cpu_count() or 1) if workers is None else workers
-    if workers < 1:
-        raise InputError(f"The number of workers must be at least 1, but is {workers}.")
 
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
-    with _progress(quiet) as progress:
-        report = network.store(stored, workers=workers, progress=progress)
+    with open_workers(engine, workers, scheduler) as executor, progress_bar("neurons", quiet=quiet) as progress:
+        report = network.store(stored, executor=executor, progress=progress)
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
 
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
@@ -125,18 +126,3 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     if read.ndim != 2 or read.size == 0:
         raise InputError(f"{path} must hold a table, one pattern a row, but holds an array of shape {read.shape}.")
     return read
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr."""
-    if quiet:
-        yield None
-        return
-    say("Learning; the first run compiles for some seconds.")
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as progress:
-        bar = progress.add_task("neurons", total=None)
-        yield lambda done, total: progress.update(bar, completed=done, total=total)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Engine, Json, Quiet, Scheduler, Workers
 from chanceline.cli.output import complain, print_json, say
-
-if TYPE_CHECKING:
-    from chanceline.experiments.sweeps import Sweep
+from chanceline.cli.progress import progress_bar
 
 StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output on stdout.")]
 SweepArgument = Annotated[str, typer.Argument(metavar="SWEEP", help="A built-in sweep's name, or a TOML file.")]
 TrialsOption = Annotated[int | None, typer.Option(min=1, help="At most this many trials a point; a later full run reuses them.")]
 
@@ -37,12 +34,12 @@ def register(app: typer.Typer) -> None:
 def run_command(
     sweep: SweepArgument,
     store: StoreOption = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes here; all cores by default.")] = None,
-    engine: Annotated[str, typer.Option(help="processes, or dask for a cluster.")] = "processes",
-    scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler.")] = None,
+    workers: Workers = None,
+    engine: Engine = "processes",
+    scheduler: Scheduler = None,
     trials: TrialsOption = None,
-    quiet: QuietOption = False,
-    json: JsonOption = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Run a sweep, or what is missing of it.
 
@@ -51,46 +48,41 @@ def run_command(
 
     Example: chanceline sweep run paper-fig3 --store fig3.sqlite --workers 2
     """
-    from chanceline.experiments.engines import open_engine
-    from chanceline.experiments.run import TaskError, iter_run
+    from chanceline.experiments.run import iter_run
     from chanceline.experiments.store import Store
     from chanceline.experiments.sweeps import load_sweep
+    from chanceline.parallel import open_executor
 
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path, write=True) as results, _interruptible() as stop:
         finished = results.finished()
         known = sum(task.id in finished for task in plan.tasks)
-        new = 0
-        if not quiet and known < len(plan.tasks):
-            say(f"{plan}; {known} already in {path}. The first tasks may compile for a few seconds.")
+        new, total = 0, len(plan.tasks)
+        if not quiet and known < total:
+            say(f"{plan}; {known} already in {path}.")
         try:
-            if known < len(plan.tasks):
-                with (
-                    open_engine(engine, workers=workers, scheduler=scheduler) as executor,
-                    _progress(plan, known, quiet) as advance,
-                ):
+            if known < total:
+                with open_executor(engine, workers, scheduler) as executor, progress_bar("tasks", quiet=quiet) as progress:
                     for _ in iter_run(plan.tasks, executor=executor, store=results, batch=plan.batch, stop=stop):
                         new += 1
-                        advance()
-        except TaskError as error:
-            complain(str(error))
-            raise typer.Exit(1) from error
+                        if progress is not None:
+                            progress(known + new, total)
         except KeyboardInterrupt:
-            complain(f"stopped at once; {known + new} of {len(plan.tasks)} tasks are in {path}")
+            complain(f"stopped at once; {known + new} of {total} tasks are in {path}")
             raise typer.Exit(130) from None
-    left = len(plan.tasks) - known - new
+    left = total - known - new
     if json:
-        print_json({"sweep": plan.name, "store": str(path), "tasks": len(plan.tasks), "new": new, "left": left})
+        print_json({"sweep": plan.name, "store": str(path), "tasks": total, "new": new, "left": left})
     if left:
-        complain(f"stopped with {left} of {len(plan.tasks)} tasks to do; run the same command again to go on")
+        complain(f"stopped with {left} of {total} tasks to do; run the same command again to go on")
         raise typer.Exit(130)
     if not quiet and not json:
-        say(f"{plan.name} is complete: {len(plan.tasks)} tasks, {new} of them new, in {path}")
+        say(f"{plan.name} is complete: {total} tasks, {new} of them new, in {path}")
 
 
 def status_command(
-    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: JsonOption = False
+    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False
 ) -> None:
     """How much of a sweep is in the store, also while it runs.
 
@@ -123,7 +115,7 @@ def export_command(
     store: Annotated[Path, typer.Argument(help="The results file.")],
     out: Annotated[Path, typer.Option(help="Where to write; the name ends in .csv or .parquet.")],
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
     """Write a store as one table: one row a task, every parameter and result a column.
 
@@ -142,7 +134,7 @@ def export_command(
 def merge_command(
     target: Annotated[Path, typer.Argument(help="The store that takes the results; made if missing.")],
     sources: Annotated[list[Path], typer.Argument(help="Stores to take from; they stay as they are.")],
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
     """Put the results of several stores (machines, runs) into one.
 
@@ -164,7 +156,7 @@ def plot_command(
     store: Annotated[
         Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")
     ] = None,
-    json: JsonOption = False,
+    json: Json = False,
 ) -> None:
     """Draw a built-in sweep's figure from a store, finished or not, or from the shipped data.
 
@@ -195,36 +187,3 @@ def _interruptible() -> Iterator[Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _progress(plan: Sweep, known: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A bar with rate and time left on stderr."""
-    if quiet:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task):  # type: ignore[no-untyped-def]
-            return Text(f"{task.speed:.1f}/s" if task.speed else "…/s")
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=60) as progress:
-        bar = progress.add_task(plan.name, total=len(plan.tasks), completed=known)
-        yield lambda: progress.advance(bar)

@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
+from chanceline.experiments.sampling import count_separable, sample_counts
 from chanceline.experiments.tasks import derive_seed
+from chanceline.perceptron.data import contradictions
+from chanceline.perceptron.random_problem import random_problem
+from chanceline.select.api import search
+from chanceline.select.exact import count as count_supports
 
 ENTRIES = 1_000_000  # numbers drawn at a time
 
 
 def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
-    from chanceline.select import random_problem
-
     return random_problem(n, n_patterns=patterns, inputs=inputs, seed=derive_seed("problem", n, patterns, inputs, trial))
-
-
-def contradicts_itself(X: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
-    """Is there a pattern twice with opposite labels? No variables separate then (it happens to ±1 inputs at small N)."""
-    return len(np.unique(X, axis=0)) < len(np.unique(np.column_stack([X, y]), axis=0))
 
 
 def smallest(
@@ -43,15 +41,16 @@ def smallest(
 
     `separates` says whether every margin is positive. The paper's algorithm stops when none is *negative*, so its
     `n_selected` may belong to a support with ties, patterns on the boundary; `n_selected` is null where two patterns
-    contradict each other and nothing can separate.
+    contradict each other and nothing can separate (it happens to ±1 inputs at small N). An interrupted search has no result:
+    KeyboardInterrupt goes on.
     """
-    from chanceline.select.api import search
-
     patterns = round(alpha * n)
     X, y = draw_problem(n, patterns, inputs, trial)
-    if contradicts_itself(X, y):
+    if contradictions(X, y):
         return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
     return {
         "n_patterns": patterns,
         "n_selected": int(outcome.n_selected),
@@ -62,11 +61,9 @@ def smallest(
 
 def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0) -> dict[str, Any]:
     """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
-    from chanceline.select.exact import count as count_supports
-
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)
-    return {"m": m, "count": 0 if contradicts_itself(X, y) else count_supports(X, y, m).count}
+    return {"m": m, "count": 0 if contradictions(X, y) else count_supports(X, y, m).count}
 
 
 def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0) -> dict[str, Any]:
@@ -74,8 +71,6 @@ def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: in
 
     In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not, and have less.
     """
-    from chanceline.experiments.sampling import count_separable
-
     if inputs not in ("binary", "sphere"):
         raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
     rng = np.random.default_rng(seed)
@@ -106,8 +101,6 @@ def log_count(
 
     The curve ends early where no support was found to go on with; it is empty when not even p = 2M has any.
     """
-    from chanceline.experiments.sampling import sample_counts
-
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)

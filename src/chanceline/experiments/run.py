@@ -1,7 +1,7 @@
 """Tasks → executor → store: a generator at the core, a convenience around it.
 
-Any `concurrent.futures.Executor` does: processes, Dask, MPI. A result depends on its task alone, never on the
-engine, the number of workers or the order.
+A result depends on its task alone, never on the engine, the number of workers or the order (see `chanceline.parallel`). An
+interrupted task leaves no result: it stays open, and the next run does it again from its beginning.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from functools import cache
+from importlib.metadata import version
 from itertools import islice
 from threading import Event
 
@@ -18,6 +19,7 @@ from chanceline import __version__
 from chanceline.errors import ChancelineError
 from chanceline.experiments.store import Record, Store
 from chanceline.experiments.tasks import Task, canonical
+from chanceline.parallel import Calls, run_ordered
 
 
 class TaskError(ChancelineError):
@@ -27,8 +29,6 @@ class TaskError(ChancelineError):
 @cache
 def made_with() -> str:
     """Versions of everything that takes part in the arithmetic."""
-    from importlib.metadata import version
-
     python = ".".join(map(str, sys.version_info[:3]))
     parts = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba")]
     return ", ".join([f"chanceline {__version__}", f"python {python}", *parts])
@@ -36,20 +36,16 @@ def made_with() -> str:
 
 def execute(tasks: Sequence[Task]) -> list[Record]:
     """Run tasks one after the other, where this is called; what a worker does."""
-    from threadpoolctl import threadpool_limits
-
     records = []
-    # One BLAS thread: sums are then made in one order whatever the number of cores.
-    with threadpool_limits(limits=1):
-        for task in tasks:
-            start = time.thread_time()
-            try:
-                result = task.run()
-            except Exception as error:
-                raise TaskError(
-                    f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: {type(error).__name__}: {error}"
-                ) from error
-            records.append(Record(task, result, made_with(), time.thread_time() - start))
+    for task in tasks:
+        start = time.thread_time()
+        try:
+            result = task.run()
+        except Exception as error:
+            raise TaskError(
+                f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: {type(error).__name__}: {error}"
+            ) from error
+        records.append(Record(task, result, made_with(), time.thread_time() - start))
     return records
 
 
@@ -78,42 +74,42 @@ def iter_run(
         Batches handed over at a time.
     stop : Event, optional
         Once set, nothing new starts; what is running is finished and saved.
+
+    Notes
+    -----
+    KeyboardInterrupt (Ctrl-C without `stop`) ends the run at once: every record yielded so far is saved, the tasks in hand stay
+    open. After a task has failed, those that were running are still finished and saved before its error is raised.
     """
     done = store.finished() if store is not None else set()
-    missing = iter([task for task in dict.fromkeys(tasks) if task.id not in done])
-    batches = iter(lambda: list(islice(missing, batch)), [])
+    missing = [task for task in dict.fromkeys(tasks) if task.id not in done]
+    batches = [missing[start : start + batch] for start in range(0, len(missing), batch)]
     stop = stop or Event()
     if executor is None:
-        for chunk in batches:
-            if stop.is_set():
-                return
-            yield from _save(execute(chunk), store)
+        results = run_ordered(execute, batches)
+        while not stop.is_set() and (records := next(results, None)) is not None:
+            yield from _save(records, store)
         return
 
-    running: set[Future[list[Record]]] = set()
+    rest = iter(batches)
     failure: BaseException | None = None
-    try:
+    with Calls(executor, execute) as calls:
         while True:
             if not stop.is_set() and failure is None:
-                room = in_flight - len(running)
-                running.update(executor.submit(execute, chunk) for chunk in islice(batches, room))
+                for chunk in islice(rest, in_flight - len(calls)):
+                    calls.start(chunk)
             else:
-                running = {future for future in running if not future.cancel()}
-            if not running:
+                calls.cancel()
+            if not len(calls):
                 break
-            # Wake up now and then: a stop that comes from a signal does not finish any future.
-            ready, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in ready:
+            # Wake up now and then: a stop that comes from a signal does not end any call.
+            for _, future in calls.finished(timeout=0.2):
                 error = future.exception()
                 if error is None:
                     yield from _save(future.result(), store)
                 else:
                     failure = failure or error
-    finally:
-        for future in running:
-            future.cancel()
     if failure is not None:
-        raise failure if isinstance(failure, TaskError) else _lost(failure) from failure
+        raise failure
 
 
 def run(tasks: Iterable[Task], *, executor: Executor | None = None, store: Store | None = None, batch: int = 1) -> list[Record]:
@@ -135,9 +131,3 @@ def _save(records: list[Record], store: Store | None) -> list[Record]:
     if store is not None:
         store.add(records)
     return records
-
-
-def _lost(error: BaseException) -> TaskError:
-    return TaskError(
-        f"the engine lost its workers ({type(error).__name__}: {error}); finished tasks are saved, run again to go on"
-    )

@@ -10,7 +10,8 @@ from chanceline.memory.measurement import (
     random_patterns,
     retrieval,
 )
-from chanceline.memory.network import AssociativeMemory, StorageReport
+from chanceline.memory.network import AssociativeMemory
+from chanceline.memory.storage import StorageReport
 
 __all__ = [
     "AssociativeMemory",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,9 @@ from scipy.sparse import csr_array
 
 from chanceline.errors import InputError
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
-from chanceline.memory.parallel import Progress, ordered_map
 from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
+from chanceline.parallel import Progress, run_ordered
+from chanceline.results import Result
 
 CUTS = ("random", "weakest")
 
@@ -31,8 +33,8 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
     return (2 * random.integers(0, 2, (count, n_neurons)) - 1).astype(np.int8)
 
 
-@dataclass(frozen=True, eq=False)
-class LargestLoads:
+@dataclass(frozen=True, eq=False, repr=False)
+class LargestLoads(Result):
     """How many of a sequence of random patterns each neuron of a network holds at one fan-in.
 
     For random wiring the numbers are exact; for the others they are reached loads, hence lower bounds.
@@ -42,6 +44,16 @@ class LargestLoads:
     fan_in: int
     wiring: str
     held: NDArray[np.int64]
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return "exact for the sample" if self.wiring == "random" else "reached, a lower bound for the sample"
+
+    def summary(self) -> str:
+        return (
+            f"with {self.fan_in} {self.wiring} inputs of {self.n_neurons - 1} half of the neurons hold a load of "
+            f"{self.typical:.3g}, all of them {self.network:.3g}"
+        )
 
     @property
     def rho(self) -> float:
@@ -65,7 +77,7 @@ class LargestLoads:
             "wiring": self.wiring,
             "load_network": self.network,
             "load_typical": self.typical,
-            "kind": "exact for the sample" if self.wiring == "random" else "reached, a lower bound for the sample",
+            "kind": self.kind,
         }
 
 
@@ -78,11 +90,13 @@ def load_curve(
     budget: int = DEFAULT_BUDGET,
     neurons: int | None = None,
     workers: int = 1,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> list[LargestLoads]:
     """The largest load held against fan-in, by halving the number of patterns, for every neuron (or the first few).
 
-    All fan-ins and wirings see the same patterns for the same seed.
+    All fan-ins and wirings see the same patterns for the same seed. Processes and executors as in
+    `chanceline.parallel.run_ordered`; Ctrl-C raises KeyboardInterrupt, and there is no result of a part.
     """
     measured = n_neurons if neurons is None else neurons
     if not 1 <= measured <= n_neurons:
@@ -94,7 +108,8 @@ def load_curve(
     most = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=most, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
-    held = np.array(ordered_map(_held, jobs, common=(patterns,), workers=workers, progress=progress))
+    values = run_ordered(_held, jobs, common=(patterns,), workers=workers, executor=executor, progress=progress)
+    held = np.array(list(values))
     return [
         LargestLoads(n_neurons, count, rule.wiring, of_rule)
         for rule, of_rule in zip(rules, held.reshape(len(rules), measured), strict=True)
@@ -119,8 +134,8 @@ def _held(job: tuple[int, Rule], patterns: Patterns) -> int:
     return enough
 
 
-@dataclass(frozen=True, eq=False)
-class Retrieval:
+@dataclass(frozen=True, eq=False, repr=False)
+class Retrieval(Result):
     """Overlap m = Σ_i ξ_i s_i / n with the pattern after recall from noisy probes; Monte Carlo, one standard error."""
 
     noises: NDArray[np.float64]
@@ -128,6 +143,11 @@ class Retrieval:
     errors: NDArray[np.float64]
     recalled: NDArray[np.float64]
     probes: int
+    kind = "Monte Carlo"
+
+    def summary(self) -> str:
+        pairs = zip(self.noises, self.overlaps, strict=True)
+        return "overlap after recall " + ", ".join(f"{overlap:.3f} at {noise:.0%} noise" for noise, overlap in pairs)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -136,7 +156,7 @@ class Retrieval:
             "standard_error": self.errors,
             "recalled_exactly": self.recalled,
             "probes": self.probes,
-            "kind": "Monte Carlo",
+            "kind": self.kind,
         }
 
 
@@ -175,8 +195,8 @@ def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) ->
     return noisy
 
 
-@dataclass(frozen=True, eq=False)
-class Cutting:
+@dataclass(frozen=True, eq=False, repr=False)
+class Cutting(Result):
     """Storage after a share of each neuron's couplings was cut, without learning anew.
 
     `bits` is the share of (neuron, pattern) pairs whose local field still has the right sign, `patterns` the share of
@@ -188,9 +208,16 @@ class Cutting:
     bits: NDArray[np.float64]
     patterns: NDArray[np.float64]
     overlaps: NDArray[np.float64]
+    kind = "exact for this network"
+
+    def summary(self) -> str:
+        pairs = zip(self.shares, self.bits, strict=True)
+        held = ", ".join(f"{bits:.3f} after {share:.0%}" for share, bits in pairs)
+        return f"share of bits held when {self.how} couplings are cut: {held}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "kind": self.kind,
             "cut": self.how,
             "share": self.shares,
             "bits_held": self.bits,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import Executor
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -12,86 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from chanceline.errors import InputError
-from chanceline.memory.parallel import Progress, ordered_map
+from chanceline.memory.files import read_memory, write_memory
+from chanceline.memory.storage import StorageReport
 from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
+from chanceline.parallel import Progress, run_ordered
 
 ORDERS = ("parallel", "sequential")
 DEFAULT_BUDGET = 2000
-
-
-@dataclass(frozen=True, eq=False)
-class StorageReport:
-    """What `store` achieved.
-
-    Attributes
-    ----------
-    n_patterns, load : P and α = P/N, N = n_neurons − 1 being the inputs each neuron could have.
-    fan_ins : couplings of each neuron.
-    stabilities : κ_i = min_μ ξ_iμ h_iμ of each neuron, h the local field with |w_i| = 1.
-    unsolved : neurons that do not hold all patterns with κ_i ≥ κ (> 0 if κ = 0); they keep their best weights.
-    impossible : those of them for which it is proven that this wiring cannot do it.
-    """
-
-    n_neurons: int
-    n_patterns: int
-    wiring: str
-    kappa: float
-    fan_ins: NDArray[np.int64]
-    stabilities: NDArray[np.float64]
-    unsolved: NDArray[np.int64]
-    impossible: NDArray[np.int64]
-
-    @property
-    def load(self) -> float:
-        return self.n_patterns / (self.n_neurons - 1)
-
-    @property
-    def complete(self) -> bool:
-        return self.unsolved.size == 0
-
-    @property
-    def couplings_per_bit(self) -> float:
-        """Couplings for each of the P·n stored bits; 1/2 is the least that dense couplings reach (Gardner, α = 2)."""
-        return float(self.fan_ins.sum() / (self.n_patterns * self.n_neurons))
-
-    @property
-    def dense_couplings_per_bit(self) -> float:
-        """The same with all couplings kept, 1/α."""
-        return 1.0 / self.load
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "neurons": self.n_neurons,
-            "patterns": self.n_patterns,
-            "load": self.load,
-            "wiring": self.wiring,
-            "kappa": self.kappa,
-            "complete": self.complete,
-            "unsolved": self.unsolved,
-            "impossible": self.impossible,
-            "fan_in_mean": float(self.fan_ins.mean()),
-            "fan_in_max": int(self.fan_ins.max()),
-            "stability_min": float(self.stabilities.min()),
-            "stability_median": float(np.median(self.stabilities)),
-            "couplings": int(self.fan_ins.sum()),
-            "couplings_per_bit": self.couplings_per_bit,
-            "dense_couplings_per_bit": self.dense_couplings_per_bit,
-        }
-
-    def __str__(self) -> str:
-        solved = self.n_neurons - self.unsolved.size
-        lines = [
-            f"{solved} of {self.n_neurons} neurons hold all {self.n_patterns} patterns "
-            f"(load {self.load:.3g}, {self.wiring} wiring, κ ≥ {self.kappa:g})",
-            f"  inputs a neuron     {self.fan_ins.mean():.4g} on average, at most {self.fan_ins.max()} of {self.n_neurons - 1}",
-            f"  stability κ         {self.stabilities.min():.4g} at worst, median {np.median(self.stabilities):.4g}",
-            f"  couplings a bit     {self.couplings_per_bit:.4g} "
-            f"(with all couplings at this load {self.dense_couplings_per_bit:.4g}, Gardner's dense limit 0.5)",
-        ]
-        if not self.complete:
-            shown = ", ".join(map(str, self.unsolved[:10])) + (", …" if self.unsolved.size > 10 else "")
-            lines.append(f"  unsolved neurons    {shown} ({self.impossible.size} proven impossible with this wiring)")
-        return "\n".join(lines)
+REPORTED = ("fan_ins", "stabilities", "unsolved", "impossible")
 
 
 class AssociativeMemory:
@@ -156,15 +84,26 @@ class AssociativeMemory:
             raise InputError("This memory is empty; call store(patterns) first.")
         return self._couplings
 
-    def store(self, patterns: ArrayLike, *, workers: int = 1, progress: Progress | None = None) -> StorageReport:
+    def store(
+        self,
+        patterns: ArrayLike,
+        *,
+        workers: int = 1,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> StorageReport:
         """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
 
-        Neurons are learned one by one, on `workers` processes (a script that asks for several needs the usual
-        ``if __name__ == "__main__":``). `progress` is called with (neurons done, neurons).
+        Neurons are learned one by one, on `workers` processes or in an `executor` (see `chanceline.parallel.run_ordered`), with
+        the same result. `progress` is called with (neurons done, neurons). On Ctrl-C KeyboardInterrupt is raised and the
+        memory stays as it was before the call: half of a network stores nothing.
         """
         checked = self.checked(patterns, "patterns")
-        neurons = ordered_map(
-            _learn_one, range(self.n_neurons), common=(checked, self.rule), workers=workers, progress=progress
+        common = (checked, self.rule)
+        neurons = list(
+            run_ordered(
+                _learn_one, range(self.n_neurons), common=common, workers=workers, executor=executor, progress=progress
+            )
         )
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
         self._couplings = _as_matrix(neurons, self.n_neurons)
@@ -222,17 +161,37 @@ class AssociativeMemory:
         return self._shaped(state, probe)
 
     def save(self, path: str | Path) -> None:
-        """Write settings, couplings and report to one .npz file."""
-        from chanceline.memory.files import save
-
-        save(self, Path(path))
+        """Write settings, couplings and report to one .npz file, whole or not at all."""
+        couplings, rule, report = self.couplings, self.rule, self.report
+        settings = {
+            "n_neurons": self.n_neurons,
+            "fan_in": self.fan_in if isinstance(self.fan_in, str | int) else float(self.fan_in),
+            "wiring": rule.wiring,
+            "seed": rule.seed,
+            "kappa": rule.kappa,
+            "budget": rule.budget,
+            "n_patterns": None if report is None else report.n_patterns,
+        }
+        arrays = {"data": couplings.data, "indices": couplings.indices, "indptr": couplings.indptr}
+        if report is not None:
+            arrays |= {name: getattr(report, name) for name in REPORTED}
+        write_memory(Path(path), settings, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> AssociativeMemory:
         """Read what `save` wrote."""
-        from chanceline.memory.files import load
-
-        return load(Path(path))
+        settings, arrays = read_memory(Path(path))
+        try:
+            n, n_patterns = settings["n_neurons"], settings.pop("n_patterns")
+            matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
+            matrix.check_format()
+            memory = cls(**settings).with_couplings(matrix)
+            if n_patterns is not None:
+                reported = [_whole_report(arrays[name], name, n) for name in REPORTED]
+                memory.report = StorageReport(n, n_patterns, memory.rule.wiring, memory.rule.kappa, *reported)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is not a memory written by save ({error}).") from error
+        return memory
 
     def with_couplings(self, couplings: csr_array) -> AssociativeMemory:
         """The same network with other couplings, and without a report of how they were learned."""
@@ -292,6 +251,13 @@ def _whole(value: Any) -> bool:
 
 def _real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole_report(values: NDArray[Any], name: str, n_neurons: int) -> NDArray[Any]:
+    per_neuron = name in ("fan_ins", "stabilities")
+    if values.ndim != 1 or (per_neuron and values.size != n_neurons) or values.size > n_neurons:
+        raise ValueError(f"{name} has shape {values.shape} for {n_neurons} neurons")
+    return values
 
 
 def _learn_one(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.memory.measurement import add_noise, random_patterns
-from chanceline.memory.network import AssociativeMemory, StorageReport
-from chanceline.memory.parallel import Progress
+from chanceline.memory.network import AssociativeMemory
+from chanceline.memory.storage import StorageReport
+from chanceline.parallel import Progress
+from chanceline.results import Result
 
 Picture = NDArray[np.int8]
 
@@ -38,8 +42,8 @@ def draw_pictures(size: int = 16) -> dict[str, Picture]:
     return {name: np.where(drawing, 1, -1).astype(np.int8) for name, drawing in drawings.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class PictureRecall:
+@dataclass(frozen=True, eq=False, repr=False)
+class PictureRecall(Result):
     """Pictures, noisy probes and what was recalled, each (pictures, size, size), and how the memory was made."""
 
     names: tuple[str, ...]
@@ -49,6 +53,21 @@ class PictureRecall:
     noise: float
     n_random: int
     report: StorageReport
+    kind = "Monte Carlo"
+
+    def summary(self) -> str:
+        whole = int((self.overlaps == 1).sum())
+        return f"{whole} of {len(self.names)} pictures recalled exactly from probes with {self.noise:.0%} flipped pixels"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "picture": list(self.names),
+            "noise": self.noise,
+            "random_patterns": self.n_random,
+            "overlap": self.overlaps,
+            "storage": self.report.to_dict(),
+        }
 
     @property
     def overlaps(self) -> NDArray[np.float64]:
@@ -64,6 +83,7 @@ def recall_pictures(
     *,
     budget: int = 1000,
     workers: int = 1,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> PictureRecall:
     """Store the pictures among `n_random` patterns of coin tosses, and recall them from probes with flipped pixels."""
@@ -72,7 +92,7 @@ def recall_pictures(
     patterns = pictures.reshape(len(pictures), -1)
     stored = np.vstack([patterns, random_patterns(size * size, n_patterns=n_random, seed=seed)]) if n_random else patterns
     memory = AssociativeMemory(size * size, fan_in, seed=seed, budget=budget)
-    report = memory.store(stored, workers=workers, progress=progress)
+    report = memory.store(stored, workers=workers, executor=executor, progress=progress)
     probes = add_noise(patterns, noise, np.random.default_rng(seed))
     recalled = memory.recall(probes)
     return PictureRecall(

@@ -1,7 +1,7 @@
 """The finite-size figures: the paper's, the same with the best search, and the two witnesses.
 
-`--quick` makes small runs on the spot, `--full` runs or resumes all sweeps in a store inside the folder, and without
-either the figures are drawn from the run that comes with the package.
+The quick mode makes small runs on the spot, the full mode runs or resumes all sweeps in a store inside the folder, and the
+normal mode draws the run that comes with the package.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chanceline.experiments.engines import open_engine
 from chanceline.experiments.points import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.run import iter_run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
+from chanceline.parallel import open_executor
 from chanceline.reproduce.experiment_figures import draw_figure
 from chanceline.reproduce.folder import Folder
 
@@ -30,7 +30,7 @@ def finite_size(folder: Folder) -> None:
         if folder.quick or folder.full:
             points = stored_points(figure, store, names)
         else:
-            folder.say(f"{figure}: drawn from the run that comes with the package (--full makes it anew)")
+            folder.say(f"{figure}: drawn from the run that comes with the package (the full mode makes it anew)")
             points = shipped_points(figure)
         picture, table = draw_figure(figure, points)
         if folder.quick:
@@ -40,7 +40,7 @@ def finite_size(folder: Folder) -> None:
 
 
 def _run(folder: Folder, store: Path, names: Sequence[str]) -> None:
-    with Store(store, write=True) as results, open_engine() as executor:
+    with Store(store, write=True) as results, open_executor() as executor:
         for name in names:
             sweep = load_sweep(name)
             missing = len({task.id for task in sweep.tasks} - results.finished())
