@@ -154,13 +154,8 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
       out.left = seen();
       element("diagram").dispatchEvent(new MouseEvent("click", where));
       out.kept = { ...seen(), typed: [element("N").value, element("P").value, element("M").value] };
-      document.body.style.width = "360px";
-      drawDiagram();
-      out.narrow = [...document.querySelectorAll("main, main > section")].every((part) => part.scrollWidth <= 360);
-      document.body.style.width = "";
-      out.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
-      const drawn = (curve) => curve.getAttribute("d").length > 20;
-      out.curves = [...document.querySelectorAll("[data-curve]")].filter(drawn).map((curve) => curve.dataset.curve);
+      type({ N: 500, P: 40, M: 3, positives: 8, errors: 8 });
+      out.constant = seen();
       return out;
     })()"""
     seen = run_script(page, script, tmp_path)
@@ -171,17 +166,84 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ 10−{-bound:.1f}"
     assert seen["leukaemia"]["facts"]["fact-samples"] == str(samples_needed(3051, 1, balance=27 / 38).n_samples)
     assert seen["impossible"]["trouble"] == "M must be a whole number from 1 to N = 3051."
-    assert seen["patterns"]["word"] == "CHANCE ALLOWS THIS"
+    assert seen["patterns"]["word"] == "CANNOT TELL"
     assert seen["patterns"]["axes"] == "linear"
     assert seen["patterns"]["facts"]["fact-largest"] == str(largest_convincing(120, 100, positives=60).largest)
     assert seen["moved"]["label"] == "M = 25, P = 20"
     assert seen["moved"]["typed"] == "40"
     assert seen["left"] == seen["patterns"]
     assert seen["kept"]["typed"] == ["100", "20", "25"]
-    assert seen["wide"] is False
-    assert seen["narrow"] is True
-    expected = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "cover_gardner", "vc"}
-    assert expected <= set(seen["curves"])
+    assert seen["kept"]["word"] == "CHANCE ALLOWS THIS"
+    assert seen["constant"]["word"] == "CHANCE ALLOWS THIS"
+
+
+def test_three_lines_and_the_theory_behind_a_switch(page, tmp_path):
+    script = """(() => {
+      const drawn = (curve) => curve.getAttribute("d").length > 20;
+      const curves = () => [...document.querySelectorAll("[data-curve]")].filter(drawn).map((curve) => curve.dataset.curve);
+      const rows = () => [...document.querySelectorAll("#lines tr")].filter((row) => !row.hidden).map((row) => row.dataset.row);
+      limitLine = [[0.01, 0.1], [0.5, 2.4], [1, 2.4]];
+      drawDiagram();
+      const out = { before: curves(), rowsBefore: rows() };
+      element("theory").click();
+      limitLine = [[0.01, 0.1], [0.5, 2.4], [1, 2.4]];
+      drawDiagram();
+      out.after = curves();
+      out.rowsAfter = rows();
+      out.address = location.hash;
+      document.querySelector('[data-toggle="union"]').click();
+      out.without = curves();
+      return out;
+    })()"""
+    seen = run_script(page, script, tmp_path)
+    three = {"limit", "chance", "cover_gardner"}
+    theory = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"}
+    assert set(seen["before"]) == set(seen["rowsBefore"]) == three
+    assert set(seen["after"]) == set(seen["rowsAfter"]) == three | theory
+    assert set(seen["without"]) == three | theory - {"union"}
+    assert seen["address"] == "#theory=on"
+
+
+# Everything that could be cut off: text outside the picture or its frame, elements wider than the page, words too small to read.
+LOOK = """(() => {
+  limitLine = LIMIT;
+  drawDiagram();
+  show();
+  const page = document.documentElement, frame = element("diagram").getBoundingClientRect();
+  const inside = (r, f) => r.left >= f.left - 1 && r.right <= f.right + 1 && r.top >= f.top - 1 && r.bottom <= f.bottom + 1;
+  const texts = [...document.querySelectorAll("#diagram text")].filter((t) => t.textContent);
+  const names = [...document.querySelectorAll(".zone-name")];
+  const boxes = names.filter((n) => n.getAttribute("transform").includes("rotate(0.0")).map((n) => n.getBoundingClientRect());
+  const cross = boxes.some((a, i) => boxes.some((b, j) => i < j && overlap(a, b)));
+  const all = [...document.querySelectorAll("body *")], right = (e) => e.getBoundingClientRect().right;
+  const words = all.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()));
+  const list = element("zones").getBoundingClientRect();
+  return {
+    width: innerWidth, wider: page.scrollWidth > page.clientWidth, cross,
+    outside: texts.filter((t) => !inside(t.getBoundingClientRect(), frame)).map((t) => t.textContent),
+    cut: all.filter((e) => right(e) > innerWidth + 1).map((e) => e.tagName + e.id),
+    small: words.filter((e) => e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 10).map((e) => e.textContent),
+    names: names.map((n) => n.dataset.zone), axes: view.kind,
+    listed: [...document.querySelectorAll("#zones li")].every((e) => inside(e.getBoundingClientRect(), list)),
+  };
+})()"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("state", "limit"), [
+    ("#theory=on", [[0.01, 0.1], [0.37, 2.45], [1, 2.45]]),
+    ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
+    ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.004], [0.4, 2.1], [1, 2.1]]),
+    ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
+])  # fmt: skip
+def test_nothing_is_cut_off(page, tmp_path, width, state, limit):
+    seen = run_script(page, LOOK.replace("LIMIT", json.dumps(limit)), tmp_path, width, state)
+    assert "failure" not in seen, seen
+    assert seen["width"] == width
+    assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (False, False, [], [], [])
+    assert seen["listed"]
+    wanted = {"settled", "silent", "chosen", "typical", "every"} if width == 1280 else {"settled", "every"}
+    assert wanted <= set(seen["names"])
 
 
 def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
@@ -193,7 +255,7 @@ def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
 @pytest.mark.parametrize(("name", "width", "height", "state"), [
     ("explorer-light", 1280, 1000, ""),
     ("explorer-dark", 1280, 1000, "#N=2000&P=62&M=3&positives=40&theme=dark"),
-    ("explorer-phone", 500, 1900, "#N=500&P=40&M=8"),
+    ("explorer-phone", 390, 1900, "#N=500&P=40&M=8"),
 ])  # fmt: skip
 def test_screenshots(tmp_path, name, width, height, state):
     file = write_explorer(tmp_path / "explorer.html")

@@ -1,18 +1,19 @@
 "use strict";
-// The page: state → answer, diagram and table. Everything is drawn anew when the state changes; a moving pointer
-// only previews another (P, M) at the same N, class balance and options.
+// The page: state → answer, diagram and table. A moving pointer previews another (P, M) at the same N, class balance and options.
 const element = (id) => document.getElementById(id);
 const lines = new Lines(DATA.table);
 
+// Three lines always; those of the theory behind a switch.
 const LINES = [
   { key: "limit", name: "proof, your N", what: "above it structure is proven", kind: "rigorous", color: "limit", thick: true },
-  { key: "l0_gardner", name: "ℓ₀-Gardner", what: "upper bound by annealed dilution", kind: "asymptotic", color: "l0", dash: "2 4" },
-  { key: "union", name: "union bound", what: "first moment, N → ∞", kind: "rigorous", color: "union", dash: "7 4" },
-  { key: "alpha_rs", name: "α<sub>VS</sub>, RS", what: "chance line, replica symmetric", kind: "asymptotic", color: "rs" },
-  { key: "broken", name: "α<sub>VS</sub>, 1RSB", what: "chance line, symmetry broken once", kind: "asymptotic", color: "rsb", thick: true },
-  { key: "replicon_alpha", name: "RS exact below", what: "hatched: replica symmetry holds", kind: "asymptotic", color: "breaks", dash: "2 3" },
-  { key: "cover_gardner", name: "Cover–Gardner 2ρ", what: "a typical choice separates below", kind: "N → ∞", color: "cover-gardner" },
-  { key: "vc", name: "VC, α = ρ", what: "every choice separates below", kind: "rigorous", color: "vc" },
+  { key: "chance", name: "chance line", what: "a good choice separates noise below", kind: "asymptotic", color: "rs", thick: true },
+  { key: "cover_gardner", name: "2ρ", what: "a typical choice separates noise below", kind: "N → ∞", color: "cover-gardner" },
+  { key: "l0_gardner", name: "ℓ₀-Gardner", what: "upper bound by annealed dilution", kind: "asymptotic", color: "l0", dash: "2 4", theory: true },
+  { key: "union", name: "union bound", what: "first moment, N → ∞", kind: "rigorous", color: "union", dash: "7 4", theory: true },
+  { key: "alpha_rs", name: "α<sub>VS</sub>, RS", what: "chance line, replica symmetric", kind: "asymptotic", color: "rs", dash: "8 3", theory: true },
+  { key: "broken", name: "α<sub>VS</sub>, 1RSB", what: "chance line, symmetry broken once", kind: "asymptotic", color: "rsb", theory: true },
+  { key: "replicon_alpha", name: "RS exact below", what: "hatched: replica symmetry holds", kind: "asymptotic", color: "breaks", dash: "2 3", theory: true },
+  { key: "vc", name: "VC, α = ρ", what: "every choice separates below", kind: "rigorous", color: "vc", theory: true },
 ];
 
 const EXAMPLES = [
@@ -27,7 +28,9 @@ const FIELDS = Object.keys(START);
 
 let state = { ...START };
 let axes = null; // null: chosen by the density
+let theory = false;
 const hidden = new Set();
+const shownLines = () => LINES.filter((line) => (theory || !line.theory) && !hidden.has(line.key));
 let preview = null;
 let limitLine = [];
 
@@ -49,6 +52,7 @@ function trouble(at = state) {
 }
 
 function lineAt(key, rho) {
+  if (key === "chance") return chanceLine(rho);
   if (key === "broken") return brokenAt(rho);
   if (key === "limit") return limitAt(rho);
   return lines.at(key, rho);
@@ -77,6 +81,7 @@ function answer(at = state) {
   const edge = chanceLine(rho);
   let zone;
   if (bound.log10P <= Math.log10(level)) zone = "structure";
+  else if (q.fixed && q.errors >= Math.min(q.positives, q.P - q.positives)) zone = "constant";
   else if (alpha <= rho) zone = "every";
   else if (alpha <= 2 * rho) zone = "typical";
   else if (edge !== null && alpha <= edge) zone = "chosen";
@@ -85,11 +90,12 @@ function answer(at = state) {
 }
 
 const ZONES = {
-  structure: ["structure", "STRUCTURE", "Labels that ignore the features allow this with a probability of at most the p below: a proof, whatever the data and the search."],
+  structure: ["structure", "STRUCTURE", "Labels that have nothing to do with the features allow this with a probability of at most the p below. That is a proof, whatever the data and the search."],
+  constant: ["chance", "CHANCE ALLOWS THIS", "A rule that ignores every feature and always names the larger class makes no more errors than that."],
   every: ["chance", "CHANCE ALLOWS THIS", "P ≤ M: every choice of M features (in general position) separates P samples, whatever their labels."],
-  typical: ["chance", "CHANCE ALLOWS THIS", "P < 2M: even a typical choice of M features separates random labels (large N)."],
-  chosen: ["chance", "CHANCE ALLOWS THIS", "A typical choice of M features would fail on random labels, but a good search finds one that does not (replica method, independent features)."],
-  silent: ["unclear", "CANNOT TELL", "Random labels should be out of reach here (large N, independent features), but the proof is silent: only a permutation test of the data can speak."],
+  typical: ["chance", "CHANCE ALLOWS THIS", "Even a typical choice of M features, picked without a look at the labels, separates random labels (many features)."],
+  chosen: ["unclear", "CANNOT TELL", "The proof is silent, and noise would probably do as well: theory says that a good search separates random labels here (many independent features). Only a permutation test of the data decides."],
+  silent: ["unclear", "CANNOT TELL", "The proof is silent, though random labels should be out of reach here (many independent features). Only a permutation test of the data decides."],
 };
 
 function formatP(log10P) {
@@ -109,19 +115,19 @@ function showAnswer(found, planned) {
   const silent = bound.log10P === 0 ? " (silent)" : "";
   const rows = [
     ["Chance does as well with", `p ≤ ${formatP(bound.log10P)}${silent}`, "rigorous", "p"],
-    [`Samples for M = ${q.M}`, planned ? planned.samples : "…", "rigorous", "samples"],
-    [`Largest M for P = ${q.P}`, planned ? planned.largest : "…", "rigorous", "largest"],
-    ["Load α, density ρ", `${short(found.alpha)}, ${short(found.rho)}`, "", "position"],
+    [`Samples for M = ${q.M}`, planned ? planned.samples : "…", "rigorous", "samples"],
+    [`Largest M for P = ${q.P}`, planned ? planned.largest : "…", "rigorous", "largest"],
+    ["Load α, density ρ", `${short(found.alpha)}, ${short(found.rho)}`, "", "position"],
   ];
   element("facts").tBodies[0].innerHTML = rows
     .map(([name, value, mark, id]) => `<tr id="fact-${id}"><td>${name}</td><td class="number">${value}</td>` +
       `<td>${mark ? `<span class="kind">${mark}</span>` : ""}</td></tr>`).join("");
+  element("share").textContent = q.fixed ? ` (${Math.round((100 * q.positives) / q.P)} %)` : "";
   element("rho").textContent = short(found.rho);
   element("lines").querySelectorAll("td.number").forEach((cell) => {
     const value = lineAt(cell.dataset.line, found.rho);
     cell.textContent = short(value, 5);
   });
-  if (planned) element("facts").dataset.samples = planned.samples;
 }
 
 function plan(found) {
@@ -145,116 +151,13 @@ function buildLegend() {
     else hidden.add(key);
     element("lines").querySelector(`[data-row="${key}"]`).classList.toggle("off", !event.target.checked);
     drawDiagram();
+    show();
   });
 }
 
-// ---- diagram -----------------------------------------------------------------------------------------------------------
-
-let view = null;
-
-function makeView() {
-  const width = Math.max(280, Math.min(820, element("picture").clientWidth - 6));
-  const height = Math.round(width < 500 ? width * 0.95 : width * 0.78);
-  const box = { left: 52, right: width - 14, top: 12, bottom: height - 48 };
-  const rho = Number(state.M) / Number(state.N);
-  const kind = axes || (rho < 0.02 ? "log" : "linear");
-  const proven = limitLine.filter(([r]) => r >= 0.3).map(([, a]) => a);
-  let [r0, r1, a0, a1] = [0, 1, 0, Math.min(3.2, Math.max(2.3, ...proven.map((a) => a + 0.2)))];
-  if (kind === "log") {
-    const decade = Math.pow(10, Math.floor(Math.log10(Math.max(Math.min(rho, 0.02), 2e-6)) - 0.3));
-    [r0, a0, a1] = [Math.max(decade, DATA.table.first), 2 * Math.max(decade, DATA.table.first), 4];
-  }
-  const warp = kind === "log" ? Math.log : (x) => x;
-  const unwarp = kind === "log" ? Math.exp : (x) => x;
-  const map = (value, low, high, from, to) => from + ((warp(value) - warp(low)) / (warp(high) - warp(low))) * (to - from);
-  return {
-    width, height, box, kind, r0, r1, a0, a1,
-    x: (r) => map(Math.max(r, kind === "log" ? r0 * 1e-3 : 0), r0, r1, box.left, box.right),
-    y: (a) => map(Math.max(a, kind === "log" ? a0 * 1e-3 : 0), a0, a1, box.bottom, box.top),
-    rho: (x) => unwarp(warp(r0) + ((x - box.left) / (box.right - box.left)) * (warp(r1) - warp(r0))),
-    alpha: (y) => unwarp(warp(a0) + ((box.bottom - y) / (box.bottom - box.top)) * (warp(a1) - warp(a0))),
-  };
-}
-
-function sampled(key) {
-  if (key === "limit") return limitLine;
-  const points = [];
-  const first = Math.max(view.r0, DATA.table.first);
-  for (let k = 0; k <= 240; k++) {
-    const share = k / 240;
-    const rho = view.kind === "log" ? first * Math.pow(DATA.table.last / first, share) : first + (DATA.table.last - first) * share * share * (3 - 2 * share);
-    const alpha = lineAt(key, rho);
-    if (alpha !== null) points.push([rho, alpha]);
-  }
-  return points;
-}
-
-const path = (points) => points.map(([r, a], k) => `${k ? "L" : "M"}${view.x(r).toFixed(1)} ${view.y(a).toFixed(1)}`).join("");
-
-function area(lower, upper) {
-  return `${path(upper)}L${path([...lower].reverse()).slice(1)}Z`;
-}
-
-function ticks(low, high) {
-  if (view.kind === "linear") {
-    const step = high > 1.5 ? 0.5 : 0.2;
-    return Array.from({ length: Math.floor(high / step) + 1 }, (_, k) => Number((k * step).toFixed(1)));
-  }
-  const values = [];
-  for (let e = Math.ceil(Math.log10(low) - 1e-9); e <= Math.log10(high) + 1e-9; e++) values.push(Math.pow(10, e));
-  return values;
-}
-const tickText = (value) => (value >= 0.001 || value === 0 ? String(Number(value.toPrecision(3))) : `10${"⁻" + "⁰¹²³⁴⁵⁶⁷⁸⁹"[Math.round(-Math.log10(value))]}`);
-
-function drawDiagram() {
-  view = makeView();
-  const { box, width, height } = view;
-  const vc = sampled("vc"), typical = sampled("cover_gardner"), floor = [[view.r0 || 1e-9, view.a0], [1, view.a0]];
-  const chance = sampled("alpha_rs").map(([r]) => [r, chanceLine(r)]);
-  const breaks = sampled("replicon_alpha");
-  const zones = [
-    ["settled", limitLine.length ? area(limitLine, [[limitLine[0][0], view.a1 * 1.2], [1, view.a1 * 1.2]]) : ""],
-    ["chosen", area(typical, chance)], ["typical", area(vc, typical)], ["every", area(floor, vc)],
-  ];
-  const names = view.kind === "linear"
-    ? [[0.82, 0.3, "every choice", "separates noise"], [0.88, 1.42, "a typical choice", "separates noise"], [0.32, 0.93, "a good choice", "separates noise"],
-       [0.7, 2.12, "only a permutation test can tell", ""], [0.14, view.a1 - 0.25, "structure,", "proven"]]
-    : [[Math.pow(view.r0, 0.12), Math.pow(view.r0, 0.62), "every choice", "separates noise"], [Math.pow(view.r0, 0.75), view.a1 / 3, "structure, proven", ""]];
-  const clip = `<clipPath id="frame"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}"/></clipPath>`;
-  const hatch = `<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V7" stroke="var(--breaks)" stroke-width="1" opacity="0.45"/></pattern>`;
-  const gridlines = [
-    ...ticks(view.r0, view.r1).map((v) => `<path class="grid" d="M${view.x(v)} ${box.top}V${box.bottom}"/><text class="tick" x="${view.x(v)}" y="${box.bottom + 17}" text-anchor="middle">${tickText(v)}</text>`),
-    ...ticks(view.a0, view.a1).map((v) => `<path class="grid" d="M${box.left} ${view.y(v)}H${box.right}"/><text class="tick" x="${box.left - 7}" y="${view.y(v) + 4}" text-anchor="end">${tickText(v)}</text>`),
-  ];
-  const drawn = [...LINES].reverse().filter((line) => !hidden.has(line.key))
-    .map((line) => `<path data-curve="${line.key}" d="${path(sampled(line.key))}" ${stroke(line)}/>`);
-  element("diagram").setAttribute("viewBox", `0 0 ${width} ${height}`);
-  element("diagram").innerHTML =
-    `<defs>${clip}${hatch}</defs><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}" fill="var(--silent)"/>` +
-    `<g clip-path="url(#frame)">${zones.map(([name, d]) => `<path d="${d}" fill="var(--${name})"/>`).join("")}` +
-    (hidden.has("replicon_alpha") ? "" : `<path d="${area(typical, breaks)}" fill="url(#hatch)"/>`) +
-    `</g>${gridlines.join("")}<g clip-path="url(#frame)">${drawn.join("")}</g>` +
-    names.map(([r, a, one, two]) => `<text class="zone-name" font-size="${width < 420 ? 10 : 13}" x="${view.x(r)}" y="${view.y(a)}" text-anchor="middle">${one}<tspan x="${view.x(r)}" dy="16">${two}</tspan></text>`).join("") +
-    `<text class="axis" x="${(box.left + box.right) / 2}" y="${height - 8}" text-anchor="middle">density ρ = M/N (share of features used)</text>` +
-    `<text class="axis" transform="translate(15 ${(box.top + box.bottom) / 2}) rotate(-90)" text-anchor="middle">load α = P/N (samples per feature)</text>` +
-    `<g id="point" clip-path="url(#frame)"></g>`;
-  element("linear").setAttribute("aria-pressed", String(view.kind === "linear"));
-  element("log").setAttribute("aria-pressed", String(view.kind === "log"));
-}
-
-function drawPoint(found) {
-  const x = view.x(found.rho), y = view.y(found.alpha);
-  const { q } = found;
-  const label = `${preview ? "" : "you are here: "}M = ${q.M}, P = ${q.P}`;
-  const anchor = x > (view.box.left + view.box.right) / 2 ? "end" : "start";
-  const dots = LINES.filter((line) => !hidden.has(line.key)).map((line) => [line, lineAt(line.key, found.rho)]).filter(([, a]) => a !== null)
-    .map(([line, a]) => `<circle cx="${x}" cy="${view.y(a)}" r="3" fill="var(--${line.color})"/>`).join("");
-  element("point").innerHTML =
-    `<path d="M${x} ${view.box.top}V${view.box.bottom}" stroke="var(--here)" stroke-dasharray="2 3"/>` +
-    `<path d="M${view.box.left} ${y}H${view.box.right}" stroke="var(--here)" stroke-dasharray="2 3"/>${dots}` +
-    `<circle cx="${x}" cy="${y}" r="7" fill="var(--here)" stroke="var(--card)" stroke-width="2"/>` +
-    `<text x="${x + (anchor === "end" ? -12 : 12)}" y="${Math.max(y - 12, view.box.top + 14)}" text-anchor="${anchor}" font-size="13" font-weight="700" ` +
-    `style="fill:var(--here);paint-order:stroke;stroke:var(--card);stroke-width:4px">${label}</text>`;
+function showTheory() {
+  element("theory").setAttribute("aria-pressed", String(theory));
+  LINES.filter((line) => line.theory).forEach((line) => { element("lines").querySelector(`[data-row="${line.key}"]`).hidden = !theory; });
 }
 
 // ---- the rigorous line at this N: samples needed for each M, a few at a time so that the page never stops ------------------
@@ -306,7 +209,9 @@ function refresh() {
   if (wrong) return;
   const changed = FIELDS.filter((name) => String(state[name]) !== String(START[name])).map((name) => `${name}=${encodeURIComponent(state[name])}`);
   const theme = document.documentElement.dataset.theme;
-  history.replaceState(null, "", `#${[...changed, ...(axes ? [`axes=${axes}`] : []), ...(theme ? [`theme=${theme}`] : [])].join("&")}`);
+  const looks = [...(axes ? [`axes=${axes}`] : []), ...(theory ? ["theory=on"] : []), ...(theme ? [`theme=${theme}`] : [])];
+  history.replaceState(null, "", `#${[...changed, ...looks].join("&")}`);
+  showTheory();
   drawDiagram();
   show();
   startLimitLine();
@@ -347,7 +252,8 @@ function listen() {
     refresh();
   });
   ["linear", "log"].forEach((kind) => element(kind).addEventListener("click", () => { axes = kind; refresh(); }));
-  element("theme").addEventListener("click", () => {
+  element("theory").addEventListener("click", () => { theory = !theory; refresh(); });
+  element("dark").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
@@ -376,6 +282,7 @@ function readAddress() {
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
     if (FIELDS.includes(name)) state[name] = value;
     if (name === "axes" && (value === "linear" || value === "log")) axes = value;
+    if (name === "theory") theory = value === "on";
     if (name === "theme" && (value === "light" || value === "dark")) document.documentElement.dataset.theme = value;
   }
 }
