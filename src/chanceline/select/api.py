@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.exact import fitted
+from chanceline.select.front_rule import widest_rule
 from chanceline.select.methods.amp import run_amp
 from chanceline.select.methods.auto import run_auto, run_exact
 from chanceline.select.methods.biht import run_biht, run_greedy_biht, run_greedy_biht_literal
@@ -33,6 +34,7 @@ METHODS: dict[str, Method] = {
     "reweighted-l1": run_reweighted_l1,
     "exact": run_exact,
 }
+FORGIVING = ("auto", "exact")  # methods that can allow errors
 
 
 def iter_search(
@@ -43,6 +45,7 @@ def iter_search(
     seed: int = 0,
     intercept: bool = False,
     *,
+    errors: int = 0,
     target: int | None = None,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
@@ -54,14 +57,20 @@ def iter_search(
         raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
     if seed < 0:
         raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
-    problem = make_problem(X, y, intercept)
+    if errors < 0:
+        raise InputError(f"The number of errors allowed cannot be negative, but is {errors}.")
+    if errors and method not in FORGIVING:
+        raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
+    if errors:
+        options["errors"] = errors
+    problem = make_problem(X, y, intercept, contradictions=errors > 0)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
     for event in METHODS[method](problem, budget, seed, **options):
         better = None
         if isinstance(event, Candidate):
-            outcome = _outcome(problem, event, method, seed, history)
-            if best is None or (outcome.errors, outcome.n_selected) < (best.errors, best.n_selected):
+            outcome = _outcome(problem, event, method, seed, history, errors)
+            if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
                 better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
         elif isinstance(event, Bound) and best is not None:
@@ -72,7 +81,7 @@ def iter_search(
         if progress is not None and best is not None:
             done = event if isinstance(event, int) else event.iterations if isinstance(event, Candidate) else None
             progress(best.iterations if done is None else done, best)
-        if target is not None and best is not None and best.separates and best.n_selected <= target:
+        if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
             return
 
 
@@ -84,11 +93,12 @@ def search(
     seed: int = 0,
     intercept: bool = False,
     *,
+    errors: int = 0,
     target: int | None = None,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> SearchOutcome:
-    """Find as few variables as possible whose perceptron classifies every pattern.
+    """Find as few variables as possible whose perceptron classifies every pattern, or all but a few.
 
     Parameters
     ----------
@@ -99,18 +109,19 @@ def search(
     budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on the machine's speed.
     seed : same seed, same result, bit for bit.
     intercept : add a constant to the perceptron; it does not count as a variable.
-    target : stop as soon as at most this many variables separate.
+    errors : patterns that may be wrong, for `auto` and `exact`; `chanceline.front` gives the fewest errors for every size.
+    target : stop as soon as at most this many variables suffice.
     progress : called with (iterations, best outcome) as the search goes.
 
     Returns
     -------
     SearchOutcome
-        After Ctrl-C the best so far, with `interrupted` set. If nothing separates, the errors that are left.
+        After Ctrl-C the best so far, with `interrupted` set. If nothing makes so few errors, the fewest found.
     """
     best: SearchOutcome | None = None
     try:
         for outcome in iter_search(
-            X, y, method, budget, seed, intercept, target=target, progress=progress, **options
+            X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options
         ):
             best = outcome
     except KeyboardInterrupt:
@@ -121,19 +132,25 @@ def search(
     return best
 
 
+def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
+    """What is to be small: errors beyond those allowed, then variables, then errors."""
+    return max(outcome.errors - outcome.allowed, 0), outcome.n_selected, outcome.errors
+
+
 def _outcome(
-    problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]]
+    problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]], allowed: int
 ) -> SearchOutcome:
-    """Weights of the largest margin where the support separates, else the method's own."""
-    choices = [found]
+    """Weights of the largest margin where the support separates, else the method's own, away from the patterns they have right."""
+    weights, bias, margins = found.weights, 0.0, np.zeros(problem.n_samples)
     if found.support.size + problem.kept:
-        choices.insert(0, fitted(problem, found.support, found.iterations))
-    for choice in choices:
-        weights, bias = problem.original(choice.support, choice.weights, choice.constant)
-        margins = problem.margins(choice.support, weights, bias)
-        errors = int(np.count_nonzero(~(margins > 0)))
-        if errors == 0:
-            break
+        widest = fitted(problem, found.support, found.iterations)
+        weights, bias = problem.original(widest.support, widest.weights, widest.constant)
+        margins = problem.margins(found.support, weights, bias)
+    errors = int(np.count_nonzero(~(margins > 0)))
+    if errors:
+        rule = widest_rule(problem, found.support, found.weights, found.constant)
+        weights, bias, errors = rule.weights, rule.bias, rule.errors
+        margins = problem.margins(found.support, weights, bias)
     return SearchOutcome(
         support=found.support.astype(np.int64),
         weights=weights,
@@ -146,4 +163,5 @@ def _outcome(
         method=method,
         n_samples=problem.n_samples,
         n_features=problem.n_features,
+        allowed=allowed,
     )

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.margin import hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.perceptron.rule import Rule
 from chanceline.results import Result
 from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
+from chanceline.select.front_rule import widest_rule
 from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
 from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, use
 from chanceline.select.methods.tabu import random_state
@@ -287,21 +287,8 @@ class FrontSearch:
         return tuple(found)
 
     def _rule(self, k: int) -> Rule:
-        """The rule of size k in the units of X: of largest margin on the samples it has right, if that makes no more errors."""
-        problem, kept = self.problem, self.problem.kept
-        support, weights = self.best.supports[k, kept : k + kept], self.best.weights[k, : k + kept]
+        """The rule of size k in the units of X."""
+        kept = self.problem.kept
+        weights = self.best.weights[k, : k + kept]
         constant = float(weights[0]) if kept else 0.0
-        order = np.argsort(support)
-        support = support[order].copy()
-        slopes, bias = problem.original(support, weights[kept:][order], constant)
-        rule = make_rule(problem.X, problem.y, support, slopes, bias)
-        right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
-        if k == 0 or right.size == 0:
-            return rule
-        chosen = np.append(support, np.arange(problem.n_features, problem.n_features + kept))
-        rows = np.ascontiguousarray(problem.columns[chosen][:, right].T)
-        widest = np.zeros(chosen.size)
-        hard_margin(rows, widest, np.zeros(right.size), False)
-        slopes, bias = problem.original(support, widest[:k], float(widest[-1]) if kept else 0.0)
-        wide = make_rule(problem.X, problem.y, support, slopes, bias)
-        return wide if wide.errors <= rule.errors else rule
+        return widest_rule(self.problem, self.best.supports[k, kept : k + kept], weights[kept:], constant)

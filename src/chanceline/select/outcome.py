@@ -37,11 +37,12 @@ class SearchOutcome:
     bias : weight of the intercept, 0 without one; it does not count as a selected variable.
     margin : min_μ y_μ(x_μ·w + b), positive if and only if every pattern is classified.
     errors : patterns with y_μ(x_μ·w + b) ≤ 0.
+    allowed : errors that the search was allowed.
     separates : errors == 0.
     iterations : effort spent, in the method's own steps.
     history : (iterations, selected variables) at every improvement.
-    minimum_proven : no smaller support separates, by exhaustion (method `exact`, and `auto` where a sweep was affordable).
-    lower_bound : no support smaller than this separates (1 when nothing was proven).
+    minimum_proven : no smaller support separates (or makes so few errors as allowed), by exhaustion (method `exact`, and `auto` where a sweep was affordable).
+    lower_bound : no support smaller than this suffices (1 when nothing was proven).
     proof_size : nodes or supports examined by the proof, 0 without one.
     """
 
@@ -58,6 +59,7 @@ class SearchOutcome:
     n_features: int
     lower_bound: int = 1
     proof_size: int = 0
+    allowed: int = 0
     interrupted: bool = field(default=False)
 
     @property
@@ -70,7 +72,7 @@ class SearchOutcome:
 
     @property
     def minimum_proven(self) -> bool:
-        return self.separates and self.n_selected <= self.lower_bound
+        return self.errors <= self.allowed and self.n_selected <= self.lower_bound
 
     def __str__(self) -> str:
         verdict = "separate all" if self.separates else f"leave {self.errors} errors among"

@@ -9,6 +9,7 @@ import numpy as np
 from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.exact import fitted, prove
+from chanceline.select.front_errors import run_with_errors
 from chanceline.select.methods.amp import pass_down
 from chanceline.select.methods.l1 import l1_candidate
 from chanceline.select.methods.omp import candidate, fit_greedily
@@ -32,8 +33,11 @@ def start_from(problem: Problem, found: Candidate) -> Hinge:
     return hinge
 
 
-def run_auto(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | Bound | int]:
+def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | Bound | int]:
     """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort."""
+    if errors:
+        yield from run_with_errors(problem, budget, seed, errors)
+        return
     hinge, spent, separable = fit_greedily(problem)
     best = candidate(hinge, spent)
     if not separable:
