@@ -14,10 +14,10 @@ KEYS = {"method", "n_samples", "n_features", "n_selected", "support", "features"
 KEYS |= {"margin", "errors", "separates", "iterations", "seed"}
 
 
-def run(capsys, *arguments):
+def run(capsys, *arguments, command="search"):
     code = 0
     try:
-        main(["search", *map(str, arguments)])
+        main([command, *map(str, arguments)])
     except SystemExit as stop:
         code = stop.code or 0
     captured = capsys.readouterr()
@@ -97,3 +97,76 @@ def test_bad_data(capsys, tmp_path, X, y, label, message):
     assert code == 2
     assert message in err
     assert out == ""
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    """Two of ten features decide, but for four flipped labels; one gap."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 10))
+    y = np.where(X[:, 2] + X[:, 6] > 0, "ill", "well")
+    y[:4] = np.where(y[:4] == "ill", "well", "ill")
+    cells = X.astype(str)
+    cells[7, 9] = ""
+    return X, y, write_csv(tmp_path / "noisy.csv", cells, y)
+
+
+def test_search_with_errors(capsys, noisy):
+    X, y, path = noisy
+    options = ["--label", "outcome", "--intercept", "--errors", 4, "--missing", "columns", "--budget", 500]
+    code, out, err = run(capsys, path, *options, "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["features"] == ["g2", "g6"]
+    assert record["errors"] <= record["allowed"] == 4
+    wrong = (X[:, record["support"]] @ record["weights"] + record["bias"] > 0) != (y == "well")
+    assert wrong.sum() == record["errors"]
+    assert "errors" in err
+
+
+def test_search_takes_the_option_it_advises(capsys, noisy):
+    path = noisy[-1]
+    code, _, err = run(capsys, path, "--label", "outcome", "-q")
+    assert code == 2
+    assert "--missing" in err
+    code, _, _ = run(capsys, path, "--label", "outcome", "-q", "--missing", "median", "--method", "omp")
+    assert code == 0
+
+
+def test_front_from_a_file(capsys, noisy, tmp_path):
+    X, y, path = noisy
+    figure = tmp_path / "front.svg"
+    options = ["--label", "outcome", "--missing", "columns", "--max-features", 3, "--budget", 300]
+    code, out, err = run(capsys, path, *options, "--json", "--figure", figure, command="front")
+    record = json.loads(out)
+    assert code == 0
+    assert [point["k"] for point in record["front"]] == [0, 1, 2, 3]
+    assert record["front"][2]["features"] == ["g2", "g6"]
+    for point in record["front"]:
+        wrong = (X[:, point["support"]] @ point["weights"] + point["bias"] > 0) != (y == "well")
+        assert wrong.sum() == point["errors"]
+    assert figure.read_text().startswith("<?xml")
+    assert "figure written" in err
+    code, out, _ = run(capsys, path, *options, "-q", command="front")
+    assert out.splitlines()[1].split() == ["k", "errors", "features"]
+    assert "g2, g6" in out
+
+
+def test_front_interrupted_says_so(capsys, noisy, monkeypatch):
+    from chanceline.select.front import FrontSearch
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FrontSearch, "_visit", interrupt)
+    code, out, err = run(capsys, noisy[-1], "--label", "outcome", "--missing", "rows", "--json", command="front")
+    assert code == 0
+    assert json.loads(out)["interrupted"]
+    assert "best so far" in err
+
+
+def test_front_needs_a_file_and_a_picture_format(capsys, noisy):
+    assert run(capsys, command="front")[0] == 2
+    code, _, err = run(capsys, noisy[-1], "--figure", "front.txt", command="front")
+    assert code == 2
+    assert ".svg" in err

@@ -26,6 +26,7 @@ from chanceline.files import explain
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
 COMMANDS: tuple[str, ...] = (
     "search",
+    "front",
     "reproduce",
     "solve",
     "capacity",

@@ -1,26 +1,28 @@
-"""`chanceline search`: few variables that separate, from a file or on a random problem."""
+"""`chanceline search`: few variables that separate, or nearly, from a file or on a random problem."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from chanceline.cli.options import Budget, Intercept, Json, Quiet, Seed
 from chanceline.cli.output import print_json, say
+from chanceline.cli.progress import status_line
+from chanceline.cli.table_options import TableChoice, with_table_options
 
 if TYPE_CHECKING:
     from chanceline.select import SearchOutcome
 
-HELP = """Find as few variables as possible whose perceptron classifies every sample.
+HELP = """Find as few variables as possible whose perceptron classifies every sample, or all but --errors of them.
 
 Methods: auto (the best), tabu, amp, omp, greedy-biht, greedy-biht-literal, biht, l1, reweighted-l1, and exact, which
 proves the minimum. Budgets count iterations, so a result does not depend on the machine. Ctrl-C keeps the best so far.
 
 Example: [bold]chanceline search data.csv --label outcome --intercept[/bold]
+
+Example: [bold]chanceline search data.csv --label outcome --intercept --errors 3[/bold]
 
 Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
 """
@@ -30,35 +32,34 @@ def register(app: typer.Typer) -> None:
     app.command("search", help=HELP)(run_search)
 
 
+@with_table_options(without=("blocks", "groups"))
 def run_search(
-    data: Path | None = typer.Argument(None, help="CSV, gzipped CSV, Parquet or .npz file.", show_default=False),
-    label: str | None = typer.Option(None, "--label", help="Column with the two classes (name, or number from 0)."),
+    table: TableChoice,
     random: str | None = typer.Option(None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."),
     method: str = typer.Option("auto", "--method", help="Search method, see above."),
-    budget: int | None = typer.Option(None, "--budget", help="Iterations; by default seconds' worth."),
-    seed: int = typer.Option(0, "--seed", help="Same seed, same result."),
-    intercept: bool = typer.Option(False, "--intercept/--no-intercept", help="Allow a threshold, which is not counted."),
-    target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables separate."),
+    errors: int = typer.Option(0, "--errors", help="Samples that may be wrong (methods auto and exact)."),
+    budget: Budget = None,
+    seed: Seed = 0,
+    intercept: Intercept = False,
+    target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables suffice."),
     size: int | None = typer.Option(None, "--size", help="Number of variables for the method biht."),
-    json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     from chanceline.errors import InputError
 
-    if (data is None) == (random is None):
+    if (table.path is None) == (random is None):
         raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
-    X, y, names = _read(data, label) if data is not None else _draw(str(random))
+    X, y, names = _draw(random) if random is not None else _read(table)
     options = {} if size is None else {"size": size}
     if size is not None and method != "biht":
         raise InputError(f"--size belongs to the method biht, not to {method}; use --target to stop early.")
     from chanceline.select.api import search
 
-    if not quiet and not _compiled():
-        say("compiling the search; this happens once and takes up to a minute …")
-
-    with _progress(quiet) as progress:
-        outcome = search(X, y, method, budget, seed, intercept, target=target, progress=progress, **options)
-    if outcome.interrupted and not quiet:
+    with status_line("searching …", quiet=quiet) as tell:
+        progress = None if tell is None else _falling(tell)
+        outcome = search(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
+    if outcome.interrupted:
         say("interrupted: this is the best so far.")
     record = _record(outcome, names)
     if json:
@@ -67,6 +68,21 @@ def run_search(
     print(outcome)
     for name, weight in zip(record["features"], record["weights"], strict=True):
         print(f"  {weight:+12.5g}  {name}")
+
+
+def _falling(tell: Callable[[str], None]) -> Callable[[int, SearchOutcome], None]:
+    """A progress of the search that tells every improvement."""
+    shown: tuple[int, int] | None = None
+
+    def show(iterations: int, best: SearchOutcome) -> None:
+        nonlocal shown
+        now = (best.errors, best.n_selected)
+        if now != shown:
+            shown = now
+            left = f", {best.errors} errors" if best.errors else ""
+            tell(f"iteration {iterations}: {best.n_selected} variables{left}")
+
+    return show
 
 
 def _record(outcome: SearchOutcome, names: list[str]) -> dict[str, Any]:
@@ -81,6 +97,7 @@ def _record(outcome: SearchOutcome, names: list[str]) -> dict[str, Any]:
         "bias": outcome.bias,
         "margin": outcome.margin,
         "errors": outcome.errors,
+        "allowed": outcome.allowed,
         "separates": outcome.separates,
         "iterations": outcome.iterations,
         "history": outcome.history,
@@ -92,12 +109,8 @@ def _record(outcome: SearchOutcome, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _read(path: Path, label: str | None) -> tuple[Any, Any, list[str]]:
-    from chanceline.tables import load_data
-
-    dataset = load_data(path, label)
-    for finding in dataset.findings:
-        say(str(finding))
+def _read(table: TableChoice) -> tuple[Any, Any, list[str]]:
+    dataset = table.load(tell=True)
     return dataset.X, dataset.y, list(dataset.feature_names)
 
 
@@ -122,36 +135,3 @@ def _draw(text: str) -> tuple[Any, Any, list[str]]:
         given["N"], given.get("alpha"), given.get("seed", 0), given.get("inputs", "binary"), n_patterns=given.get("P")
     )
     return X, y, [f"x{j}" for j in range(X.shape[1])]
-
-
-def _compiled() -> bool:
-    """Whether an earlier run has left compiled kernels behind (where the cache lies elsewhere: assume so)."""
-    import os
-
-    import chanceline.select
-
-    folder = Path(chanceline.select.__path__[0]) / "__pycache__"
-    return bool(os.environ.get("NUMBA_CACHE_DIR")) or any(folder.glob("local.tabu_steps*.nbi"))
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, SearchOutcome], None] | None]:
-    """A line on stderr that shows K falling; plain lines where stderr is no terminal."""
-    if quiet:
-        yield None
-        return
-    if not sys.stderr.isatty():
-        shown: list[int] = []
-
-        def tell(iterations: int, best: SearchOutcome) -> None:
-            if not shown or best.n_selected < shown[-1]:
-                shown.append(best.n_selected)
-                say(f"  iteration {iterations}: {best.n_selected} variables")
-
-        yield tell
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status("searching …") as status:
-        yield lambda iterations, best: status.update(f"iteration {iterations}: {best.n_selected} variables")

@@ -140,7 +140,7 @@ def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
 def _outcome(
     problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]], allowed: int
 ) -> SearchOutcome:
-    """Weights of the largest margin where the support separates, else the method's own, away from the patterns they have right."""
+    """Weights of the largest margin where the support separates, else the method's own."""
     weights, bias, margins = found.weights, 0.0, np.zeros(problem.n_samples)
     if found.support.size + problem.kept:
         widest = fitted(problem, found.support, found.iterations)

@@ -20,6 +20,7 @@ from chanceline.select.front_rule import widest_rule
 from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
 from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, use
 from chanceline.select.methods.tabu import random_state
+from chanceline.select.outcome import Candidate
 
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
@@ -287,8 +288,12 @@ class FrontSearch:
         return tuple(found)
 
     def _rule(self, k: int) -> Rule:
-        """The rule of size k in the units of X."""
+        found = self.candidate(k, self.done)
+        return widest_rule(self.problem, found.support, found.weights, found.constant)
+
+    def candidate(self, k: int, iterations: int) -> Candidate:
+        """The best rule of k variables, in scaled weights."""
         kept = self.problem.kept
-        weights = self.best.weights[k, : k + kept]
-        constant = float(weights[0]) if kept else 0.0
-        return widest_rule(self.problem, self.best.supports[k, kept : k + kept], weights[kept:], constant)
+        support, weights = self.best.supports[k, kept : k + kept], self.best.weights[k, : k + kept]
+        order = np.argsort(support)
+        return Candidate(support[order], weights[kept:][order], float(weights[0]) if kept else 0.0, iterations)

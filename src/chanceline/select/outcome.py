@@ -41,7 +41,8 @@ class SearchOutcome:
     separates : errors == 0.
     iterations : effort spent, in the method's own steps.
     history : (iterations, selected variables) at every improvement.
-    minimum_proven : no smaller support separates (or makes so few errors as allowed), by exhaustion (method `exact`, and `auto` where a sweep was affordable).
+    minimum_proven : no smaller support separates (or makes as few errors as allowed), by exhaustion (method `exact`, and
+        `auto` where a sweep was affordable).
     lower_bound : no support smaller than this suffices (1 when nothing was proven).
     proof_size : nodes or supports examined by the proof, 0 without one.
     """

@@ -9,6 +9,8 @@ import numpy as np
 from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.exact import fitted, prove
+from chanceline.select.front import FrontSearch
+from chanceline.select.front import default_budget as front_budget
 from chanceline.select.front_errors import run_with_errors
 from chanceline.select.methods.amp import pass_down
 from chanceline.select.methods.l1 import l1_candidate
@@ -21,6 +23,7 @@ PASS_FROM = 20  # variables from which message passing pays
 PAIRS_AT_MOST = 40_000_000
 EXACT_NODES = 20_000_000
 MAX_NEWTON = 200
+FRONT_AT_MOST = 12  # variables of the rule of fewest errors, where nothing separates
 
 
 def start_from(problem: Problem, found: Candidate) -> Hinge:
@@ -43,7 +46,9 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
     if not separable:
         relaxed = l1_candidate(problem)
         if relaxed is None:
+            # Nothing separates. What the greedy search ended with is a poor rule; the front has better ones.
             yield best
+            yield from fewest_found(problem, budget, seed, spent)
             return
         best = relaxed
         hinge = start_from(problem, best)
@@ -60,6 +65,14 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
             best = event
         yield event
     yield from sweep_below(problem, best)
+
+
+def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int) -> Iterator[Candidate | int]:
+    """Where nothing separates: the rule of fewest errors on up to `FRONT_AT_MOST` variables."""
+    walk = FrontSearch(problem, min(problem.n_features, FRONT_AT_MOST), seed)
+    for done in walk.run(front_budget(problem, walk.most) if budget is None else budget):
+        yield spent + done
+    yield walk.candidate(int(np.argmin(walk.best.errors[: walk.most + 1])), spent + walk.done)
 
 
 def sweep_below(problem: Problem, best: Candidate) -> Iterator[Candidate | Bound | int]:

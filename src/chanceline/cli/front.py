@@ -1,0 +1,105 @@
+"""`chanceline front`: for every number of features the fewest errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from chanceline.cli.options import Budget, Figure, Intercept, Json, Quiet, Seed
+from chanceline.cli.output import print_json, say
+from chanceline.cli.progress import progress_bar
+from chanceline.cli.table_options import TableChoice, with_table_options
+
+if TYPE_CHECKING:
+    from chanceline.select.front import Front
+
+HELP = """For every number of features, the fewest errors of a linear rule on some of them.
+
+One run gives the whole front: the rule on 1, 2, 3 … features, up to the first that makes no error. Errors are counted
+exactly; a sample on the threshold is one. Few errors are no evidence yet: [bold]chanceline test[/bold] tells whether
+chance allows them. Ctrl-C keeps the best so far.
+
+Example: [bold]chanceline front data.csv --label outcome[/bold]
+
+Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
+"""
+FORMATS = (".svg", ".png", ".pdf")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("front", help=HELP)(run_front)
+
+
+@with_table_options(without=("blocks", "groups"))
+def run_front(
+    table: TableChoice,
+    max_features: int = typer.Option(10, "--max-features", min=0, help="Largest number of features."),
+    intercept: Intercept = True,
+    budget: Budget = None,
+    seed: Seed = 0,
+    figure: Figure = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    from chanceline.errors import InputError
+
+    if figure is not None and figure.suffix.lower() not in FORMATS:
+        raise InputError(f"the figure's name must end in {', '.join(FORMATS)}, not {figure.name!r}.")
+    dataset = table.load(tell=True)
+    from chanceline.select.front import front
+
+    with progress_bar("swaps", quiet=quiet) as progress:
+        found = front(
+            dataset.X,
+            dataset.y,
+            intercept=intercept,
+            max_features=max_features,
+            budget=budget,
+            seed=seed,
+            progress=progress,
+        )
+    if found.interrupted:
+        say("interrupted: this is the best so far.")
+    # The file first: a reader of the pipe that has seen enough must not cost the figure.
+    if figure is not None:
+        _draw(found, figure)
+    names = dataset.feature_names
+    if json:
+        print_json({"source": dataset.source, "classes": dataset.classes, **_record(found, names)})
+        return
+    print(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
+    print("  k  errors  features")
+    for point in found.points:
+        print(f"{point.k:3d}  {point.errors:6d}  {', '.join(names[j] for j in point.rule.support)}".rstrip())
+
+
+def _record(found: Front, names: tuple[str, ...]) -> dict[str, Any]:
+    """The front as plain values, every point with the names of its features."""
+    record = found.to_dict()
+    for point in record["front"]:
+        point["features"] = [names[j] for j in point["support"]]
+    return record
+
+
+def _draw(found: Front, path: Path) -> None:
+    from io import BytesIO
+
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from chanceline.figures.front import draw_front
+    from chanceline.figures.style import house_style
+    from chanceline.files import write_bytes
+
+    content = BytesIO()
+    with house_style():
+        chart, ax = plt.subplots(figsize=(6.5, 4.0), layout="constrained")
+        draw_front(ax, found)
+        chart.savefig(content, format=path.suffix[1:].lower())
+        plt.close(chart)
+    write_bytes(path, content.getvalue())
+    say(f"figure written to {path}")
