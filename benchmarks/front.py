@@ -1,8 +1,8 @@
 """Training errors at K = 1 … 10 of the front and of its peers on the same tables, one core.
 
-Run `python benchmarks/front.py --data FOLDER` on a folder of tables (CSV, the label last); the result is written to docs/tables/front.md.
-Every peer selects K features by its own criterion. Its rule is counted twice: as the peer fitted it, and refitted for few errors
-on its features (`fewest_errors`, and the front of these features alone); the better one stands in the table.
+Run `python benchmarks/front.py --data FOLDER` on a folder of tables (CSV, the label last); the result is written to
+docs/tables/front.md. Every peer selects K features by its own criterion. Its errors are counted twice: as the peer fitted its
+rule, and refitted for few errors on its features (by `fewest_errors`, and by the front of these features alone).
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def coefficients(model: object) -> tuple[np.ndarray, np.ndarray, float]:
 def peer_abess(X: np.ndarray, y: np.ndarray) -> Rules:
     from abess import LogisticRegression as Abess
 
-    return [coefficients(Abess(support_size=k, thread=1).fit(X, (y > 0).astype(int))) for k in range(1, min(MOST, X.shape[1]) + 1)]
+    sizes = range(1, min(MOST, X.shape[1]) + 1)
+    return [coefficients(Abess(support_size=k, thread=1).fit(X, (y > 0).astype(int))) for k in sizes]
 
 
 def gams_path(X: np.ndarray, y: np.ndarray, loss: str) -> Rules:
@@ -172,8 +173,8 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lines_for(name: str, shape: tuple[int, int], rows: list[Row]) -> list[str]:
-    lines = [f"**{name}** ({shape[0]} × {shape[1]})", "", "| errors at K = | " + " | ".join(map(str, range(1, MOST + 1))) + " | CPU s |"]
-    lines.append("|---" * (MOST + 2) + "|")
+    sizes = " | ".join(map(str, range(1, MOST + 1)))
+    lines = [f"**{name}** ({shape[0]} × {shape[1]})", "", f"| errors at K = | {sizes} | CPU s |", "|---" * (MOST + 2) + "|"]
     for row in rows:
         cells = [str(a) if a <= b else f"{b} ({a})" for a, b in zip(row.own, row.refitted, strict=True)]
         lines.append(f"| {row.method} | " + " | ".join(cells) + f" | {row.seconds:.2g} |")
@@ -189,9 +190,10 @@ def main() -> None:
     warnings.simplefilter("ignore")  # peers warn of convergence; their rules are counted all the same
     rng = np.random.default_rng(0)
     chanceline.front(rng.normal(size=(12, 5)), np.arange(12) % 2, budget=10)  # compile before the clock starts
+    effort = "its default budget" if arguments.budget is None else f"a budget of {arguments.budget} swaps"
     lines = [
-        f"Training errors with at most K features, intercept allowed. Refitted for few errors where that helps, as fitted by the peer in "
-        f"brackets. The front has its {'default budget' if arguments.budget is None else f'budget at {arguments.budget} swaps'}.",
+        "Training errors with at most K features and a threshold. Refitted for few errors where that helps; as fitted by the "
+        f"peer in brackets. The front has {effort}.",
         "",
     ]
     better = 0
