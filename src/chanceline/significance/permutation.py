@@ -53,6 +53,9 @@ class PermutationReading:
     interval : 95 % Clopper–Pearson interval of the p-value that infinitely many draws would give.
     floor : the smallest p-value that this many draws can give, 1/(1 + requested).
     null_sizes : set sizes found on drawn labels, None where the search did not separate.
+    statistic : "front" (losses at every number of features) or "search" (the set size of a search run again on every draw).
+    void : the search gave the same features for every labelling, so that it does not look at the labels given to it and its
+        p-value means nothing.
     """
 
     pvalue: float
@@ -65,6 +68,8 @@ class PermutationReading:
     stopped_early: bool
     interrupted: bool
     null_sizes: tuple[int | None, ...]
+    statistic: str = "search"
+    void: bool = False
     kind: str = "Monte Carlo"
 
     @property
