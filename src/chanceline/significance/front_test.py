@@ -15,9 +15,7 @@ outcome, give a valid p-value too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from time import monotonic
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 
 from chanceline.significance.front_path import SAME, Columns, Paths, follow_paths
 from chanceline.significance.null import LabelScheme
-from chanceline.significance.permutation import PermutationReading, Value, clopper_pearson
+from chanceline.significance.permutation import Drawing, PermutationReading, Value, clopper_pearson
 
 Floats = NDArray[np.float64]
 # Labellings in one batch, the observed one among the first.
@@ -131,39 +129,25 @@ def rank_losses(losses: Floats) -> NDArray[np.int64]:
 
 
 def draw_front(
-    columns: Columns,
-    scheme: LabelScheme,
-    *,
-    permutations: int,
-    steps: int,
-    seed: int,
-    time_limit: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    columns: Columns, scheme: LabelScheme, *, permutations: int, steps: int, seed: int, drawing: Drawing | None = None
 ) -> tuple[FrontDraws, Paths]:
     """Follow the paths of the observed labels and of the draws; the paths of the first batch come along (row 0 observed)."""
-    batches: list[Paths] = []
-    interrupted, begin = False, monotonic()
-    try:
-        for batch in _batches(columns, scheme, permutations, steps, seed):
-            batches.append(batch)
-            done = min(BATCH * len(batches), 1 + permutations) - 1
-            if progress is not None and permutations:
-                progress(done, permutations)
-            if done < permutations and time_limit is not None and monotonic() - begin > time_limit:
-                interrupted = True
-                break
-    except KeyboardInterrupt:
-        if not batches:
-            raise
-        interrupted = True
+    drawing = drawing or Drawing()
+    tell = drawing.progress
+
+    def in_draws(done: int, _: int) -> None:
+        assert tell is not None
+        tell(min(BATCH * done, 1 + permutations) - 1, permutations)
+
+    drawing = replace(drawing, progress=in_draws if tell is not None and permutations else None)
+    numbers = range(-(-(1 + permutations) // BATCH))
+    batches, interrupted = drawing.collect(batch_paths, numbers, (columns, scheme, permutations, steps, seed))
+    if not batches:
+        # Stopped within the very first batch: the observed labels alone.
+        batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
     losses = np.concatenate([batch.losses for batch in batches])
     errors = np.concatenate([batch.errors for batch in batches])
     return FrontDraws(losses, errors, permutations, interrupted), batches[0]
-
-
-def _batches(columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Iterator[Paths]:
-    for number in range(-(-(1 + permutations) // BATCH)):
-        yield batch_paths(number, columns, scheme, permutations, steps, seed)
 
 
 def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:

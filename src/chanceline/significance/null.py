@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
+
+
+class Sizes(Protocol):
+    """What the bound sees of a null hypothesis."""
+
+    @property
+    def n_units(self) -> int: ...
+    @property
+    def positives(self) -> int: ...
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...] | None: ...
+    @property
+    def null(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Larger:
+    """The sizes of a table that is yet to be measured."""
+
+    n_units: int
+    positives: int
+    blocks: tuple[tuple[int, int], ...] | None
+    null: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,21 +12,20 @@ the moment does not depend on the outcome.
 
 from __future__ import annotations
 
-import signal
-from collections import deque
-from collections.abc import Callable, Generator
-from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import asdict, dataclass
-from itertools import islice
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from math import log10
-from multiprocessing import get_context
-from typing import Any
+from time import monotonic
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
 from chanceline.errors import InputError
+from chanceline.parallel import run_ordered
 from chanceline.significance.null import LabelScheme
 
 Statistic = Callable[[NDArray[np.float64], NDArray[np.float64]], "Value"]
@@ -34,13 +33,15 @@ Statistic = Callable[[NDArray[np.float64], NDArray[np.float64]], "Value"]
 
 @dataclass(frozen=True, order=True)
 class Value:
-    """T: the number of features if they make no more errors than allowed, else N + errors (worse than any
-    set).
+    """T: the number of features if they make no more errors than allowed, else N + errors (worse than any set).
+
+    `support` holds the features themselves and does not count in comparisons.
     """
 
     rank: int
     n_selected: int
     errors: int
+    support: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -136,72 +137,71 @@ def permutation_reading(
     seed: int,
     allowed: int = 0,
     stop_after: int | None = 10,
-    workers: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    drawing: Drawing | None = None,
 ) -> PermutationReading:
     """Draw labels, repeat the search, and compare with the observed value."""
     if permutations < 1:
         raise InputError(f"the number of permutations must be at least 1, not {permutations}.")
     if stop_after is not None and stop_after < 1:
         raise InputError(f"drawing can stop after 1 exceedance or more, not {stop_after}.")
-    drawn: list[Value] = []
-    hits, interrupted = 0, False
-    values = _draws(statistic, X, scheme, seed, permutations, workers)
-    try:
-        for value in values:
-            drawn.append(value)
-            hits += value.rank <= observed.rank
-            if progress is not None:
-                progress(len(drawn), permutations)
-            if stop_after is not None and hits >= stop_after:
-                break
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        values.close()
-    return summarise(observed, drawn, permutations, stop_after, allowed, interrupted)
+    hits = 0
+
+    def enough(value: Value) -> bool:
+        nonlocal hits
+        hits += value.rank <= observed.rank
+        return stop_after is not None and hits >= stop_after
+
+    numbers = range(1, permutations + 1)
+    drawn, interrupted = (drawing or Drawing()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
+    reading = summarise(observed, drawn, permutations, stop_after, allowed, interrupted)
+    return replace(reading, void=ignores_labels(observed, drawn, X.shape[1]))
 
 
-def _draws(
-    statistic: Statistic,
-    X: NDArray[np.float64],
-    scheme: LabelScheme,
-    seed: int,
-    permutations: int,
-    workers: int,
-) -> Generator[Value, None, None]:
-    """Values of draws 1, 2, … in order."""
-    if workers <= 1:
-        for number in range(1, permutations + 1):
-            yield _value(statistic, X, scheme, seed, number)
-        return
-    # Spawned rather than forked: threads of the parent (progress, BLAS) do not survive a fork.
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_prepare, initargs=(statistic, X, scheme, seed)
-    )
-    try:
-        numbers = iter(range(1, permutations + 1))
-        waiting: deque[Future[Value]] = deque(pool.submit(_work, n) for n in islice(numbers, 4 * workers))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(_work, n) for n in islice(numbers, 1))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def ignores_labels(observed: Value, drawn: list[Value], n_features: int) -> bool:
+    """Whether the same features came out for every labelling, though there were others to choose from.
+
+    Then the search does not look at the labels it is given. Where its features come from cannot be told: had they been chosen
+    with the true labels in view, every shuffle would do worse.
+    """
+    same = all(value.support == observed.support for value in drawn)
+    return len(drawn) > 1 and same and 0 < len(observed.support) < n_features
 
 
-def _value(statistic: Statistic, X: NDArray[np.float64], scheme: LabelScheme, seed: int, number: int) -> Value:
+@dataclass(frozen=True)
+class Drawing:
+    """How draws are taken: by whom, for how long, and who is told."""
+
+    workers: int = 1
+    executor: Executor | None = None
+    time_limit: float | None = None
+    progress: Callable[[int, int], None] | None = None
+
+    def collect(
+        self,
+        function: Callable[..., Any],
+        items: range,
+        common: tuple[Any, ...],
+        enough: Callable[[Any], bool] = lambda value: False,
+    ) -> tuple[list[Any], bool]:
+        """function(item, *common) for the items in order, until Ctrl-C, the time limit or `enough`; and whether it was cut short."""
+        values: list[Any] = []
+        begin = monotonic()
+        # A generator, though the type says only iterator: closing it cancels what is under way.
+        running = cast(Any, run_ordered(function, items, common=common, workers=self.workers, executor=self.executor))
+        try:
+            with closing(running):
+                for value in cast(Iterator[Any], running):
+                    values.append(value)
+                    if self.progress is not None:
+                        self.progress(len(values), len(items))
+                    if enough(value):
+                        return values, False
+                    if self.time_limit is not None and monotonic() - begin > self.time_limit:
+                        return values, len(values) < len(items)
+        except KeyboardInterrupt:
+            return values, True
+        return values, False
+
+
+def _value(number: int, statistic: Statistic, X: NDArray[np.float64], scheme: LabelScheme, seed: int) -> Value:
     return statistic(X, scheme.draw(np.random.default_rng([seed, number])))
-
-
-_JOB: list[Any] = []
-
-
-def _prepare(*job: Any) -> None:
-    """In a worker: keep the data, and leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _JOB[:] = job
-
-
-def _work(number: int) -> Value:
-    statistic, X, scheme, seed = _JOB
-    return _value(statistic, X, scheme, seed, number)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log10
+from itertools import cycle, islice
+from math import log, log10
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from chanceline.chance.bound import Bound, bound_curve, chance_bound
+from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.null import LabelScheme
+from chanceline.significance.null import Larger, Sizes
 
 LOG10_2 = log10(2.0)
+LN10 = log(10.0)
+# Sizes around the crossing that are looked at one by one.
+ROUNDING = 50
 
 
 @dataclass(frozen=True)
@@ -25,9 +30,12 @@ class Price:
     * `errors` None, features chosen: both M and e were chosen after looking. Spending the share 2^−(e+1) of
       the level on every e (they add up to 1) the p-value is 2^(e+1) times the bound at (M, e).
     * `preregistered`: M is fixed, the statistic is the fewest errors, and the bound at (M, e) needs no price.
+
+    When the smallest separating set was looked for (`errors` 0) and there is none, points (K, e) of the front still have a price:
+    `afterwards`.
     """
 
-    scheme: LabelScheme
+    scheme: Sizes
     n_features: int
     intercept: bool
     errors: int | None
@@ -70,12 +78,35 @@ class Price:
             **self._null,
         )
 
+    def afterwards(self, selected: int, errors: int) -> float:
+        """log₁₀ of 2^e·bound(K, e), e ≥ 1: the shares 2^−e of every e add up to 1, so the smallest over all points is a p-value."""
+        if errors < 1 or errors >= self.scheme.n_units:
+            return 0.0
+        return min(0.0, self._at(min(selected, self.n_features), errors).log10_p + errors * LOG10_2)
+
+    def beside_no_errors(self, log10_q: float) -> float:
+        """The p-value for q = `afterwards`, when the bound without errors could have convinced first: the smallest a with q ≤ a − β(a).
+
+        β(a) is the largest p-value ≤ a that the bound takes without errors, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values
+        lie orders of magnitude apart, and q is hardly changed.
+        """
+        values = self._curve()[1:]
+        below = -np.inf
+        for value in [*values.tolist(), np.inf]:
+            pvalue = float(np.logaddexp(log10_q * LN10, below * LN10) / LN10)
+            if pvalue < value:
+                return min(0.0, pvalue)
+            below = value
+        return 0.0
+
+    def _curve(self) -> NDArray[np.float64]:
+        return bound_curve(self.scheme.n_units, self.n_features, errors=self.errors or 0, **self._null)
+
     def largest(self, gate: float) -> int:
         """The largest M that the bound would accept at p ≤ gate (without errors if these are free)."""
         if self.scheme.n_units <= (self.errors or 0):
             return 0
-        curve = bound_curve(self.scheme.n_units, self.n_features, errors=self.errors or 0, **self._null)
-        return int(np.searchsorted(curve + self._premium(0), log10(gate), side="right")) - 1
+        return int(np.searchsorted(self._curve() + self._premium(0), log10(gate), side="right")) - 1
 
     def spent(self, gate: float) -> float:
         """β: the largest attainable p-value of the bound that is not above the gate, 0 if there is none."""
@@ -98,6 +129,46 @@ class Price:
             else:
                 highest = middle
         return self._at(selected, lowest).pvalue
+
+
+    def scheme_of(self, count: int) -> Sizes:
+        """`count` units of the same balance, or `count` blocks like the given ones in turn."""
+        scheme = self.scheme
+        if scheme.blocks is None:
+            share = scheme.positives / scheme.n_units
+            return Larger(count, min(max(round(share * count), 1), max(count - 1, 1)), None, scheme.null)
+        blocks = tuple(islice(cycle(scheme.blocks), count))
+        return Larger(sum(size for size, _ in blocks), sum(number for _, number in blocks), blocks, scheme.null)
+
+    def samples_needed(self, rule: Rule, level: float) -> int | None:
+        """Units (samples, or groups) from which on as many features and errors convince by the bound alone; None if out of reach.
+
+        More of the same kind: the same balance of classes, or more blocks like those there are; and the same null, price and
+        preregistration as in the test.
+        """
+        selected = self.preregistered or min(max(rule.n_selected, 1), self.n_features)
+        errors = rule.errors if self.errors is None else self.errors
+        limit = log10(level) - self._premium(errors)
+
+        def convinces(count: int) -> bool:
+            scheme = self.scheme_of( count)
+            if scheme.n_units <= max(errors, 1) or scheme.n_units > LARGEST:
+                return False
+            return replace(self, scheme=scheme)._at(selected, errors).log10_p <= limit
+
+        # Counted in units, or in blocks.
+        low, high = 1, 2
+        while not convinces(high):
+            low, high = high, 2 * high
+            if high > LARGEST:
+                return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if convinces(middle) else (middle, high)
+        # Rounding of the class sizes makes the bound rise here and there: the last failure near the crossing counts.
+        around = range(max(2, high - ROUNDING), high + ROUNDING)
+        failures = [count for count in around if not convinces(count)]
+        return self.scheme_of( failures[-1] + 1 if failures else high).n_units
 
 
 def check_candidates(candidates: int | None, n_features: int) -> None:

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.select.api import iter_search
 from chanceline.significance.permutation import Value
 
 Floats = NDArray[np.float64]
 NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class NothingFoundError(InputError):
+    """The search of one's own gave no features; on shuffled labels that is a bad result, on the true ones an error."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,18 @@ class Procedure:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, X: Floats, y: Floats) -> Value:
-        """The statistic T, small when the set is small."""
-        return self.value(self.find(X, y), X.shape[1])
+        """The statistic T, small when the set is small; a search that finds nothing is worse than any that finds something."""
+        try:
+            return self.value(self.find(X, y), X.shape[1])
+        except NothingFoundError:
+            return Value(X.shape[1] + len(y) + 1, 0, len(y))
 
     def value(self, rule: Rule, n_features: int) -> Value:
+        support = tuple(int(j) for j in rule.support)
         if self.fixed is not None:
-            return Value(rule.errors, len(self.fixed), rule.errors)
+            return Value(rule.errors, len(self.fixed), rule.errors, support)
         enough = rule.errors <= self.errors
-        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors)
+        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors, support)
 
     def find(self, X: Floats, y: Floats) -> Rule:
         """The rule found for these labels."""
@@ -62,8 +71,6 @@ class Procedure:
 
     def _separating(self, X: Floats, y: Floats, rows: NDArray[np.int64]) -> Rule:
         """The built-in search on some of the samples; its errors are counted on all."""
-        from chanceline.select.api import iter_search
-
         rows = rows[consistent_rows(X[rows], y[rows])]
         if self.intercept and np.all(y[rows] == y[rows[0]]):
             return constant_rule(X, y, NOTHING)
@@ -118,11 +125,15 @@ class Procedure:
             selector.set_params(**dict.fromkeys(random, self.seed)).fit(X, y)
             if not hasattr(selector, "get_support"):
                 raise InputError(f"the search {type(self.search).__name__} has no get_support; give a feature selector.")
-            return np.asarray(selector.get_support(indices=True), dtype=np.int64)
+            return _checked(np.asarray(selector.get_support(indices=True), dtype=np.int64), X.shape[1])
         chosen = self.search(X, y)
-        support = np.asarray(getattr(chosen, "support", chosen))
-        if support.dtype == bool:
-            support = np.flatnonzero(support)
-        if support.ndim != 1 or support.size == 0 or support.min() < 0 or support.max() >= X.shape[1]:
-            raise InputError("the search must return indices of columns of X (or a mask), at least one.")
-        return np.unique(support.astype(np.int64))
+        support = np.asarray([] if chosen is None else getattr(chosen, "support", chosen))
+        return _checked(np.flatnonzero(support) if support.dtype == bool else support, X.shape[1])
+
+
+def _checked(support: NDArray[Any], n_features: int) -> NDArray[np.int64]:
+    if support.size == 0:
+        raise NothingFoundError("the search selected no feature on the labels given; give one that selects at least one.")
+    if support.ndim != 1 or support.min() < 0 or support.max() >= n_features:
+        raise InputError("the search must return indices of columns of X, or a mask.")
+    return np.unique(support.astype(np.int64))

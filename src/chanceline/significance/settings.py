@@ -70,7 +70,7 @@ class TestSettings:
     restarts: int = 8
     search: Any = None
     stop_after: int | None = 10
-    largest: int = 10
+    largest: int = 6
     preregistered: bool = False
     candidates: int | None = None
     always_permute: bool = False
