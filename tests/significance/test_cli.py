@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -86,7 +87,7 @@ def test_examples_give_the_three_kinds_of_answer(capsys):
 def test_figure(capsys, planted, tmp_path):
     figure = tmp_path / "picture.svg"
     _, _, err = call(capsys, "test", planted, "--label", "status", "--figure", figure)
-    assert "you are here" in figure.read_text()
+    assert "<svg" in figure.read_text()
     assert "picture.svg" in err
     code, _, err = call(capsys, "test", planted, "--label", "status", "--figure", tmp_path / "picture.doc")
     assert code == 2
@@ -133,39 +134,74 @@ def test_mistakes_get_one_sentence(capsys, planted, arguments, match):
     assert err.count("\n") == 1
 
 
-INTERRUPTED = """
-import os, signal
-import chanceline.significance.separation as separation
+SIGNALLED = """
+import os, signal, sys
+import chanceline.significance.answer as answer
 from chanceline.cli.main import main
 
-reading = separation.permutation_reading
+draw_front, permutation_reading = answer.draw_front, answer.permutation_reading
+number, times = int(sys.argv[1]), int(sys.argv[2])
 
-def interrupted(*arguments, **options):
-    def progress(done, total):
-        if done == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-    return reading(*arguments, **{**options, "progress": progress, "stop_after": None})
+def signalled(function):
+    def run(*arguments, **options):
+        def progress(done, total):
+            try:
+                os.kill(os.getpid(), number)
+            finally:
+                if times == 2:
+                    os.kill(os.getpid(), number)
+        if "drawing" in options:
+            options["drawing"] = answer.replace(options["drawing"], progress=progress)
+        return function(*arguments, **options)
+    return run
 
 if __name__ == "__main__":
     # A job in the background may have been started with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    separation.permutation_reading = interrupted
-    main(["test", "noise.csv", "--label", "y", "--permutations", "999", "--workers", "2", "--budget", "20", "--json"])
+    answer.draw_front, answer.permutation_reading = signalled(draw_front), signalled(permutation_reading)
+    main(["test", "noise.csv", "--label", "y", "--budget", "20", "--json", *sys.argv[3:]])
 """
 
 
-def test_interrupt_keeps_what_is_done(tmp_path):
-    """Ctrl-C after three permutations, two processes at work: a valid result comes out all the same."""
+def signalled(tmp_path, *arguments):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.normal(size=(20, 12)))
     frame["y"] = [0, 1] * 10
     frame.to_csv(tmp_path / "noise.csv", index=False)
-    (tmp_path / "run.py").write_text(INTERRUPTED)
-    done = subprocess.run([sys.executable, "run.py"], capture_output=True, text=True, timeout=300, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    permutation = json.loads(done.stdout)["permutation"]
-    assert permutation["interrupted"]
-    assert permutation["done"] == 3
+    (tmp_path / "run.py").write_text(SIGNALLED)
+    command = [sys.executable, "run.py", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "extra", "drawn"),
+    [(signal.SIGINT, [], 63), (signal.SIGTERM, [], 63), (signal.SIGTERM, ["--search", "auto", "--workers", "2"], 1)],
+)
+def test_the_first_signal_keeps_what_is_done(tmp_path, number, extra, drawn):
+    done = signalled(tmp_path, int(number), 1, *extra)
+    assert done.returncode == 130, done.stderr
+    record = json.loads(done.stdout)
+    assert record["interrupted"]
+    assert record["permutation"]["interrupted"]
+    assert record["permutation"]["done"] == drawn
+    assert record["pvalue"] >= 1 / (1 + drawn)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_signal_ends_at_once(tmp_path, number):
+    done = signalled(tmp_path, int(number), 2)
+    assert done.returncode == -number
+    assert done.stdout == ""
+
+
+def test_time_limit_keeps_what_is_done(capsys, planted):
+    _, out, _ = call(
+        capsys, "test", planted, "--label", "status", "--always-permute", "--time-limit", 1e-9, "--json", "--quiet",
+    )  # fmt: skip
+    permutation = json.loads(out)["permutation"]
+    assert permutation["stopped_by"] == "time limit"
+    assert permutation["done"] == 63
+    assert permutation["pvalue"] == 1 / 64
 
 
 def test_report_is_written(capsys, planted, tmp_path):

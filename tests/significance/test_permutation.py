@@ -10,7 +10,7 @@ from scipy.stats import binom, binomtest
 
 from chanceline.errors import InputError
 from chanceline.significance.null import make_scheme
-from chanceline.significance.permutation import Value, clopper_pearson, permutation_reading, summarise
+from chanceline.significance.permutation import Drawing, Value, clopper_pearson, permutation_reading, summarise
 from chanceline.significance.procedure import Procedure
 
 
@@ -36,7 +36,7 @@ def test_stops_at_the_hth_exceedance():
 def test_searches_that_fail_are_worse_than_any_set():
     procedure = Procedure(errors=1)
     X = np.zeros((4, 9))
-    rule = type("R", (), {"errors": 2, "n_selected": 9})()
+    rule = type("R", (), {"errors": 2, "n_selected": 9, "support": np.arange(9)})()
     assert procedure.value(rule, X.shape[1]).rank == 11
     reading = summarise(Value(9, 9, 0), [Value(11, 9, 2), Value(9, 9, 1)], 2, None, 1, False)
     assert reading.null_sizes == (None, 9)
@@ -106,7 +106,7 @@ def test_same_result_for_any_number_of_workers(noise):
     observed = procedure(X, y)
     options = {"permutations": 12, "seed": 5, "stop_after": 4}
     alone = permutation_reading(procedure, X, scheme, observed, **options)
-    together = permutation_reading(procedure, X, scheme, observed, workers=2, **options)
+    together = permutation_reading(procedure, X, scheme, observed, drawing=Drawing(workers=2), **options)
     assert alone == together
 
 
@@ -132,9 +132,8 @@ def test_interrupt_keeps_what_is_done(noise):
 def test_progress_is_told_in_order(noise):
     X, y = noise
     told = []
-    permutation_reading(
-        Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, progress=lambda *a: told.append(a)
-    )
+    drawing = Drawing(progress=lambda *a: told.append(a))
+    permutation_reading(Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, drawing=drawing)
     assert told == [(k, 5) for k in range(1, 6)]
 
 

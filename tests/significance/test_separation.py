@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb, log10
 
@@ -19,10 +19,10 @@ from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
 from chanceline.results import plain
 from chanceline.significance import separation_test
+from chanceline.significance.answer import search_longer
 from chanceline.significance.permutation import Value, summarise
 from chanceline.significance.procedure import Procedure
-from chanceline.significance.separation import search_longer
-from chanceline.significance.verdict import BOUND_SHARE, overall_log10_p
+from chanceline.significance.verdict import BOUND_SHARE, Shares, overall_log10_p
 from chanceline.tables import load_data
 from chanceline.tables.examples import EXAMPLES, load_example
 
@@ -46,11 +46,11 @@ def test_noise_is_chance(noise, noise_result):
     assert result.verdict == "chance allows this"
     assert result.separates
     assert result.n_selected < 8
-    assert result.permutation.stopped_early
+    assert result.permutation.done == 59
     assert result.pvalue > 0.05
     assert result.log10_pvalue == pytest.approx(log10(result.pvalue))
     assert result.replica.chance_reaches
-    assert any("samples of the same balance" in sentence for sentence in result.advice)
+    assert any("samples of the same kind" in sentence for sentence in result.advice)
     margins = noise.y * (noise.X[:, list(result.support)] @ np.array(result.weights) + result.bias)
     assert margins.min() > 0
     assert len(result.null_distribution) == result.permutation.done
@@ -138,7 +138,7 @@ def test_candidates_outside_the_table_silence_permutation():
     table = separation_test(data.X[:, :20], data.y, candidates=500, errors=0)
     assert table.permutation is None
     assert table.bound.n_features == 500
-    assert table.settings["permutations"] == 0
+    assert table.settings.permutations == 0
     with pytest.raises(InputError, match="candidate features"):
         separation_test(data.X, data.y, candidates=3)
 
@@ -164,7 +164,7 @@ def test_blocks_and_groups():
     assert result.bound.log10_p >= separation_test(X, labels, permutations=0).bound.log10_p
     blocked = separation_test(X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100)
     assert blocked.bound.blocks == ((6, 4), (6, 2))
-    assert blocked.settings["blocks"] == 2
+    assert blocked.to_dict()["settings"]["blocks"] == 2
 
 
 def test_equal_rows_with_opposite_labels():
@@ -174,10 +174,18 @@ def test_equal_rows_with_opposite_labels():
     X[19] = X[2]
     result = separation_test(X, y, permutations=0)
     assert result.verdict == "cannot tell"
-    assert "rows 3 and 20 are equal but have opposite labels" in result.reason
+    assert "1 of which cannot be avoided (rows 3 and 20 are equal but have opposite labels)" in result.reason
     assert not result.separates
-    permuted = separation_test(X, y, permutations=19)
-    assert permuted.permutation.done > 0
+    # The rest is judged: noise is called chance by its shuffles, not because nothing separates.
+    permuted = separation_test(X, y, permutations=199)
+    assert permuted.verdict == "chance allows this"
+    assert 0.05 < permuted.pvalue < 1
+    X[:, 0] += 2.5 * np.where(y == 1, 1.0, -1.0)
+    X[19] = X[2]
+    signal = separation_test(X, y, permutations=199)
+    assert signal.verdict == "structure"
+    assert signal.errors >= 1
+    assert "1 of which cannot be avoided" in signal.reason
 
 
 def test_selector_as_search():
@@ -185,7 +193,7 @@ def test_selector_as_search():
     selector = SelectKBest(f_classif, k=4)
     result = separation_test(data.X, data.y, search=selector, permutations=19)
     assert result.permutation is not None
-    assert "SelectKBest" in result.settings["search"]
+    assert "SelectKBest" in result.to_dict()["settings"]["search"]
     assert result.permutation.observed.n_selected == 4
 
 
@@ -207,9 +215,17 @@ def test_data_frames_keep_their_names():
 
 def test_overall_p_is_the_documented_combination():
     reading = summarise(_value(5), [_value(r) for r in (5, 6, 7, 9)], 4, None, 0, False)
-    assert overall_log10_p(-6.0, 0.001, 0.005, reading) == -6.0
-    assert overall_log10_p(-1.0, 0.001, 0.005, reading) == pytest.approx(log10(2 / 5 + 0.001))
-    assert overall_log10_p(-1.0, 0.001, 0.005, None) == -1.0
+    shares = Shares(gate=0.005, spent=0.001)
+    assert overall_log10_p(-6.0, 0.0, shares, reading) == -6.0
+    assert overall_log10_p(-1.0, 0.0, shares, reading) == pytest.approx(log10(2 / 5 + 0.001))
+    assert overall_log10_p(-1.0, -9.0, shares, None) == -1.0
+    staged = Shares(gate=0.005, spent=0.001, later=0.0005)
+    assert overall_log10_p(-6.0, -9.0, staged, reading) == -6.0
+    assert overall_log10_p(-1.0, -9.0, staged, reading) == -9.0
+    assert overall_log10_p(-1.0, -3.0, staged, reading) == pytest.approx(log10(2 / 5 + 0.0015))
+    assert overall_log10_p(-1.0, -3.0, staged, None) == pytest.approx(log10(0.1 + 0.0005))
+    void = replace(reading, void=True)
+    assert overall_log10_p(-1.0, -3.0, staged, void) == overall_log10_p(-1.0, -3.0, staged, None)
     assert BOUND_SHARE < 1
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from chanceline.cli.options import Workers
 from chanceline.cli.output import print_json, say
+from chanceline.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from chanceline.significance import SeparationTest
+    from chanceline.significance.settings import TestSettings
     from chanceline.tables import Dataset
 
 HELP = """Few features classify your samples perfectly: structure, or would noise allow it?
@@ -27,6 +29,8 @@ Example: [bold]chanceline test data.csv --label outcome[/bold]
 Example: [bold]chanceline test --example noise[/bold]
 """
 FIGURES = (".svg", ".png", ".pdf")
+# What a shell reports for a process that Ctrl-C ended.
+INTERRUPTED = 130
 
 
 def register(app: typer.Typer) -> None:
@@ -38,12 +42,15 @@ def run_test(
     label: str | None = typer.Option(None, "--label", help="Column with the two classes (name, or number from 0)."),
     example: str | None = typer.Option(None, "--example", help="breast-cancer, noise or planted instead of a file."),
     features: str | None = typer.Option(None, "--features", help="Names a,b,c to test; by default they are searched."),
-    permutations: int = typer.Option(199, "--permutations", help="Shuffled labellings at most; 0 for none."),
+    permutations: int = typer.Option(999, "--permutations", help="Shuffled labellings; 0 for none."),
     null: str = typer.Option("fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."),
     level: float = typer.Option(0.05, "--level", help="The p-value that convinces."),
     errors: int | None = typer.Option(None, "--errors", help="Errors allowed, fixed before looking."),
     intercept: bool = typer.Option(True, "--intercept/--no-intercept", help="Whether the rule has a threshold."),
-    search: str = typer.Option("auto", "--search", help="Search method (see chanceline search --help)."),
+    method: str = typer.Option("auto", "--method", help="Search for the smallest set (see chanceline search --help)."),
+    search: str | None = typer.Option(
+        None, "--search", help="Run this search method again on every shuffle, instead of the front.", show_default=False
+    ),
     budget: int | None = typer.Option(None, "--budget", help="Iterations of one search."),
     seed: int = typer.Option(0, "--seed", help="Seed of the search and the permutations."),
     positive: str | None = typer.Option(None, "--positive", help="Class to set against all others."),
@@ -58,7 +65,13 @@ def run_test(
         None, "--candidates", help="Features the selection chose from, if the file holds fewer."
     ),
     always_permute: bool = typer.Option(False, "--always-permute", help="Permute even if the bound convinces."),
-    workers: int | None = typer.Option(None, "--workers", help="Processes (all cores by default)."),
+    expected_error: bool = typer.Option(
+        True, "--expected-error/--no-expected-error", help="Cross-validate: what to expect on new samples."
+    ),
+    time_limit: float | None = typer.Option(
+        None, "--time-limit", help="Seconds after which no further shuffle is begun.", show_default=False
+    ),
+    workers: Workers = None,
     demonstrate_leakage: bool = typer.Option(
         False, "--demonstrate-leakage", help="Show what the usual workflow says about shuffled labels of these data."
     ),
@@ -69,68 +82,100 @@ def run_test(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     from chanceline.errors import InputError
-    from chanceline.significance import separation_test
+    from chanceline.parallel import available_cores
+    from chanceline.significance.settings import TestSettings
+
+    dataset = _load(
+        data, example, label, positive=positive, one_hot=one_hot, missing=missing, keep_identifiers=keep_identifiers,
+        drop=_names(drop), blocks=blocks, groups=groups,
+    )  # fmt: skip
+    if figure is not None and figure.suffix.lower() not in FIGURES:
+        raise InputError(f"the figure's name must end in {', '.join(FIGURES)}, not {figure.name!r}.")
+    settings = TestSettings(
+        level=level,
+        permutations=permutations,
+        seed=seed,
+        null=null,
+        intercept=intercept,
+        errors=errors,
+        method=method,
+        search=search,
+        budget=budget,
+        preregistered=preregistered,
+        candidates=candidates,
+        always_permute=always_permute,
+        expected_error=expected_error,
+        time_limit=time_limit,
+        workers=workers or available_cores(),
+    )
+    if demonstrate_leakage:
+        _leakage(dataset, repeats, settings, json=json, quiet=quiet)
+        return
+    result = _run(dataset, _names(features) or None, settings, quiet=quiet)
+    # Files first: a reader of the pipe that has seen enough must not cost the report.
+    if figure is not None:
+        _draw(result, figure)
+    if report is not None:
+        _report(result, report, dataset)
+    if json:
+        print_json({"source": dataset.source, **result.to_dict()})
+    else:
+        _show(result, dataset)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _load(data: Path | None, example: str | None, label: str | None, **options: Any) -> Dataset:
+    from chanceline.errors import InputError
     from chanceline.tables import load_data
     from chanceline.tables.examples import load_example
 
     if (data is None) == (example is None):
         raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
-    dataset = (
-        load_example(example)
-        if example is not None
-        else load_data(
-            data,  # type: ignore[arg-type]
-            label,
-            positive=positive,
-            one_hot=one_hot,
-            missing=missing,
-            keep_identifiers=keep_identifiers,
-            drop=_names(drop),
-            blocks=blocks,
-            groups=groups,
-        )
-    )
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise InputError(f"the figure's name must end in {', '.join(FIGURES)}, not {figure.name!r}.")
-    workers = workers or usable_cores()
-    if demonstrate_leakage:
-        _leakage(dataset, repeats, permutations or 199, level, seed, budget, intercept, workers, json, quiet)
-        return
-    with progress_bar("shuffled labellings", quiet) as progress:
-        result = separation_test(
-            dataset.X,
-            dataset.y,
-            _names(features) or None,
-            null=null,
-            level=level,
-            permutations=permutations,
-            search=search,
-            seed=seed,
-            errors=errors,
-            intercept=intercept,
-            budget=budget,
-            blocks=dataset.blocks,
-            groups=dataset.groups,
-            preregistered=preregistered,
-            candidates=candidates,
-            always_permute=always_permute,
-            workers=workers,
-            feature_names=dataset.feature_names,
-            findings=dataset.findings,
-            progress=progress,
-        )
-    # Files first: a reader of the pipe that has seen enough must not cost the report.
-    if figure is not None:
-        _draw(result, figure)
-    if report is not None:
-        from chanceline.report import write_test_report
+    if example is not None:
+        return load_example(example)
+    assert data is not None
+    return load_data(data, label, **options)
 
-        write_test_report(result, report, dataset)
-        say(f"report written to {report}")
-    if json:
-        print_json({"source": dataset.source, "classes": dataset.classes, **result.to_dict()})
-    else:
-        _show(result, dataset)
+
+def _run(dataset: Dataset, features: list[str] | None, settings: TestSettings, *, quiet: bool) -> SeparationTest:
+    """The test; one Ctrl-C or SIGTERM during the shuffles keeps what is done, a second one ends at once."""
+    from chanceline.significance import judge
+
+    with progress_bar("shuffled labellings", quiet=quiet) as progress, gentle_end():
+        return judge(dataset, features, settings=settings, progress=progress)
+
+
+@contextmanager
+def gentle_end() -> Iterator[None]:
+    """SIGTERM asks as Ctrl-C does; after the first of either, the next ends the process at once."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: object) -> None:
+        for other in before:
+            signal.signal(other, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report(result: SeparationTest, path: Path, dataset: Dataset) -> None:
+    from chanceline.report import write_test_report
+
+    write_test_report(result, path, dataset)
+    say(f"report written to {path}")
 
 
 def _names(text: str | None) -> list[str]:
@@ -143,12 +188,14 @@ def _names(text: str | None) -> list[str]:
 def _show(result: SeparationTest, dataset: Dataset) -> None:
     from rich.console import Console
 
-    colour = {"structure": "bold green", "chance allows this": "bold red"}.get(result.verdict, "bold yellow")
+    from chanceline.significance.words import CHANCE, STRUCTURE
+
+    colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
     first, _, rest = str(result).partition(":")
     console = Console(highlight=False, soft_wrap=True)
     console.print(first, style=colour, end="", markup=False)
     console.print(f":{rest}", markup=False)
-    negative, positive = dataset.classes
+    negative, positive = result.classes
     console.print(
         f"\n  {dataset.source}: {result.n_samples} samples ({result.n_samples - result.positives} "
         f"{negative}, "
@@ -177,76 +224,12 @@ def _draw(result: SeparationTest, path: Path) -> None:
     say(f"figure written to {path}")
 
 
-def _leakage(
-    dataset: Dataset,
-    repeats: int,
-    permutations: int,
-    level: float,
-    seed: int,
-    budget: int | None,
-    intercept: bool,
-    workers: int,
-    json: bool,
-    quiet: bool,
-) -> None:
+def _leakage(dataset: Dataset, repeats: int, settings: TestSettings, *, json: bool, quiet: bool) -> None:
     from chanceline.significance.leakage import demonstrate_leakage
 
-    with progress_bar("shufflings", quiet) as progress:
-        demonstration = demonstrate_leakage(
-            dataset.X,
-            dataset.y,
-            repeats=repeats,
-            permutations=permutations,
-            level=level,
-            seed=seed,
-            budget=budget,
-            intercept=intercept,
-            workers=workers,
-            progress=progress,
-        )
+    with progress_bar("shufflings", quiet=quiet) as progress:
+        demonstration = demonstrate_leakage(dataset.X, dataset.y, repeats=repeats, settings=settings, progress=progress)
     if json:
         print_json({"source": dataset.source, **demonstration.to_dict()})
     else:
         print(demonstration)
-
-
-@contextmanager
-def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr; in a pipe one line now and then."""
-    if quiet:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines(what)
-        return
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("searching …", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total, description=what)
-
-
-def _lines(what: str) -> Callable[[int, int], None]:
-    from time import monotonic
-
-    last = monotonic()
-
-    def show(done: int, total: int) -> None:
-        nonlocal last
-        if monotonic() - last > 10:
-            last = monotonic()
-            say(f"{what}: {done} of {total}")
-
-    return show
-
-
-def usable_cores() -> int:
-    """Cores this process may use (fewer than the machine has, in a container or under taskset)."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,13 +1,13 @@
-"""The picture of one chance test: the bound's curve, the chance line, shuffled set sizes, and where you
-are.
-"""
+"""The pictures of one chance test: the front beside shuffled labels, and every sample along the rule."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
+
+from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,55 +15,54 @@ if TYPE_CHECKING:
     from chanceline.significance.result import SeparationTest
 
 BLUE, GREY, RED, GREEN = "#2a6fbb", "#8a8f98", "#c2452d", "#3a8a4d"
-COLOURS = {"structure": GREEN, "chance allows this": RED, "cannot tell": GREY}
+COLOURS = {STRUCTURE: GREEN, CHANCE: RED, UNDECIDED: GREY}
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """Set size M on the axis: log₁₀ of the bound (left), shuffled set sizes (right), the zone of
-    permutation shaded.
-    """
-    sizes, log10_p = result.bound_sizes, result.bound_curve
-    null = result.null_distribution[np.isfinite(result.null_distribution)]
-    right = _right_end(result, null)
-    shown = (sizes >= 1) & (sizes <= right)
-    ax.plot(sizes[shown], log10_p[shown], "o-", color=BLUE, markersize=4, label="rigorous bound")
-    ax.axhline(np.log10(result.settings["level"]), color=BLUE, linewidth=0.8, linestyle=":", label="level")
-    start = result.largest_convincing + 0.5
-    if start < right:
-        ax.axvspan(start, right + 0.5, color=GREY, alpha=0.15, linewidth=0, label="only permutation can speak")
-    if result.replica is not None and result.replica.chance_size is not None and result.replica.chance_size <= right:
-        ax.axvline(result.replica.chance_size, color=GREY, linestyle="--", label="chance line α$_{VS}$ (asymptotic)")
-    if len(null):
-        _histogram(ax, null)
-    here = min(0.0, result.bound.log10_p)
-    ax.plot([result.n_selected], [here], "*", color=COLOURS[result.verdict], markersize=16, zorder=5)
-    ax.annotate(
-        "you are here",
-        (result.n_selected, here),
-        xytext=(10, -18) if here == 0 else (-12, 8),
-        textcoords="offset points",
-        ha="left" if here == 0 else "right",
-        color=COLOURS[result.verdict],
-        weight="bold",
-    )
-    ax.set_xlim(0.5, right + 0.5)
+    """Errors against the number of features: the observed labels, the band of shuffled ones, and the rule reported."""
+    sizes = np.array([point.k for point in result.front])
+    errors = np.array([point.errors for point in result.front])
+    bands = [point.shuffled for point in result.front if point.shuffled is not None]
+    colour = COLOURS[result.verdict]
+    if len(bands) == len(sizes):
+        low, middle, high = (np.array([getattr(band, name) for band in bands]) for name in ("low", "median", "high"))
+        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
+        ax.plot(sizes, middle, color=GREY, linestyle="--", label="shuffled labels, median")
+    ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels, same least-squares rule")
+    fewest = np.array([point.fewest for point in result.front])
+    if np.any(fewest < errors):
+        ax.plot(sizes, fewest, "o:", color=BLUE, markerfacecolor="white", markersize=5, label="your labels, best rule found")
+    if result.n_selected:
+        ax.plot([result.n_selected], [result.errors], "*", color=colour, markersize=15, zorder=5, label="the rule reported")
+    ax.set_xlim(0.5, max([*sizes, result.n_selected]) + 0.5)
+    ax.set_ylim(bottom=-0.02 * max(ax.get_ylim()[1], 1))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(f"selected features M (of {result.n_features})")
-    ax.set_ylabel("log₁₀ p of the bound")
-    ax.set_title(result.verdict, color=COLOURS[result.verdict], weight="bold")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False, fontsize="small")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel(f"number of features (of {result.n_features})")
+    ax.set_ylabel(f"errors among {result.n_samples} samples")
+    ax.set_title(result.verdict, color=colour, weight="bold")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize="small")
 
 
-def _right_end(result: SeparationTest, null: Any) -> int:
-    ends = [result.n_selected + 2, result.largest_convincing + 3, *(null.max(initial=0) + 1,)]
-    if result.replica is not None and result.replica.chance_size is not None:
-        ends.append(min(result.replica.chance_size + 1, 3 * max(ends)))
-    return int(min(max(ends), result.n_features))
+def draw_samples(ax: Axes, result: SeparationTest) -> None:
+    """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
+    reach = float(np.abs(result.scores).max(initial=0.0)) or 1.0
+    along = result.scores / reach
+    rng = np.random.default_rng(0)
+    for place, (side, name, colour) in enumerate(zip((-1, 1), result.classes, (RED, BLUE), strict=True)):
+        members = result.labels * side > 0
+        height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
+        ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=str(name))
+        wrong = side * along[members] <= 0
+        ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor="black", markersize=9)
+    ax.axvline(0, color=GREY, linewidth=1)
+    ax.set_yticks([0, 1], [_short(name) for name in result.classes])
+    ax.set_ylim(-0.5, 1.5)
+    ax.set_xlabel(f"distance from the threshold (scaled); right of it: {_short(result.classes[1])}")
+    ax.set_title(f"{counted(result.n_selected, 'feature')}, {counted(result.errors, 'error')}")
 
 
-def _histogram(ax: Axes, null: Any) -> None:
-    values, counts = np.unique(null, return_counts=True)
-    beside = ax.twinx()
-    beside.bar(values, counts / counts.sum(), width=0.7, color=RED, alpha=0.35)
-    beside.set_ylim(0, 1.6 * counts.max() / counts.sum())
-    beside.set_ylabel("share of shuffled labellings", color=RED)
+def _short(name: object, most: int = 18) -> str:
+    """A class name that fits beside an axis; dollars would start a formula."""
+    text = str(name).replace("$", r"\$")
+    return text if len(text) <= most else text[: most - 1] + "…"

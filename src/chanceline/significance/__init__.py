@@ -1,13 +1,16 @@
-"""Is this perfect classification structure, or would noise allow it? Bound, permutation, verdict."""
+"""Is this classification structure, or would noise allow it? Bound, front on shuffled labels, verdict."""
 
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.separation import separation_test
+from chanceline.significance.separation import judge, separation_test
+from chanceline.significance.settings import TestSettings
 
 __all__ = [
     "PermutationReading",
     "ReplicaReading",
     "SeparationTest",
+    "TestSettings",
+    "judge",
     "separation_test",
 ]

@@ -59,10 +59,8 @@ def _by_the_bound(rule: Rule, settings: TestSettings, outlook: Outlook) -> list[
             advice.append(f"no set, however small, would convince by the bound with {outlook.n_units} {outlook.units}.")
     if outlook.needed is not None and outlook.needed > outlook.n_units:
         errors = "" if separates else f" with as many errors ({rule.errors})"
-        advice.append(
-            f"with {outlook.needed} {outlook.units} of the same kind, {counted(rule.n_selected, 'feature')}{errors} would convince "
-            "by the bound alone."
-        )
+        which = f"{counted(rule.n_selected, 'feature')}{errors}"
+        advice.append(f"with {outlook.needed} {outlook.units} of the same kind, {which} would convince by the bound alone.")
     return advice
 
 

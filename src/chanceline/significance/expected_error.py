@@ -1,7 +1,7 @@
 """What to expect on new samples: the greedy path with its number of features chosen anew within every training set.
 
-This stands beside the p-value and never in its place. The samples of a fold have no part in choosing the features, their number, the
-weights or the threshold. What the table says without its labels (clipping, which pairs are correlated) is shared by all folds.
+This stands beside the p-value and never in its place. The samples of a fold have no part in choosing the features, their number,
+the weights or the threshold. What the table says without its labels (clipping, which pairs are correlated) all folds share.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
-    """K of the extended BIC (Chen and Chen 2008), which pays for the C(N, K) sets of each size: P ln loss + K ln P + 2 ln C(N, K)."""
+    """K of the extended BIC (Chen and Chen 2008): least P ln loss + K ln P + 2 ln C(N, K)."""
     sizes = np.arange(1, len(losses) + 1)
     sets = gammaln(n_columns + 1) - gammaln(sizes + 1) - gammaln(np.maximum(n_columns - sizes, 0) + 1)
     criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * sets

@@ -11,7 +11,7 @@ residuals (C ← C − dV, d the part of the labels along Q) and the squared len
 greedy first step cannot find: each alone says nothing, their difference may say everything.
 
 What depends on the table alone (`Columns`) is made once. The columns are pulled in at `CLIP` robust standard deviations from
-their medians, which costs nothing for bell-shaped columns and keeps a few large values from hiding the rest (docs/tables/power.md).
+their medians, which costs nothing for bell-shaped columns and keeps a few large values from hiding the rest.
 """
 
 from __future__ import annotations
@@ -181,15 +181,15 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
         score = score + along * seen[:, step]
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
         errors[:, step] = fewest_by_threshold(score, labels, columns.intercept)
-    better = np.zeros(draws, dtype=bool)
+    pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
         better = pair_loss < losses[:, 1] * (1 - SAME)
         losses[better, 1] = np.maximum(pair_loss[better], 0.0)
         scores = _pair_scores(columns, labels[better], pair[better])
         errors[better, 1] = fewest_by_threshold(scores, labels[better], columns.intercept)
-    pairs = np.where(better[:, None], np.stack([columns.index[columns.first[pair]], columns.index[columns.second[pair]]], 1), -1) \
-        if len(columns.first) else np.full((draws, 2), -1, dtype=np.int64)
+        pairs[better, 0] = columns.index[columns.first[pair[better]]]
+        pairs[better, 1] = columns.index[columns.second[pair[better]]]
     return Paths(losses, np.minimum.accumulate(errors, axis=1), chosen, pairs)
 
 
@@ -213,7 +213,7 @@ class _State:
             width = piece.stop - start
             first, second, gain = self._work[0][:, :width], self._work[1][:, :width], self._gain[:, :width]
             products, lengths = self.products[:, piece], self.lengths[:, piece]
-            if direction is not None:
+            if direction is not None and along is not None:
                 np.matmul(direction, columns[:, piece], out=first)
                 np.multiply(first, along, out=second)
                 products -= second

@@ -5,8 +5,8 @@ With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) a
     p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B),   T[b] = min_k p[b, k],   p = #{b : T[b] ≤ T[0]}/(1 + B)
 
 (Westfall and Young 1993, single step). Under the null the labellings are exchangeable given the table, the map from losses to
-(T[0], …, T[B]) treats all of them alike, and p is valid whatever the path does: the choice of K is paid for. The adjusted p-value of
-one K, #{b : T[b] ≤ p[0, k]}/(1 + B), holds for all K together.
+(T[0], …, T[B]) treats all of them alike, and p is valid whatever the path does: the choice of K is paid for. The adjusted p-value
+of one K, #{b : T[b] ≤ p[0, k]}/(1 + B), holds for all K together.
 
 Draw b depends on (seed, b) alone, and draws are worked through in batches of fixed size, so that neither the number of processes
 nor the order in which they finish changes a digit. Draws taken until an interrupt or a time limit, which know nothing of the
@@ -42,7 +42,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class FrontPoint:
+class FrontReading:
     """What k features do.
 
     Attributes
@@ -75,7 +75,7 @@ class FrontDraws:
     losses: Floats
     errors: NDArray[np.int64]
     requested: int
-    interrupted: bool
+    stopped_by: str | None
 
     @property
     def done(self) -> int:
@@ -108,7 +108,8 @@ class FrontDraws:
             done=self.done,
             requested=self.requested,
             stopped_early=False,
-            interrupted=self.interrupted,
+            interrupted=self.stopped_by is not None,
+            stopped_by=self.stopped_by,
             null_sizes=tuple(value.n_selected if value.errors == 0 else None for value in values[1:]),
             statistic="front",
         )
@@ -141,13 +142,13 @@ def draw_front(
 
     drawing = replace(drawing, progress=in_draws if tell is not None and permutations else None)
     numbers = range(-(-(1 + permutations) // BATCH))
-    batches, interrupted = drawing.collect(batch_paths, numbers, (columns, scheme, permutations, steps, seed))
+    batches, stopped_by = drawing.collect(batch_paths, numbers, (columns, scheme, permutations, steps, seed))
     if not batches:
         # Stopped within the very first batch: the observed labels alone.
         batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
     losses = np.concatenate([batch.losses for batch in batches])
     errors = np.concatenate([batch.errors for batch in batches])
-    return FrontDraws(losses, errors, permutations, interrupted), batches[0]
+    return FrontDraws(losses, errors, permutations, stopped_by), batches[0]
 
 
 def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:

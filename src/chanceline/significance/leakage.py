@@ -7,8 +7,8 @@ labels are shuffled beforehand, so that every small p-value is an artefact of se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,10 @@ from chanceline.perceptron.data import check_arrays
 from chanceline.significance.null import make_scheme
 from chanceline.significance.procedure import Procedure
 from chanceline.significance.separation import separation_test
+from chanceline.significance.settings import SettingsChanges, TestSettings
+
+# Permutations of scikit-learn's own test.
+MOST = 199
 
 
 @dataclass(frozen=True)
@@ -68,48 +72,39 @@ def demonstrate_leakage(
     y: ArrayLike,
     *,
     repeats: int = 5,
-    permutations: int = 199,
     folds: int = 5,
-    level: float = 0.05,
-    seed: int = 0,
-    budget: int | None = None,
-    intercept: bool = True,
-    workers: int = 1,
+    settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
+    **changes: Unpack[SettingsChanges],
 ) -> LeakageDemonstration:
-    """Shuffle the labels `repeats` times; each time select, cross-validate with scikit-learn, and run the
-    chance test.
+    """Shuffle the labels `repeats` times; each time select, cross-validate with scikit-learn, and run the chance test.
+
+    Settings are those of `separation_test`; scikit-learn gets at most 199 of the permutations.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, permutation_test_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    settings = replace((settings or TestSettings()).changed(**changes), expected_error=False)
+    permutations = min(settings.permutations or MOST, MOST)
     data, labels, _ = check_arrays(X, y)
     scheme = make_scheme(labels)
     smaller = int(min(np.sum(labels > 0), np.sum(labels < 0)))
+    procedure = Procedure(settings.method, settings.budget, settings.seed, settings.intercept)
     rows = []
     for repeat in range(repeats):
-        shuffled = scheme.draw(np.random.default_rng([seed, 2**31, repeat]))
-        rule = Procedure(budget=budget, seed=seed, intercept=intercept).find(data, shuffled)
+        shuffled = scheme.draw(np.random.default_rng([settings.seed, 2**31, repeat]))
+        rule = procedure.find(data, shuffled)
         accuracy, _, usual = permutation_test_score(
             make_pipeline(StandardScaler(), LogisticRegression()),
             data[:, rule.support],
             shuffled,
-            cv=StratifiedKFold(max(2, min(folds, smaller)), shuffle=True, random_state=seed),
+            cv=StratifiedKFold(max(2, min(folds, smaller)), shuffle=True, random_state=settings.seed),
             n_permutations=permutations,
-            random_state=seed,
+            random_state=settings.seed,
         )
-        ours = separation_test(
-            data,
-            shuffled,
-            level=level,
-            permutations=permutations,
-            seed=seed,
-            budget=budget,
-            intercept=intercept,
-            workers=workers,
-        )
+        ours = separation_test(data, shuffled, settings=settings)
         rows.append(LeakageRow(rule.n_selected, float(accuracy), float(usual), ours.pvalue, ours.verdict))
         if progress is not None:
             progress(repeat + 1, repeats)

@@ -28,6 +28,7 @@ from chanceline.errors import InputError
 from chanceline.parallel import run_ordered
 from chanceline.significance.null import LabelScheme
 
+INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
 Statistic = Callable[[NDArray[np.float64], NDArray[np.float64]], "Value"]
 
 
@@ -55,6 +56,7 @@ class PermutationReading:
     floor : the smallest p-value that this many draws can give, 1/(1 + requested).
     null_sizes : set sizes found on drawn labels, None where the search did not separate.
     statistic : "front" (losses at every number of features) or "search" (the set size of a search run again on every draw).
+    interrupted, stopped_by : whether drawing ended before it was done, and if so by "interrupt" or "time limit".
     void : the search gave the same features for every labelling, so that it does not look at the labels given to it and its
         p-value means nothing.
     """
@@ -70,6 +72,7 @@ class PermutationReading:
     interrupted: bool
     null_sizes: tuple[int | None, ...]
     statistic: str = "search"
+    stopped_by: str | None = None
     void: bool = False
     kind: str = "Monte Carlo"
 
@@ -152,9 +155,9 @@ def permutation_reading(
         return stop_after is not None and hits >= stop_after
 
     numbers = range(1, permutations + 1)
-    drawn, interrupted = (drawing or Drawing()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
-    reading = summarise(observed, drawn, permutations, stop_after, allowed, interrupted)
-    return replace(reading, void=ignores_labels(observed, drawn, X.shape[1]))
+    drawn, stopped_by = (drawing or Drawing()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
+    reading = summarise(observed, drawn, permutations, stop_after, allowed, stopped_by is not None)
+    return replace(reading, stopped_by=stopped_by, void=ignores_labels(observed, drawn, X.shape[1]))
 
 
 def ignores_labels(observed: Value, drawn: list[Value], n_features: int) -> bool:
@@ -182,8 +185,8 @@ class Drawing:
         items: range,
         common: tuple[Any, ...],
         enough: Callable[[Any], bool] = lambda value: False,
-    ) -> tuple[list[Any], bool]:
-        """function(item, *common) for the items in order, until Ctrl-C, the time limit or `enough`; and whether it was cut short."""
+    ) -> tuple[list[Any], str | None]:
+        """function(item, *common) for the items in order, until Ctrl-C, the time limit or `enough`; and what cut it short."""
         values: list[Any] = []
         begin = monotonic()
         # A generator, though the type says only iterator: closing it cancels what is under way.
@@ -195,12 +198,12 @@ class Drawing:
                     if self.progress is not None:
                         self.progress(len(values), len(items))
                     if enough(value):
-                        return values, False
+                        return values, None
                     if self.time_limit is not None and monotonic() - begin > self.time_limit:
-                        return values, len(values) < len(items)
+                        return values, TIME_LIMIT if len(values) < len(items) else None
         except KeyboardInterrupt:
-            return values, True
-        return values, False
+            return values, INTERRUPT
+        return values, None
 
 
 def _value(number: int, statistic: Statistic, X: NDArray[np.float64], scheme: LabelScheme, seed: int) -> Value:

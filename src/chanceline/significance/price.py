@@ -79,13 +79,19 @@ class Price:
         )
 
     def afterwards(self, selected: int, errors: int) -> float:
-        """log₁₀ of 2^e·bound(K, e), e ≥ 1: the shares 2^−e of every e add up to 1, so the smallest over all points is a p-value."""
-        if errors < 1 or errors >= self.scheme.n_units:
+        """log₁₀ of 2^e·bound(K, e), e ≥ 1: the shares 2^−e add up to 1, so the smallest over all points is a p-value."""
+        if selected < 1 or not 1 <= errors < self.scheme.n_units:
             return 0.0
         return min(0.0, self._at(min(selected, self.n_features), errors).log10_p + errors * LOG10_2)
 
+    def at_front(self, selected: int, errors: int) -> float:
+        """log₁₀ of what the bound says about a point of the front; nothing about parts of what was preregistered."""
+        if self.preregistered is not None:
+            return 0.0
+        return self.afterwards(selected, errors) if errors else self._at(min(selected, self.n_features), 0).log10_p
+
     def beside_no_errors(self, log10_q: float) -> float:
-        """The p-value for q = `afterwards`, when the bound without errors could have convinced first: the smallest a with q ≤ a − β(a).
+        """The p-value for q = `afterwards` where the bound without errors came first: the smallest a with q ≤ a − β(a).
 
         β(a) is the largest p-value ≤ a that the bound takes without errors, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values
         lie orders of magnitude apart, and q is hardly changed.

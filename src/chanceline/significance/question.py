@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.data import consistency, distinct_columns, find_features
+from chanceline.perceptron.data import contradictions, distinct_columns, find_features
+from chanceline.perceptron.rule import consistent_rows
 from chanceline.significance.null import LabelScheme, make_scheme
 from chanceline.significance.price import Price, check_candidates
 from chanceline.significance.procedure import Procedure
@@ -100,8 +101,9 @@ def ask(dataset: Dataset, features: Sequence[int | str] | None, settings: TestSe
 
 def unavoidable_errors(X: Floats, y: Floats) -> str | None:
     """The errors that no rule can avoid, in words: equal rows with opposite labels."""
-    wrong, pair = consistency(X, y)
-    if pair is None:
+    pairs = contradictions(X, y)
+    if not pairs:
         return None
-    count = "1 of which" if wrong == 1 else f"{wrong} of which"
-    return f"{count} cannot be avoided (rows {pair[0] + 1} and {pair[1] + 1} are equal but have opposite labels)"
+    first, second = pairs[0]
+    wrong = len(y) - len(consistent_rows(X, y))
+    return f"{wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"

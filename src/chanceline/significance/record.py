@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chanceline.chance.bound import Bound
 from chanceline.significance.expected_error import ExpectedError
-from chanceline.significance.front_test import FrontPoint
+from chanceline.significance.front_test import FrontReading
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.settings import TestSettings
@@ -53,6 +53,8 @@ class TestRecord:
         What would change the verdict.
     findings
         What the doctor saw in the data.
+    interrupted
+        Ctrl-C ended the shuffles or the cross-validation early; what is here is valid.
     settings
         Every setting in force; `shares` has what the stages of the test may spend of the level.
     """
@@ -79,7 +81,7 @@ class TestRecord:
     scores: NDArray[np.float64]
     labels: NDArray[np.float64]
     bound: Bound
-    front: tuple[FrontPoint, ...]
+    front: tuple[FrontReading, ...]
     permutation: PermutationReading | None
     replica: ReplicaReading | None
     expected_error: ExpectedError | None
@@ -87,6 +89,7 @@ class TestRecord:
     samples_needed: int | None
     advice: tuple[str, ...]
     findings: tuple[Finding, ...]
+    interrupted: bool
     settings: TestSettings
     shares: Shares
     errors_declared: int | None

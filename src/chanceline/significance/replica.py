@@ -7,6 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from chanceline.errors import ConvergenceError
+from chanceline.perceptron.rule import Rule
+from chanceline.significance.question import Question
+from chanceline.theory.capacity import capacity_curve, density
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,22 @@ class ReplicaReading:
         """Whether noise would be separated by a set of this size, according to the replica method."""
         return self.position in ("below 2ρ", "between")
 
+    def summary(self) -> str:
+        line = "not known here" if self.alpha_chosen is None else f"{self.alpha_chosen:.3g}"
+        return f"α = {self.alpha:.3g}, 2ρ = {self.alpha_typical:.3g}, α_VS = {line} for independent features: {self.position}"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def replica_reading(n_samples: int, n_features: int, n_selected: int) -> ReplicaReading:
+def replica_reading(question: Question, rule: Rule) -> ReplicaReading | None:
+    """Where the rule lies on the diagram; None with errors, and for features that were not chosen but fixed beforehand."""
+    if rule.errors > 0 or rule.n_selected == 0 or question.fixed:
+        return None
+    return place(question.scheme.n_units, max(question.price.n_features, rule.n_selected), rule.n_selected)
+
+
+def place(n_samples: int, n_features: int, n_selected: int) -> ReplicaReading:
     """The position of (ρ, α) = (M/N, P/N) relative to the two lines."""
     alpha, rho = n_samples / n_features, n_selected / n_features
     typical, chosen = 2 * rho, _capacity(rho)
@@ -53,8 +67,6 @@ def replica_reading(n_samples: int, n_features: int, n_selected: int) -> Replica
 
 @lru_cache(maxsize=256)
 def _capacity(rho: float) -> float | None:
-    from chanceline.theory.capacity import capacity_curve
-
     if rho >= 1:
         return 2.0
     try:
@@ -65,8 +77,6 @@ def _capacity(rho: float) -> float | None:
 
 @lru_cache(maxsize=256)
 def _density(alpha: float) -> float | None:
-    from chanceline.theory.capacity import density
-
     if alpha >= 2:
         return None
     try:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PLAIN = (
     "verdict", "reason", "pvalue", "log10_pvalue", "n_samples", "n_features", "n_distinct", "positives", "n_selected", "features",
     "support", "weights", "bias", "errors", "separates", "rule_text", "classes",
+    "interrupted",
 )  # fmt: skip
 
 
@@ -120,10 +121,8 @@ class SeparationTest(TestRecord, Result):
         return render(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr>{''.join(f'<td style="text-align:left">{html.escape(cell.strip())}</td>' for cell in row)}</tr>"
-            for row in readings(self)
-        )
+        cells = (["<td style='text-align:left'>" + html.escape(cell.strip()) + "</td>" for cell in row] for row in readings(self))
+        rows = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         rule = f"<p>{html.escape(self.rule_text)}</p>" if self.features else ""
         heading = f"<p><b>{html.escape(self.verdict.upper())}</b>: {html.escape(self.reason)}</p>"
         return f"{heading}<table>{rows}</table>{rule}"

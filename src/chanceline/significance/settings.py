@@ -49,6 +49,8 @@ class TestSettings:
         Number of features the selection could choose from, if X holds fewer; only the bound speaks then.
     always_permute
         Shuffle even if the bound convinces.
+    expected_error
+        Cross-validate as well, to say what to expect on new samples.
     workers
         Processes that may share the shuffles; the result does not depend on it. Scripts that use more than one need the usual
         ``if __name__ == "__main__":`` guard.
@@ -74,6 +76,7 @@ class TestSettings:
     preregistered: bool = False
     candidates: int | None = None
     always_permute: bool = False
+    expected_error: bool = True
     workers: int = 1
     time_limit: float | None = None
 
@@ -127,6 +130,7 @@ class SettingsChanges(TypedDict, total=False):
     preregistered: bool
     candidates: int | None
     always_permute: bool
+    expected_error: bool
     workers: int
     time_limit: float | None
 

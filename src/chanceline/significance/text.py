@@ -10,7 +10,7 @@ from chanceline.significance.words import STRUCTURE, counted
 def render(result: TestRecord) -> str:
     lines = [f"{result.verdict.upper()}: {result.reason}", ""]
     rows = readings(result)
-    width = min(max(len(value) for _, value, _ in rows), 60)
+    width = min(max(len(value) for _, value, _ in rows), 70)
     lines += [f"  {name:<12} {value:<{width}}   {kind}" for name, value, kind in rows]
     if result.features:
         names = ", ".join(result.features[:6]) + (", …" if len(result.features) > 6 else "")

@@ -20,7 +20,7 @@ from math import log10
 
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.front_test import FrontPoint
+from chanceline.significance.front_test import FrontReading
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
 
@@ -39,14 +39,20 @@ class Shares:
     spent: float
     later: float = 0.0
 
+    def convinces(self, log10_bound: float) -> bool:
+        return log10_bound <= log10(self.gate)
+
+    def later_convinces(self, log10_later: float) -> bool:
+        return self.later > 0 and log10_later <= log10(self.later)
+
 
 @dataclass(frozen=True)
 class Evidence:
     """The rule found and what was learnt about it.
 
     `bound.log10_p` is valid under the freedoms used. `point`: where the front stands out most, None without shuffles.
-    `later`: log₁₀ p of the second stage. `given`: the features were named after looking, so that only the bound speaks of them and
-    permutations speak of the table; `fixed`: they were named beforehand, and permutations judge them alone.
+    `later`: log₁₀ p of the second stage. `given`: the features were named after looking, so that only the bound speaks of
+    them and permutations speak of the table; `fixed`: they were named beforehand, and permutations judge them alone.
     """
 
     rule: Rule
@@ -57,18 +63,14 @@ class Evidence:
     shares: Shares
     later: float
     permutation: PermutationReading | None
-    point: FrontPoint | None
+    point: FrontReading | None
     given: bool
     fixed: bool
     unavoidable: str | None
 
     @property
     def bound_convinces(self) -> bool:
-        return self.bound.log10_p <= log10(self.shares.gate)
-
-    @property
-    def later_convinces(self) -> bool:
-        return self.shares.later > 0 and self.later <= log10(self.shares.later)
+        return self.shares.convinces(self.bound.log10_p) or self.shares.later_convinces(self.later)
 
     def deed(self) -> str:
         """What the rule does, as the beginning of a sentence."""
@@ -115,9 +117,9 @@ def bound_shares(level: float, permutations: int, *, later: bool) -> tuple[float
 
 def overall_log10_p(log10_bound: float, log10_later: float, shares: Shares, permutation: PermutationReading | None) -> float:
     """log₁₀ of the overall p-value; `log10_later` is that of the second stage."""
-    if log10_bound <= log10(shares.gate):
+    if shares.convinces(log10_bound):
         return log10_bound
-    if shares.later > 0 and log10_later <= log10(shares.later):
+    if shares.later_convinces(log10_later):
         return log10_later
     if permutation is None or permutation.void or permutation.done == 0:
         return min(0.0, log10(10.0**log10_bound + shares.later))
@@ -130,7 +132,7 @@ def decide(evidence: Evidence, level: float, log10_p: float) -> Verdict:
         return _about_named(evidence, level)
     deed, permutation = evidence.deed(), evidence.permutation
     if log10_p <= log10(level):
-        if evidence.bound_convinces or evidence.later_convinces:
+        if evidence.bound_convinces:
             at_most = format_p(log10_p)
             return Verdict(STRUCTURE, f"{deed}; unrelated labels would allow that with p ≤ {at_most} (rigorous bound).")
         return Verdict(STRUCTURE, f"{deed}; {evidence.shuffled()}.")
