@@ -66,3 +66,18 @@ def test_too_few_errors_allowed_gives_the_best_found():
 def test_bad_requests(options, message):
     with pytest.raises(InputError, match=message):
         chanceline.search(np.eye(4), [0, 1, 0, 1], **options)
+
+
+@pytest.mark.parametrize(("patterns", "n"), [(60, 500), (100, 100)])
+def test_a_correlated_pair_whose_difference_decides_is_found(patterns, n):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(patterns, n))
+        first, second = np.sort(rng.choice(n, 2, replace=False))
+        X[:, second] = 0.99 * X[:, first] + np.sqrt(1 - 0.99**2) * X[:, second]
+        y = np.sign(X[:, first] - X[:, second] - 0.02)
+        outcome = chanceline.search(X, y, intercept=True, budget=100)
+        assert outcome.support.tolist() == [first, second]
+        assert outcome.minimum_proven
+        y[:2] *= -1
+        assert chanceline.search(X, y, intercept=True, errors=2, budget=100).support.tolist() == [first, second]

@@ -7,11 +7,17 @@ a few of them usually empty it, so a pair costs some ten nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.margin import SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem
+
+CONSTRAINTS_AT_MOST = 20_000
+ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
 
 
 @njit(cache=True)
@@ -54,20 +60,20 @@ def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArra
 
 
 @njit(cache=True)
-def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, stop: int) -> tuple[int, int]:
-    """The first separating pair (i, j) with start ≤ i < stop and j > i, or (−1, −1)."""
+def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, after: int, stop: int) -> tuple[int, int]:
+    """The first pair (i, j) from (start, after) on, i < stop and j > i, that meets all constraints, or (−1, −1)."""
     cone = np.zeros(4)
     for i in range(start, stop):
-        for j in range(i + 1, values.shape[0]):
+        for j in range(after if i == start else i + 1, values.shape[0]):
             if pair_separates(values[i], values[j], first, second, cone):
                 return i, j
     return -1, -1
 
 
 @njit(cache=True)
-def sweep_singles(values: NDArray, first: NDArray, second: NDArray) -> int:
-    """The first variable that separates alone (with either sign), or −1."""
-    for j in range(values.shape[0]):
+def sweep_singles(values: NDArray, first: NDArray, second: NDArray, start: int) -> int:
+    """The first variable from `start` on that meets all constraints alone (with either sign), or −1."""
+    for j in range(start, values.shape[0]):
         lowest, highest = np.inf, -np.inf
         for c in range(first.size):
             value = values[j, first[c]] - (values[j, second[c]] if second[c] >= 0 else 0.0)
@@ -82,13 +88,50 @@ def constraints(problem: Problem) -> tuple[NDArray, NDArray, NDArray]:
     """Values per variable and index pairs (first, second) so that every constraint is values[first] − values[second].
 
     Without an intercept the constraints are the rows a_μ themselves (second = −1). Random order empties cones soonest.
+    Where positives times negatives are many, a random part of the constraints stands for all of them; what meets those
+    has to be tested in full.
     """
-    columns = np.ascontiguousarray(problem.columns[: problem.n_features])
+    columns = problem.columns[: problem.n_features]
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         first = generator.permutation(problem.n_samples)
         return columns, first, np.full(first.size, -1)
     positive, negative = np.flatnonzero(problem.y > 0), np.flatnonzero(problem.y < 0)
-    first, second = (grid.ravel() for grid in np.meshgrid(positive, negative, indexing="ij"))
-    order = generator.permutation(first.size)
-    return columns * problem.y, first[order], second[order]
+    total = positive.size * negative.size
+    few = total <= CONSTRAINTS_AT_MOST
+    order = generator.permutation(total) if few else generator.integers(total, size=CONSTRAINTS_AT_MOST)
+    return columns * problem.y, positive[order // negative.size], negative[order % negative.size]
+
+
+def separating_single(problem: Problem) -> int | None:
+    """A variable that separates alone, or None: exhaustive."""
+    values, first, second = constraints(problem)
+    j = -1
+    while (j := int(sweep_singles(values, first, second, j + 1))) >= 0:
+        if separates(problem, np.array([j])):
+            return j
+    return None
+
+
+def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
+    """A pair that separates, searched exhaustively; yields None at every chance to interrupt, and ends at the pair if any."""
+    values, first, second = constraints(problem)
+    n = problem.n_features
+    for start in range(0, n, ROWS_A_STEP):
+        stop = min(start + ROWS_A_STEP, n)
+        i, j = start, start
+        while True:
+            i, j = sweep_pairs(values, first, second, i, j + 1, stop)
+            if i < 0:
+                break
+            if separates(problem, np.array([i, j])):
+                yield int(i), int(j)
+                return
+        yield None
+
+
+def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
+    """Whether some w on these variables (and the intercept) has all patterns right."""
+    chosen = np.append(support, np.arange(problem.n_features, problem.n_features + problem.kept))
+    rows = np.ascontiguousarray(problem.columns[chosen].T)
+    return bool(hard_margin(rows, np.zeros(chosen.size), np.zeros(problem.n_samples), True) == SEPARABLE)

@@ -1,4 +1,4 @@
-"""The best there is: OMP, message passing where many variables are needed, swaps, and sweeps where few are."""
+"""The best there is: OMP, all singles and pairs, message passing where many variables are needed, and swaps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from chanceline.select.methods.l1 import l1_candidate
 from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.methods.tabu import default_budget, random_state, swap_down
 from chanceline.select.outcome import Bound, Candidate
-from chanceline.select.singles_and_pairs import constraints, sweep_pairs, sweep_singles
+from chanceline.select.singles_and_pairs import separating_pairs, separating_single
 
 PASS_FROM = 20  # variables from which message passing pays
-PAIRS_AT_MOST = 40_000_000
+PAIRS_AT_MOST = 100_000_000
+PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
+FEWEST_SWAPS = 500  # whose time the pairs may take in any case
 EXACT_NODES = 20_000_000
 MAX_NEWTON = 200
 FRONT_AT_MOST = 12  # variables of the rule of fewest errors, where nothing separates
@@ -53,6 +55,15 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
         best = relaxed
         hinge = start_from(problem, best)
     yield best
+    lower = 1
+    for event in sweep_below(problem, best, budget):
+        if isinstance(event, Candidate):
+            best = event
+        elif isinstance(event, Bound):
+            lower = event.smallest
+        yield event
+    if best.support.size <= lower:
+        return
     if best.support.size >= PASS_FROM:
         for event in pass_down(hinge, best.support.size, random_state(seed), tries=2, spent=spent):
             if isinstance(event, Candidate):
@@ -61,10 +72,9 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
         hinge = start_from(problem, best)
     steps = default_budget(problem, best.support.size) if budget is None else budget
     for event in swap_down(hinge, steps, seed, spent=best.iterations):
-        if isinstance(event, Candidate):
-            best = event
         yield event
-    yield from sweep_below(problem, best)
+        if isinstance(event, Candidate) and event.support.size <= lower:
+            return
 
 
 def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int) -> Iterator[Candidate | int]:
@@ -75,25 +85,26 @@ def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int) ->
     yield walk.candidate(int(np.argmin(walk.best.errors[: walk.most + 1])), spent + walk.done)
 
 
-def sweep_below(problem: Problem, best: Candidate) -> Iterator[Candidate | Bound | int]:
-    """Try every single variable and every pair, when that is affordable and could improve on `best` or prove it."""
-    n, size, done = problem.n_features, best.support.size, best.iterations
-    if size < 2 or size > 4 or (problem.intercept and len(np.unique(problem.y)) < 2):
+def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterator[Candidate | Bound | int]:
+    """Every single variable and, where that is affordable, every pair: the smallest support if it has one or two variables."""
+    n, done = problem.n_features, best.iterations
+    if best.support.size < 2:
+        yield Bound(best.support.size, 0)
         return
-    values, first, second = constraints(problem)
-    single = sweep_singles(values, first, second)
-    if single >= 0:
+    single = separating_single(problem)
+    if single is not None:
         yield fitted(problem, np.array([single]), done)
         yield Bound(1, n)
         return
     yield Bound(2, n)
     pairs = n * (n - 1) // 2
-    if size < 3 or pairs > PAIRS_AT_MOST:
+    swaps = default_budget(problem, best.support.size) if budget is None else budget
+    if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
         return
-    for start in range(0, n, 64):
-        i, j = sweep_pairs(values, first, second, start, min(start + 64, n))
-        if i >= 0:
-            yield fitted(problem, np.array([i, j]), done)
+    for pair in separating_pairs(problem):
+        if pair is not None:
+            yield fitted(problem, np.array(pair), done)
+            yield Bound(2, n + pairs)
             return
         yield done
     yield Bound(3, n + pairs)
