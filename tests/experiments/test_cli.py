@@ -1,6 +1,8 @@
 """chanceline sweep: run, status, export, merge, plot."""
 
 import json
+import sqlite3
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -75,6 +77,23 @@ def test_mistakes_are_one_sentence_and_exit_code_2(sweep, capsys, arguments, sen
     assert (code, out) == (2, "")
     assert sentence in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+def test_verify_says_what_fits_and_refuses_what_does_not(sweep, capsys):
+    call(capsys, "run", sweep, "--workers", "1", "--trials", "1", "--quiet")
+    assert call(capsys, "verify", "walks.sqlite") == (0, "walks.sqlite: 2 results, every id and checksum fits\n", "")
+    assert json.loads(call(capsys, "verify", "walks.sqlite", "--json")[1])["stores"][0]["checksums"] is True
+    connection = sqlite3.connect("walks.sqlite")
+    connection.execute("UPDATE results SET result = replace(result, '1', '2')")
+    connection.commit()
+    connection.close()
+    for command in (("verify", "walks.sqlite"), ("export", "walks.sqlite", "--out", "x.csv"), ("status", sweep)):
+        code, out, err = call(capsys, *command)
+        assert (code, out) == (2, "")
+        assert "walks.sqlite is damaged: in the row of task" in err
+    code, _, err = call(capsys, "merge", "new.sqlite", "walks.sqlite")
+    assert code == 2
+    assert not Path("new.sqlite").exists()
 
 
 def test_failing_task_is_exit_code_1(tmp_path, capsys, monkeypatch):

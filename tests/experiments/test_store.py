@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from chanceline.errors import InputError
+from chanceline.experiments.records import Record
 from chanceline.experiments.run import run
-from chanceline.experiments.store import APPLICATION, SCHEMA, Record, Store
+from chanceline.experiments.store import APPLICATION, SCHEMA, Store
 from chanceline.experiments.tasks import make_task
 
 
@@ -72,7 +73,7 @@ def damage(path, how):
         ("scribbled", "damaged"),
         ("text", "not a chanceline store"),
         ("foreign", "another program"),
-        ("newer", f"has schema {SCHEMA + 1} and this version of chanceline reads schema {SCHEMA}"),
+        ("newer", f"has schema {SCHEMA + 1} and this version of chanceline reads schemas 1 and {SCHEMA}"),
     ],
 )
 @pytest.mark.parametrize("write", [False, True])

@@ -66,6 +66,10 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--wiring", "magic"], "wiring"),
         (["--load", "-1"], "at least one pattern"),
         (["--load", "nan"], "load"),
+        (["--load", "1e308"], "bits; take fewer"),
+        (["--load", "inf"], "finite"),
+        (["--budget", "1" + "0" * 30], "budget"),
+        (["--patterns", "EMPTY"], "does not hold a table"),
         (["--kappa", "-1"], "kappa"),
         (["--seed", "-1"], "seed"),
         (["--workers", "0"], "workers"),
@@ -80,8 +84,9 @@ def test_own_patterns(capsys, tmp_path, kind):
 def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, words):
     np.save(tmp_path / "bits.npy", np.random.default_rng(0).integers(0, 2, (5, 30)))
     np.save(tmp_path / "short.npy", random_patterns(29, n_patterns=5))
+    (tmp_path / "empty.npy").touch()
     (tmp_path / "text.csv").write_text("a,b\n")
-    names = {"BITS": "bits.npy", "SHORT": "short.npy", "TEXT": "text.csv", "NOTHING": "nothing"}
+    names = {"BITS": "bits.npy", "SHORT": "short.npy", "TEXT": "text.csv", "NOTHING": "nothing", "EMPTY": "empty.npy"}
     for word, name in names.items():
         options = [option.replace(word, str(tmp_path / name)) for option in options]
     code, out, err = run(capsys, *SMALL, *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,11 +119,15 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     from chanceline.errors import InputError
 
     try:
-        read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+        with warnings.catch_warnings(action="ignore"):  # of a table without rows, which is refused below
+            read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
     except OSError as error:
         raise InputError(f"The patterns could not be read from {path} ({error.strerror or error}).") from error
-    except ValueError as error:
-        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern a row ({error}).") from error
+    except (ValueError, EOFError, MemoryError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern a row ({reason}).") from error
+    if not isinstance(read, np.ndarray):
+        raise InputError(f"{path} holds several arrays; save the patterns alone as .npy.")
     if read.ndim != 2 or read.size == 0:
         raise InputError(f"{path} must hold a table, one pattern a row, but holds an array of shape {read.shape}.")
     return read

@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     group.command("status")(status_command)
     group.command("export")(export_command)
     group.command("merge")(merge_command)
+    group.command("verify")(verify_command)
     group.command("plot")(plot_command)
     app.add_typer(group, name="sweep")
 
@@ -140,14 +141,40 @@ def merge_command(
 
     Example: chanceline sweep merge all.sqlite monday.sqlite tuesday.sqlite
     """
-    from chanceline.experiments.store import Store
+    from chanceline.experiments.store import Store, read_stores
 
+    # Read before the target is opened: if a source is refused, not even an empty target is made.
+    records = read_stores(sources)
     with Store(target, write=True) as results:
-        new, total = results.merge(sources), len(results)
+        new, total = results.add(records), len(results)
     if json:
         print_json({"store": str(target), "new": new, "results": total})
     else:
         say(f"{new} new results in {target}, {total} in all")
+
+
+def verify_command(
+    stores: Annotated[list[Path], typer.Argument(help="The results files.")],
+    json: Json = False,
+) -> None:
+    """Read every row of stores and check its id and checksum; the first damage found ends with exit code 2.
+
+    Every other command checks the same whenever it reads.
+
+    Example: chanceline sweep verify fig3.sqlite
+    """
+    from chanceline.experiments.store import FIRST_SCHEMA, Store
+
+    checked = []
+    for path in stores:
+        with Store(path) as results:
+            checked.append({"store": str(path), "results": len(results), "checksums": results.schema > FIRST_SCHEMA})
+    if json:
+        print_json({"stores": checked})
+        return
+    for entry in checked:
+        what = "every id and checksum fits" if entry["checksums"] else "every id fits; checksums come with the first result added"
+        print(f"{entry['store']}: {entry['results']} results, {what}")
 
 
 def plot_command(

@@ -17,7 +17,8 @@ from threading import Event
 
 from chanceline import __version__
 from chanceline.errors import ChancelineError
-from chanceline.experiments.store import Record, Store
+from chanceline.experiments.records import Record
+from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import Task, canonical
 from chanceline.parallel import Calls, run_ordered
 

@@ -99,15 +99,22 @@ def find_kind(name: str) -> Kind:
         raise InputError(f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function")
     try:
         function: Kind = getattr(import_module(module_name), function_name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"the kind of task {name!r} cannot be imported here ({error})") from error
+    except (Exception, SystemExit) as error:
+        # The module is somebody else's, and so is what it raises when imported.
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"the kind of task {name!r} cannot be imported here ({reason})") from error
+    if not callable(function):
+        raise InputError(f"the kind of task {name!r} is not a function")
     return function
 
 
 @cache
 def _signature(name: str) -> tuple[inspect.Signature, Mapping[str, Any]]:
     function = find_kind(name)
-    return inspect.signature(function), get_type_hints(function)
+    try:
+        return inspect.signature(function), get_type_hints(function)
+    except (TypeError, ValueError, NameError) as error:
+        raise InputError(f"the parameters of the kind of task {name!r} cannot be read ({error})") from error
 
 
 def make_task(kind: str, **parameters: Any) -> Task:

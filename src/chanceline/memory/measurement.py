@@ -18,6 +18,7 @@ from chanceline.parallel import Progress, run_ordered
 from chanceline.results import Result
 
 CUTS = ("random", "weakest")
+MOST_BITS = 10**8  # drawn at a time; learning so many would take weeks
 
 
 def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None) -> Patterns:
@@ -26,7 +27,10 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
     if load is not None and not np.isfinite(load):
         raise InputError(f"The load must be a finite number, but is {load}.")
-    count = round(load * (n_neurons - 1)) if load is not None else int(n_patterns or 0)
+    wanted = load * (n_neurons - 1) if load is not None else n_patterns or 0
+    if wanted * n_neurons > MOST_BITS:
+        raise InputError(f"{wanted:.3g} patterns of {n_neurons} neurons are more than {MOST_BITS:.0e} bits; take fewer.")
+    count = round(wanted)
     if count < 1:
         raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")
     random = np.random.default_rng(seed)
@@ -171,7 +175,9 @@ def retrieval(
     seed: int = 0,
 ) -> Retrieval:
     """Flip a share of the bits of stored patterns (exactly that share, at random places), recall, and compare."""
-    stored = np.atleast_2d(np.asarray(patterns))
+    if probes < 1:
+        raise InputError(f"The number of probes must be at least 1, but is {probes}.")
+    stored = memory.checked(patterns)
     random = np.random.default_rng(seed)
     overlaps, errors, recalled = [], [], []
     for noise in noises:
@@ -251,7 +257,7 @@ def cutting(
     seed: int = 0,
 ) -> Cutting:
     """Cut more and more couplings of a memory and see what it still holds."""
-    stored = np.atleast_2d(np.asarray(patterns))
+    stored = memory.checked(patterns)
     bits, fixed, overlaps = [], [], []
     for share in shares:
         rest = cut(memory, share, how, seed)

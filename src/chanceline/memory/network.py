@@ -68,8 +68,8 @@ class AssociativeMemory:
             raise InputError(f"The seed must be a whole number from 0 up, but is {seed}.")
         if not (_real(kappa) and 0 <= kappa < np.inf):
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
-        if not (_whole(budget) and budget >= 0):
-            raise InputError(f"The budget must be a whole number of swaps from 0 up, but is {budget}.")
+        if not (_whole(budget) and 0 <= budget < 2**62):
+            raise InputError(f"The budget must be a whole number of swaps from 0 up to 2^62, but is {budget}.")
         count = count_inputs(fan_in, int(n_neurons) - 1)
         self.n_neurons = int(n_neurons)
         self.fan_in = int(fan_in) if _whole(fan_in) else fan_in

@@ -13,7 +13,7 @@ from chanceline.report.page import Page, figure, table, tiles, verdict
 if TYPE_CHECKING:
     import pandas as pd
 
-    from chanceline.experiments.store import Record
+    from chanceline.experiments.records import Record
 
 # More lines than this in one picture tell nothing.
 MOST_LINES = 10
