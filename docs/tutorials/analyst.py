@@ -1,4 +1,4 @@
-"""Six of 300 markers separate 24 patients perfectly. Should anybody believe it?"""
+"""Two of 300 markers separate 24 patients perfectly. Should anybody believe it?"""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ bound = chanceline.chance_bound(24, 300, found.n_selected, positives=12)
 print(bound)
 assert bound.log10_p == 0
 
-# The test repeats the whole search on shuffled labels.
+# The test does the same with shuffled labels and asks how often they do as well.
 result = chanceline.separation_test(X, y, permutations=39, budget=300)
 print(result)
 assert result.verdict != "structure"
