@@ -26,7 +26,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
     def is_number(kind: pa.DataType) -> bool:
         return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
-    with parquet.ParquetFile(path, memory_map=True) as file:
+    with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
         names = list(schema.names)
         if len(set(names)) < len(names):
