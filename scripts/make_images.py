@@ -18,7 +18,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from chanceline.figures.style import house_style
+from chanceline.figures.style import COLOURS, house_style
 from chanceline.files import write_text
 from chanceline.report.diagram import interpolated_lines
 
@@ -33,15 +33,15 @@ def draw_zones(ax: Any) -> None:
     typical = [2 * r for r in rho]
     # Keeping every variable separates random patterns up to α = 2, and the proof reaches there too.
     proof = [max(u, a) if u < 2 else 2.0 for u, a in zip(union, edge, strict=True)]
-    ax.fill_between(rho, proof, 2.4, color="#d5efe3")
-    ax.fill_between(rho, edge, proof, color="#e9ecf0")
-    ax.fill_between(rho, typical, edge, color="#fdecdc")
-    ax.fill_between(rho, rho, typical, color="#f9d6b8")
-    ax.fill_between(rho, 0, rho, color="#f5bf94")
-    ax.plot(rho, edge, color="#0072b2", linewidth=2.8)
-    ax.plot(rho, typical, color="#d55e00")
-    ax.plot(rho, rho, color="#8a5a2b")
-    ax.plot(rho, proof, color="#0a6b4d")
+    ax.fill_between(rho, proof, 2.4, color=COLOURS["settled"])
+    ax.fill_between(rho, edge, proof, color=COLOURS["silent"])
+    ax.fill_between(rho, typical, edge, color=COLOURS["chosen"])
+    ax.fill_between(rho, rho, typical, color=COLOURS["typical"])
+    ax.fill_between(rho, 0, rho, color=COLOURS["every"])
+    ax.plot(rho, edge, color=COLOURS["rs"], linewidth=2.8)
+    ax.plot(rho, typical, color=COLOURS["cover-gardner"])
+    ax.plot(rho, rho, color=COLOURS["vc"])
+    ax.plot(rho, proof, color=COLOURS["limit"])
     zones = [
         (0.12, 2.12, "structure: chance is ruled out by a proof"),
         (0.4, 1.89, "only permutation can tell"),
@@ -50,9 +50,9 @@ def draw_zones(ax: Any) -> None:
         (0.8, 0.36, "chance: every choice does"),
     ]
     for x, y, name in zones:
-        ax.text(x, y, name, ha="left" if y > 2 else "center", va="center", fontsize=9.5, color="#1d2126", weight="bold")
-    ax.annotate(r"the chance line $\alpha_{\rm VS}(\rho)$", (0.62, 1.905), xytext=(0.53, 1.66), color="#0072b2", fontsize=10,
-                arrowprops={"arrowstyle": "-", "color": "#0072b2"})  # fmt: skip
+        ax.text(x, y, name, ha="left" if y > 2 else "center", va="center", fontsize=9.5, color=COLOURS["ink"], weight="bold")
+    ax.annotate(r"the chance line $\alpha_{\rm VS}(\rho)$", (0.62, 1.905), xytext=(0.53, 1.66), color=COLOURS["rs"], fontsize=10,
+                arrowprops={"arrowstyle": "-", "color": COLOURS["rs"]})  # fmt: skip
     ax.set(xlim=(0, 1), ylim=(0, 2.3), xlabel="share of the variables used, ρ = M/N", ylabel="samples for each variable, α = P/N")
 
 

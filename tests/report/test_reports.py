@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ from chanceline.errors import InputError
 from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
+from chanceline.figures.style import COLOURS
 from chanceline.report import (
     read_report,
     write_reproduce_report,
@@ -22,7 +24,8 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, figure, hash_arrays, picture, prose, table
+from chanceline.report.page import Page, figure, hash_arrays, number, prose, table
+from chanceline.results import visible
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
 from chanceline.tables.examples import load_example
@@ -169,12 +172,41 @@ def test_reproduce_report_shows_every_figure(tmp_path):
         write_reproduce_report(tmp_path)
 
 
-def test_figures_may_only_draw():
-    with pytest.raises(InputError, match="without scripts"):
-        picture("<svg><script>alert(1)</script></svg>", "")
-    with pytest.raises(InputError, match="without scripts"):
-        picture("<svg onload='x()'></svg>", "")
-    assert "var(--ink)" in figure(lambda ax: ax.set_xlabel("x"), "caption")
+def test_figures_follow_the_colours_of_the_page():
+    drawn = figure(lambda ax: ax.plot([1, 2], color=COLOURS["rs"]), "caption")
+    assert "stroke: var(--rs)" in drawn
+    assert "fill: var(--ink)" in drawn
+    assert not set(re.findall(r"#[0-9a-f]{6}", drawn)) & set(COLOURS.values())
+
+
+def test_numbers_to_read():
+    assert [number(value) for value in (2.5e-8, 1.23456, 1e12, 0.0, -3e-5, 100.0)] == [
+        "2.5e-8", "1.235", "1e12", "0", "-3e-5", "100",
+    ]  # fmt: skip
+
+
+def test_names_of_figures_stay_inside_the_folder(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (tmp_path / "secret.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><title>secret</title></svg>')
+    (tmp_path / "secret.csv").write_text("x\n1\n")
+    (folder / "numbers.csv").write_text("name,value\n")
+    for name in ("../secret", str(tmp_path / "secret"), "..", "", 3, "a\0b", "./x"):
+        made = {"figures": [name], "packages": {"chanceline": "1"}, "mode": "quick"}
+        (folder / "provenance.json").write_text(json.dumps(made))
+        with pytest.raises(InputError, match="names a figure"):
+            write_reproduce_report(folder)
+
+
+def test_unseen_characters_are_written_out(tmp_path):
+    name = "gene\u202e\x1b[31m\u200b"
+    page = Page(name, {"feature": name, "tag": "\U000e0041"}, "m")
+    page.add(table(("feature",), [(name,)]))
+    path = page.write(tmp_path / "page.html")
+    text = path.read_text(encoding="utf-8")
+    assert visible(text, keep="\n") == text
+    assert "gene\\u202e\\x1b[31m\\u200b" in text
+    assert read_report(path) == {"feature": name, "tag": "\U000e0041"}
 
 
 def test_powers_of_ten_are_raised_in_our_words_only():

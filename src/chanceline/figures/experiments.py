@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Axes = Any
 
 SIZES = {64: ("tab:green", "o"), 128: ("tab:red", "s"), 256: ("tab:purple", "^")}
-INPUTS = {"binary": ("#1f5fa8", "o", "±1 inputs"), "sphere": ("#b5352c", "s", "inputs on the sphere")}
+INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs"), "sphere": (COLOURS["here"], "s", "inputs on the sphere")}
 
 
 def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
@@ -39,9 +39,9 @@ def draw_entropy_witness(ax: Axes, witness: pd.DataFrame, curves: pd.DataFrame, 
 
     `curves` has alpha, rs and may have rsb; `witness` comes from `entropy_witness`.
     """
-    ax.plot(curves["alpha"], curves["rs"], color=COLOURS["vs"], label=r"$\Sigma$, replica symmetric")
+    ax.plot(curves["alpha"], curves["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
     if "rsb" in curves and curves["rsb"].notna().any():
-        ax.plot(curves["alpha"], curves["rsb"], color=COLOURS["broken"], linestyle="--", label=r"$\Sigma$, one step of breaking")
+        ax.plot(curves["alpha"], curves["rsb"], color=COLOURS["rsb"], linestyle="--", label=r"$\Sigma$, one step of breaking")
     for shift, (inputs, group) in zip((-0.006, 0.006), witness[witness["rho"] == rho].groupby("inputs"), strict=False):
         colour, marker, label = INPUTS[str(inputs)]
         for name, fill, what in (("exact", "none", "exact counts"), ("both", colour, "with Monte Carlo")):
@@ -72,10 +72,10 @@ def draw_extrapolations(ax: Axes, points: pd.DataFrame, fits: pd.DataFrame, valu
 
 def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
     """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
-    ax.axhline(0, color=COLOURS["vs"], label=r"$\rho_{\rm VS}$, replica symmetric")
+    ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = witness.drop_duplicates("alpha").sort_values("alpha")
     breaking = theory["rsb"] - theory["rs"]
-    ax.plot(theory["alpha"], breaking, "--", color=COLOURS["broken"], label=r"$\rho_{\rm VS}$, one step of breaking")
+    ax.plot(theory["alpha"], breaking, "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking")
     for shift, (inputs, group) in zip((-0.006, 0.006), witness.groupby("inputs"), strict=False):
         colour, marker, label = INPUTS[str(inputs)]
         style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}

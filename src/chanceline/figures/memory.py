@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from chanceline.figures.style import COLOURS
 from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval
 from chanceline.memory.pictures import PictureRecall
 from chanceline.theory.capacity import Capacity
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.
 STYLES = {
-    "selected": {"color": "#0072B2", "marker": "o"},
-    "hebbian-selected": {"color": "#E69F00", "marker": "s"},
-    "random": {"color": "#666666", "marker": "^"},
+    "selected": {"color": COLOURS["rs"], "marker": "o"},
+    "hebbian-selected": {"color": COLOURS["cover-gardner"], "marker": "s"},
+    "random": {"color": COLOURS["soft"], "marker": "^"},
 }
 
 

@@ -1,19 +1,52 @@
-"""One look for all figures."""
+"""One look for all figures and pages: the colours, and what matplotlib makes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-COLOURS = {
-    "vs": "#1f5fa8",
-    "broken": "#111111",
-    "cg": "#d9822b",
-    "vc": "#8a8a8a",
-    "union": "#8f4fa8",
-    "l0": "#3a8f5f",
-    "replicon": "#b5352c",
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Name → colour on white and in the dark; figures are drawn with the first, pages follow the reader's choice.
+PALETTE: dict[str, tuple[str, str]] = {
+    # the page
+    "paper": ("#fbfbfa", "#14171b"),
+    "card": ("#ffffff", "#1c2026"),
+    "ink": ("#1d2126", "#e9ebee"),
+    "soft": ("#59616b", "#a3abb5"),
+    "rule": ("#d9dce0", "#363c45"),
+    "accent": ("#0b62a8", "#6cb4ee"),
+    # verdicts
+    "structure": ("#0a6b4d", "#6fdcb3"),
+    "structure-back": ("#dff3ea", "#123528"),
+    "chance": ("#a34400", "#ffb27a"),
+    "chance-back": ("#fdebdc", "#43260f"),
+    "unclear": ("#4f5560", "#c2c8d0"),
+    "unclear-back": ("#eceef1", "#2a2f37"),
+    # zones of the diagram: noise is separated by every, a typical, a chosen set; by none; structure is proven
+    "every": ("#f5bf94", "#6b3d17"),
+    "typical": ("#f9d6b8", "#502f17"),
+    "chosen": ("#fdecdc", "#38271a"),
+    "silent": ("#eef0f3", "#242930"),
+    "settled": ("#d5efe3", "#14392c"),
+    # lines of the diagram
+    "rs": ("#0072b2", "#58b4f0"),
+    "rsb": ("#8e44ad", "#c890e6"),
+    "cover-gardner": ("#d55e00", "#ff8f3f"),
+    "vc": ("#8a5a2b", "#c99a66"),
+    "union": ("#00856b", "#3fcfae"),
+    "l0": ("#9a7000", "#e6bd4e"),
+    "breaks": ("#6b7683", "#98a3af"),
+    "limit": ("#0a6b4e", "#6fdcb4"),
+    # the reader's own data
+    "here": ("#c2185b", "#ff5c9a"),
 }
+COLOURS = {name: light for name, (light, _) in PALETTE.items()}
+# A figure narrower than this (in inches) is for a phone.
+NARROW = 5.0
 
 
 @contextmanager
@@ -21,8 +54,12 @@ def house_style() -> Iterator[None]:
     """One look for all figures, without touching the user's settings."""
     import matplotlib as mpl
 
+    ink: dict[Any, Any] = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), COLOURS["ink"]
+    )
     with mpl.rc_context(
         {
+            **ink,
             "figure.dpi": 110,
             "savefig.dpi": 160,
             "font.size": 10,
@@ -36,3 +73,22 @@ def house_style() -> Iterator[None]:
         }
     ):
         yield
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether the figure is drawn for a phone; titles and labels then have little room."""
+    return bool(ax.figure.bbox.width / ax.figure.dpi < NARROW)
+
+
+def legends_below(chart: Figure) -> None:
+    """Put the legends of all axes below the figure, one entry in a line: there is no other room for them on a phone."""
+    handles: list[Any] = []
+    labels: list[str] = []
+    for ax in chart.axes:
+        legend = ax.get_legend()
+        if legend is not None:
+            handles += legend.legend_handles
+            labels += [text.get_text() for text in legend.get_texts()]
+            legend.remove()
+    if handles:
+        chart.legend(handles, labels, loc="outside lower left")

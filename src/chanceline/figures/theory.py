@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     """Panel (a): q₁ and q₀ against α."""
-    ax.plot(table["alpha"], table["q1"], color=COLOURS["vs"], label="$q_1$, same choice of variables")
-    ax.plot(table["alpha"], table["q0"], color=COLOURS["cg"], label="$q_0$, different choices")
+    ax.plot(table["alpha"], table["q1"], color=COLOURS["rs"], label="$q_1$, same choice of variables")
+    ax.plot(table["alpha"], table["q0"], color=COLOURS["cover-gardner"], label="$q_0$, different choices")
     _mark_cover_gardner(ax, rho)
     ax.set(xlabel=r"load $\alpha$", ylabel="overlap", ylim=(0, 1.1 * rho))
     ax.legend()
@@ -25,20 +25,20 @@ def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     """Panel (b): χ = lim (ρ − q₁)/m above 2ρ; ρ − q₁ below in the inset."""
     above = table[table["regime"] != "typical"]
     below = table[table["regime"] == "typical"]
-    ax.semilogy(above["alpha"], above["chi"], color=COLOURS["vs"])
+    ax.semilogy(above["alpha"], above["chi"], color=COLOURS["rs"])
     _mark_cover_gardner(ax, rho)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
     inset = ax.inset_axes((0.12, 0.14, 0.36, 0.36))
-    inset.plot(below["alpha"], rho - below["q1"], color=COLOURS["cg"], linewidth=1.3)
+    inset.plot(below["alpha"], rho - below["q1"], color=COLOURS["cover-gardner"], linewidth=1.3)
     inset.set_title(r"$\rho-q_1$", fontsize=8)
     inset.tick_params(labelsize=7)
 
 
 def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> None:
     """Panel (c): the entropy of separating choices, and where it vanishes."""
-    ax.plot(table["alpha"], table["entropy"], color=COLOURS["vs"])
+    ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.axhline(0, color="0.4", linewidth=0.8)
-    ax.plot([capacity], [0], "o", color=COLOURS["replicon"])
+    ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
     ax.annotate(
         rf"$\alpha_{{\rm VS}}={capacity:.4f}$", (capacity, 0), xytext=(-8, 10), textcoords="offset points", ha="right"
     )
@@ -48,8 +48,8 @@ def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> 
 
 def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
     """Panel (d): both replicon products less 1. The paper's (within a support) is exactly marginal above 2ρ."""
-    ax.plot(table["alpha"], table["within"] - 1, color=COLOURS["vs"], label="within a support (the paper's)")
-    ax.plot(table["alpha"], table["between"] - 1, color=COLOURS["replicon"], label="between supports")
+    ax.plot(table["alpha"], table["within"] - 1, color=COLOURS["rs"], label="within a support (the paper's)")
+    ax.plot(table["alpha"], table["between"] - 1, color=COLOURS["breaks"], label="between supports")
     ax.axhline(0, color="0.4", linewidth=0.8)
     if crossing is not None:
         ax.annotate(
@@ -65,12 +65,12 @@ def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     rho = table["rho"]
     ax.plot(rho, table["union"], color=COLOURS["union"], linestyle=":", label="union bound (rigorous)")
     ax.plot(rho, table["l0_gardner"], color=COLOURS["l0"], linestyle="--", label=r"$\ell_0$-Gardner")
-    ax.plot(rho, table["alpha_vs"], color=COLOURS["vs"], linewidth=2.4, label=r"$\alpha_{\rm VS}$, replica symmetric")
-    ax.plot(rho, table["cover_gardner"], color=COLOURS["cg"], label=r"$\alpha_{\rm CG}=2\rho$, typical choice")
+    ax.plot(rho, table["alpha_vs"], color=COLOURS["rs"], linewidth=2.4, label=r"$\alpha_{\rm VS}$, replica symmetric")
+    ax.plot(rho, table["cover_gardner"], color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$, typical choice")
     ax.plot(rho, table["vc"], color=COLOURS["vc"], label=r"$\alpha_{\rm VC}=\rho$, every choice")
     if "replicon_alpha" in table:
         ax.fill_between(
-            rho, 0, table["replicon_alpha"], color=COLOURS["vs"], alpha=0.08, linewidth=0, label="replica symmetry is stable"
+            rho, 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is stable"
         )
     ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.2))
     ax.legend(loc="lower right", fontsize=9)

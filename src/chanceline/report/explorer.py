@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
 from chanceline.files import write_text
 from chanceline.report.diagram import broken_ratio, diagram_table
-
-ASSETS = files("chanceline") / "report" / "assets"
+from chanceline.report.theme import ASSETS, scripts_in, theme_css, with_policy
 
 
 def script_json(value: Any) -> str:
@@ -26,6 +24,7 @@ def explorer_page() -> str:
     """The whole page as one HTML text: style, script and the table of lines inside."""
     parts = {
         "version": __version__,
+        "theme.css": theme_css(),
         "data": script_json({"table": diagram_table(), "broken": broken_ratio()}),
     }
 
@@ -33,7 +32,8 @@ def explorer_page() -> str:
         name = match.group(1)
         return parts[name] if name in parts else (ASSETS / name).read_text(encoding="utf-8")
 
-    return re.sub(r"\{\{([a-z.]+)\}\}", part, (ASSETS / "explorer.html").read_text(encoding="utf-8"))
+    page = re.sub(r"\{\{([a-z.]+)\}\}", part, (ASSETS / "explorer.html").read_text(encoding="utf-8"))
+    return with_policy(page, scripts_in(page))
 
 
 def write_explorer(path: str | os.PathLike[str]) -> Path:

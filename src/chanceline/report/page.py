@@ -14,35 +14,41 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
 from chanceline.errors import InputError
+from chanceline.figures.style import house_style, is_narrow, legends_below
 from chanceline.files import write_text
-from chanceline.results import plain
+from chanceline.report.drawing import safe_drawing
+from chanceline.report.theme import ASSETS, theme_css, with_policy
+from chanceline.results import plain, visible
 
-ASSETS = files("chanceline") / "report" / "assets"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PAPER = "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."
 COVER = (
     "Cover T. M., “Geometrical and statistical properties of systems of linear inequalities with applications in "
     "pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 (1965)."
 )
-# A colour that matplotlib writes and the page's style then decides, light or dark.
-INK = "#010203"
+# Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
+PHONE = (3.7, 3.7)
 
 
 def escape(value: object) -> str:
-    """Text that HTML shows as it is."""
-    return html.escape(str(value), quote=True)
+    """Text that HTML shows as it is, with control characters and turning marks written out."""
+    return html.escape(visible(str(value)), quote=True)
 
 
 def prose(value: object) -> str:
     """Our own words: escaped, and powers of ten raised."""
     return re.sub(r"10\^-(\d+(?:\.\d+)?)", r"10<sup>−\1</sup>", escape(value))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number to read: few digits, and 2.5e-8 rather than 2.5e-08."""
+    return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].replace('+', '')}{found[2]}", f"{value:.{digits}g}")
 
 
 def bullets(items: Iterable[object]) -> str:
@@ -58,7 +64,7 @@ def table(header: Sequence[object], rows: Iterable[Sequence[object]], show: Call
 
 def _cell(value: object, show: Callable[[object], str]) -> str:
     if isinstance(value, float):
-        return f'<td class="number">{value:.6g}</td>'
+        return f'<td class="number">{number(value, 6)}</td>'
     if isinstance(value, int) and not isinstance(value, bool):
         return f'<td class="number">{value}</td>'
     return f"<td>{show(value)}</td>"
@@ -79,28 +85,40 @@ def tiles(items: Iterable[tuple[object, object, object]]) -> str:
 
 
 def figure(draw: Callable[[Any], None], caption: object, size: tuple[float, float] = (7.5, 4.4)) -> str:
-    """What `draw` puts on the axes, as SVG inside the page."""
+    """What `draw` puts on the axes, as SVG inside the page: once for a wide screen and once for a phone."""
+    sizes = {"wide": size, "phone": PHONE}
+    drawings = "".join(
+        f'<div class="{kind}">{safe_drawing(_drawn(draw, inches, f"{caption} {kind}"))}</div>' for kind, inches in sizes.items()
+    )
+    return f"<figure>{drawings}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _drawn(draw: Callable[[Any], None], size: tuple[float, float], salt: str) -> str:
     import matplotlib.pyplot as plt
 
-    from chanceline.figures.style import house_style
-
-    ink: dict[Any, Any] = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
-    with house_style(), plt.rc_context({**ink, "axes.grid": False, "svg.hashsalt": str(caption)}):
+    with house_style(), plt.rc_context({"axes.grid": False, "svg.hashsalt": salt}):
         chart, ax = plt.subplots(figsize=size, layout="constrained")
-        draw(ax)
-        content = StringIO()
-        chart.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        plt.close(chart)
-    return picture(content.getvalue(), caption)
+        try:
+            draw(ax)
+            if is_narrow(ax):
+                legends_below(chart)
+            content = StringIO()
+            chart.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        finally:
+            plt.close(chart)
+    return content.getvalue()
 
 
 def picture(svg: str, caption: object) -> str:
-    """A ready SVG with its caption, in the page's own ink; anything but drawing in it is refused."""
-    begin = svg.find("<svg")
-    if begin < 0 or re.search(r"<script|<foreignObject|\son\w+=|javascript:", svg, re.IGNORECASE):
-        raise InputError("a figure for the report must be an SVG drawing without scripts.")
-    drawing = svg[begin:].replace(INK, "var(--ink)")
-    return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>"
+    """A ready SVG with its caption, in the page's own colours; anything but drawing in it is refused.
+
+    On a narrow screen it keeps a width at which its letters can be read, and is moved sideways.
+    """
+    drawing = safe_drawing(svg)
+    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', drawing)
+    least = min(820, round(1.2 * float(found[1]))) if found else 0
+    body = f'<div class="scroll"><div style="min-width: {least}px">{drawing}</div></div>'
+    return f"<figure>{body}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def hash_arrays(*arrays: Any) -> str:
@@ -146,11 +164,14 @@ class Page:
         self.add(f"<h2>{escape(heading)}</h2>", *pieces)
 
     def render(self) -> str:
-        style = "".join((ASSETS / name).read_text(encoding="utf-8") for name in ("theme.css", "report.css"))
+        style = theme_css() + (ASSETS / "report.css").read_text(encoding="utf-8")
         content = json.dumps(plain(self.record), indent=1, ensure_ascii=False, allow_nan=False)
+        if visible(content, keep="\n") != content:
+            # The escapes of JSON stand for the same letters, and what is unseen can be seen.
+            content = json.dumps(plain(self.record), indent=1, allow_nan=False)
         versions = {"chanceline": __version__, "Python": platform.python_version()} | {name: version(name) for name in PACKAGES}
         made = [*self.provenance.items(), ("versions", ", ".join(f"{name} {number}" for name, number in versions.items()))]
-        return "\n".join(
+        lines = "\n".join(
             [
                 '<!doctype html><html lang="en"><head><meta charset="utf-8">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -163,10 +184,11 @@ class Page:
                 "<h2>How this was made</h2>",
                 table(("what", "value"), made),
                 "<details><summary>The whole result as JSON</summary>",
-                f'<pre id="result">{escape(content)}</pre></details>',
+                f'<pre id="result">{html.escape(content)}</pre></details>',
                 "</main></body></html>",
             ]
         )
+        return with_policy(lines)
 
     def write(self, path: str | Path) -> Path:
         """Write the page; the file is whole or not there."""

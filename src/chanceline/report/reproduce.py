@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from chanceline.errors import InputError
@@ -36,7 +37,7 @@ def reproduce_page(folder: Path) -> Page:
     made = json.loads(provenance_file.read_text(encoding="utf-8"))
     with (folder / "numbers.csv").open(encoding="utf-8", newline="") as file:
         numbers = list(csv.DictReader(file))
-    names = list(made["figures"])
+    names = [_inside(name) for name in made["figures"]]
     methods = (
         f"All figures were computed anew with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
         "the data of each stand beside it as CSV."
@@ -53,6 +54,13 @@ def reproduce_page(folder: Path) -> Page:
     if numbers:
         page.section("Numbers", table(list(numbers[0]), [list(row.values()) for row in numbers]))
     return page
+
+
+def _inside(name: object) -> str:
+    """The name of a figure; it names a file in the folder and none elsewhere."""
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+        raise InputError(f"provenance.json names a figure {name!r}; figures are named with letters, digits, '_', '-' and '.'.")
+    return name
 
 
 def _hash_tables(folder: Path, names: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from chanceline import __version__
 from chanceline.errors import InputError
+from chanceline.figures.style import COLOURS
 from chanceline.report.diagram import interpolated_lines
 from chanceline.report.page import PAPER, Page, figure, table, tiles, verdict
 
@@ -141,8 +142,8 @@ def _draw_position(ax: Any, rho: float, alpha: float) -> None:
     from chanceline.figures.theory import draw_capacity
 
     draw_capacity(ax, diagram_frame())
-    ax.plot([rho], [alpha], "o", color="#c2185b", markersize=9, zorder=5)
-    ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color="#c2185b", weight="bold")
+    ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
+    ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color=COLOURS["here"], weight="bold")
 
 
 def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
@@ -159,8 +160,8 @@ def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
     values = [binary_entropy(rho)] * 2 + [state.entropy for state in branch]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
     dense = np.linspace(0, loads[-1], 400)
-    ax.plot(dense, CubicHermiteSpline(loads, values, slopes)(dense), color="#0072b2")
+    ax.plot(dense, CubicHermiteSpline(loads, values, slopes)(dense), color=COLOURS["rs"])
     ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.axvline(2 * rho, color="#d55e00", linewidth=1, linestyle=":")
-    ax.plot([result.alpha], [entropy], "o", color="#c2185b", markersize=9)
+    ax.axvline(2 * rho, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")
+    ax.plot([result.alpha], [entropy], "o", color=COLOURS["here"], markersize=9)
     ax.set(xlabel="load α", ylabel="entropy of separating choices Σ")
