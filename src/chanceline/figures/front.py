@@ -18,8 +18,8 @@ def draw_front(ax: Axes, found: Front) -> None:
     """Steps of the fewest errors found; the first rule without errors is marked."""
     sizes = [point.k for point in found.points]
     errors = found.errors
-    ax.step(sizes, errors, where="post", color=COLOURS["vs"])
-    ax.plot(sizes, errors, "o", color=COLOURS["vs"], markersize=5)
+    ax.step(sizes, errors, where="post", color=COLOURS["rs"])
+    ax.plot(sizes, errors, "o", color=COLOURS["rs"], markersize=5)
     for size, count in zip(sizes, errors, strict=True):
         ax.annotate(str(count), (size, count), xytext=(4, 5), textcoords="offset points", fontsize="small")
     last = found.points[-1]

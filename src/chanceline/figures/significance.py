@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from chanceline.figures.style import COLOURS
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from chanceline.significance.result import SeparationTest
 
-BLUE, GREY, RED, GREEN = "#2a6fbb", "#8a8f98", "#c2452d", "#3a8a4d"
-COLOURS = {STRUCTURE: GREEN, CHANCE: RED, UNDECIDED: GREY}
+BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]
+VERDICTS = {STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], UNDECIDED: COLOURS["unclear"]}
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
@@ -23,7 +24,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     sizes = np.array([point.k for point in result.front])
     errors = np.array([point.errors for point in result.front])
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
-    colour = COLOURS[result.verdict]
+    colour = VERDICTS[result.verdict]
     if len(bands) == len(sizes):
         low, middle, high = (np.array([getattr(band, name) for band in bands]) for name in ("low", "median", "high"))
         ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
@@ -54,7 +55,7 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
         height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
         ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=str(name))
         wrong = side * along[members] <= 0
-        ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor="black", markersize=9)
+        ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set_yticks([0, 1], [_short(name) for name in result.classes])
     ax.set_ylim(-0.5, 1.5)
