@@ -10,7 +10,7 @@ multiple of ½, so ties and zeros are decided by the algorithm and not by roundi
 
 Between two sign flips w moves by the same c_S at every iteration, c = Σ a_μ over the wrong patterns, so margins are
 linear in time: the jitted version jumps to the next flip and updates c and the velocity of the margins from there.
-On ±1 data, where a hundred patterns may flip at every iteration, `signs.py` goes step by step instead.
+On ±1 data, where a hundred patterns may flip at every iteration, `biht_signs.py` goes step by step instead.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.linalg import add_scaled
 from chanceline.perceptron.problem import Problem
+from chanceline.select.methods.biht_signs import biht_signs, sign_tables
 from chanceline.select.outcome import Candidate
-from chanceline.select.signs import biht_signs, sign_tables
 
 STEP = 0.002  # τ P
 TOLERANCE = 1e-8  # ε
@@ -195,7 +195,7 @@ def greedy_biht(
     """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `by_signs` allows the ±1 path."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    signs, both = sign_tables(columns, most)
+    signs, sign_rows = sign_tables(columns)
     by_signs = by_signs and signs.size > 0
     gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
@@ -208,7 +208,7 @@ def greedy_biht(
     def inner_loop(free: int, done: int) -> int:
         settled = (TOLERANCE * n * patterns / STEP) ** 2
         if by_signs:
-            return biht_signs(signs, both, w, is_fixed, free, done, most, settled)
+            return biht_signs(signs, sign_rows, w, is_fixed, free, done, most, settled)
         return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most, settled)
 
     fix(np.arange(n - kept, n))

@@ -4,66 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
-from chanceline.perceptron.vectors import VECTOR
 from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain, threshold
-from chanceline.select.rowsums import TILE, combine_rows, in_tiles
-from chanceline.select.signs import CLOSED, FAR, add_twice, advance, free_place, note_flips, set_levels, sign_tables
+from chanceline.select.methods.biht_signs import (
+    CLOSED,
+    FAR,
+    add_rows,
+    advance,
+    free_place,
+    list_flips,
+    list_zeros,
+    set_levels,
+    sign_tables,
+)
 
 
 def random_signs(rows, columns, seed=0):
     return np.random.default_rng(seed).choice([-1.0, 1.0], (rows, columns))
 
 
-@pytest.mark.parametrize("columns", [1, TILE - 1, TILE, 300])
-def test_rows_are_padded_to_whole_tiles(columns):
-    matrix = random_signs(7, columns)
-    padded = in_tiles(matrix)
-    assert padded.shape == (7, -(-columns // TILE) * TILE)
-    assert padded.flags.c_contiguous
-    assert padded.ctypes.data % VECTOR == 0
-    np.testing.assert_array_equal(padded[:, :columns], matrix)
-    assert not padded[:, columns:].any()
-
-
-@njit
-def combine(rows, chosen, factors, count, out):
-    combine_rows(rows, chosen, factors, count, out)
-
-
-@pytest.mark.parametrize("columns", [5, TILE, 300])
-@pytest.mark.parametrize("count", [0, 1, 9])
-def test_combined_rows(columns, count):
+@pytest.mark.parametrize("narrow", [np.int16, np.int32])
+@pytest.mark.parametrize("count", [0, 1, 4, 9])
+def test_sums_of_rows(count, narrow):
     generator = np.random.default_rng(count)
-    rows = in_tiles(random_signs(40, columns))
-    chosen, factors = generator.integers(0, 40, 9), generator.integers(-3000, 3000, 9).astype(np.int16)
-    out = np.full(rows.shape[1], 77, dtype=np.int16)
-    combine(rows, chosen, factors, count, out)
-    np.testing.assert_array_equal(out, factors[:count].astype(int) @ rows[chosen[:count]].astype(int))
-
-
-@pytest.mark.parametrize("count", [0, 3, 127, 128, 400])
-def test_sums_of_more_rows_than_a_byte_holds(count):
-    rows = in_tiles(np.ones((1, 70)))
-    pull = np.arange(rows.shape[1], dtype=np.int32)
-    add_twice(rows, np.zeros(400, dtype=np.int64), count, np.zeros(rows.shape[1], dtype=np.int8), pull)
-    np.testing.assert_array_equal(pull, np.arange(TILE) + 2 * count * (np.arange(TILE) < 70))
+    rows, chosen = random_signs(40, 33).astype(narrow), generator.integers(0, 40, 9)
+    factors, out = generator.integers(-3000, 3000, 9).astype(narrow), np.full(33, 77, dtype=narrow)
+    add_rows(rows, chosen, factors, count, out)
+    np.testing.assert_array_equal(out, 77 + factors[:count].astype(int) @ rows[chosen[:count]].astype(int))
 
 
 def test_flips_are_listed_with_their_direction():
     generator = np.random.default_rng(0)
-    patterns, wrong, turned = 150, np.zeros(4, dtype=np.uint64), np.zeros(150, dtype=np.int64)
-    before = np.zeros(256, dtype=bool)
+    patterns, wrong, flips = 150, np.zeros(150, dtype=np.int8), np.zeros(150, dtype=np.int8)
+    turned, turns = np.zeros(151, dtype=np.int64), np.zeros(151, dtype=np.int16)
+    before = np.zeros(patterns, dtype=bool)
     for _ in range(20):
-        levels = np.ones(256, dtype=np.int32)
-        levels[:patterns] = generator.integers(-2, 3, patterns)
-        count = note_flips(levels, wrong, patterns, turned)
+        levels = generator.integers(-2, 3, patterns)
+        count = list_flips(levels, wrong, flips, turned, turns)
         now = levels < 0
-        expected = np.concatenate([np.flatnonzero(now & ~before), patterns + np.flatnonzero(before & ~now)])
-        np.testing.assert_array_equal(np.sort(turned[:count]), expected)
-        np.testing.assert_array_equal(np.unpackbits(wrong.view(np.uint8), bitorder="little"), now)
+        np.testing.assert_array_equal(turned[:count], np.flatnonzero(now != before))
+        np.testing.assert_array_equal(turns[:count], np.where(now, 2, -2)[now != before])
+        np.testing.assert_array_equal(wrong, now)
         before = now
+        count = list_zeros(levels, turned, turns)
+        np.testing.assert_array_equal(turned[:count], np.flatnonzero(levels == 0))
+        assert (turns[:count] == 1).all()
 
 
 def test_the_free_place_is_that_of_the_threshold():
@@ -75,13 +60,12 @@ def test_the_free_place_is_that_of_the_threshold():
         if fixed.all():
             continue
         free = int(generator.choice(np.flatnonzero(~fixed))) if generator.random() < 0.8 else -1
-        pull = np.zeros(TILE, dtype=np.int32)
-        pull[:n] = generator.integers(-3, 4, n)
+        pull = generator.integers(-3, 4, n).astype(np.int16)
         weight = 0.5 * generator.integers(-4, 5) + 0.25 * generator.integers(0, 2)
-        order = np.full(TILE, CLOSED)
+        order = np.full(n, CLOSED)
         is_open = ~fixed & (np.arange(n) != free)
-        order[:n][is_open] = TILE - np.flatnonzero(is_open)
-        values = 0.5 * pull[:n]
+        order[is_open] = n - np.flatnonzero(is_open)
+        values = 0.5 * pull
         if free >= 0:
             values[free] += weight
         # The order of thresholding, also where the largest value is zero and leaves no trace in the kept ones.
@@ -94,38 +78,36 @@ def test_the_free_place_is_that_of_the_threshold():
 
 def test_levels_have_the_signs_of_the_margins_and_move_with_them():
     columns = random_signs(12, 90)
-    signs, _ = sign_tables(columns, 1000)
+    signs, _ = sign_tables(columns)
     support, weights = np.arange(5), np.array([1.5, -3.0, 0.5, 2.0, 1.0])
     for first in (1.5, 1.0, 1.3, -0.7 + 1e-3):
         weights[0] = first
-        margins, levels = np.zeros(90), np.ones(TILE, dtype=np.int32)
-        set_levels(signs, support, weights, 5, margins, levels)
-        np.testing.assert_allclose(margins, weights @ columns[:5], atol=1e-12)
+        margins, levels = weights @ columns[:5], np.zeros(90, dtype=np.int64)
+        set_levels(signs, support, weights, 5, levels)
         for step in (-3, 1, 7, 0):
-            moved = np.zeros(TILE, dtype=np.int16)
-            moved[:90] = step * columns[7]
+            moved = (step * columns[7]).astype(np.int16)
             zeros = advance(moved, levels)
-            margins += 0.5 * moved[:90]
-            np.testing.assert_array_equal(np.sign(levels[:90]), np.sign(np.round(margins, 9)))
+            margins += 0.5 * moved
+            np.testing.assert_array_equal(np.sign(levels), np.sign(np.round(margins, 9)))
             assert zeros == np.count_nonzero(np.round(margins, 9) == 0.0)
-    assert (levels[90:] == 1).all()
 
 
 def test_far_levels_are_cut_where_they_can_not_come_back():
-    signs, _ = sign_tables(random_signs(1, 8), 1000)
-    levels = np.ones(TILE, dtype=np.int32)
-    set_levels(signs, np.zeros(1, dtype=np.int64), np.array([1e12]), 1, np.zeros(8), levels)
-    np.testing.assert_array_equal(levels[:8], FAR * signs[0, :8])
+    signs, _ = sign_tables(random_signs(1, 8))
+    levels = np.ones(8, dtype=np.int64)
+    set_levels(signs, np.zeros(1, dtype=np.int64), np.array([1e19]), 1, levels)
+    np.testing.assert_array_equal(levels, FAR * signs[0])
 
 
-def test_tables_only_for_signs_and_for_numbers_that_fit():
+def test_tables_only_for_signs_and_as_narrow_as_fits():
     columns = random_signs(6, 10)
-    signs, both = sign_tables(columns, 1000)
-    np.testing.assert_array_equal(signs[:, :10], columns)
-    np.testing.assert_array_equal(both[:, :6], np.vstack([columns.T, -columns.T]))
-    assert sign_tables(columns, 100_000)[0].size == 0
+    signs, rows = sign_tables(columns)
+    np.testing.assert_array_equal(signs, columns)
+    np.testing.assert_array_equal(rows, columns.T)
+    assert signs.dtype == rows.dtype == np.int16
+    assert sign_tables(np.ones((1, 20_000)))[0].dtype == np.int32
     columns[2, 3] = 0.0
-    assert sign_tables(columns, 1000)[0].size == 0
+    assert sign_tables(columns)[0].size == 0
 
 
 def follow(columns, start, most, kept=0, ways=(True, False)):
