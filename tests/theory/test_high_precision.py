@@ -3,8 +3,8 @@
 import pytest
 
 import chanceline
-from chanceline.theory import rs
 from chanceline.theory.capacity import _zero_entropy
+from chanceline.theory.rs import Branch
 
 mp = pytest.importorskip("mpmath").mp
 
@@ -60,7 +60,9 @@ def saddle_and_entropy(unknowns, rho, nodes=600):
 @pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.01, 0.5, 0.99])
 def test_capacity_in_forty_digits(rho):
-    solved, alpha, error = _zero_entropy(rho, None)
+    branch = Branch(rho)
+    end = _zero_entropy(branch, None)
+    solved, alpha, error = end.solved, end.alpha, end.error
     order = solved.state.order
     with mp.workdps(40):
         density = mp.mpf(rho)
@@ -90,4 +92,4 @@ def test_capacity_in_forty_digits(rho):
         assert abs(left_over) < mp.mpf(10) ** -20
         assert abs(reference - mp.mpf(alpha)) <= max(error, 1e-15)
         assert chanceline.capacity(rho).alpha == alpha
-        assert rs.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)
+        assert branch.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)

@@ -8,10 +8,9 @@ from scipy.optimize import brentq
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory import rs
 from chanceline.theory.closed_forms import first_moment_exponent, typical_overlap
 from chanceline.theory.kernels import binary_entropy
-from chanceline.theory.rs import Order, equations, free_entropy
+from chanceline.theory.rs import Branch, Order, equations, free_entropy
 
 POINTS = [
     (1.2, 0.5),
@@ -88,8 +87,9 @@ def test_jacobian_and_gradients_by_finite_differences(rho, point):
 @pytest.mark.parametrize(("alpha", "rho"), [(1.2, 0.5), (0.5, 0.1), (1.9, 0.9)])
 def test_total_derivatives_of_the_entropy(alpha, rho):
     """dΣ/dα = ∫Dz ln A and dΣ/dρ, by envelope, against differences of solved points."""
-    *_, before, after = rs.follow_branch(rho, lambda state: state.alpha >= alpha)
-    state = rs.point_where(rho, (before, after), lambda state: state.alpha - alpha).state
+    branch = Branch(rho)
+    *_, before, after = branch.follow(lambda state: state.alpha >= alpha)
+    state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
     h = 1e-4
     by_alpha = (chanceline.solve(alpha + h, rho).entropy - chanceline.solve(alpha - h, rho).entropy) / (2 * h)
     by_rho = (chanceline.solve(alpha, rho + h).entropy - chanceline.solve(alpha, rho - h).entropy) / (2 * h)

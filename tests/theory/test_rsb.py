@@ -135,8 +135,9 @@ def test_reference_values(alpha, entropy, x):
 @pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
 def test_identity_and_order_along_the_branch(rho):
     critical = rsb.replicon_line(rho).state
-    first = rsb.branch_off(rho, critical)
-    points = list(rsb.follow_one_step(first, rho, lambda state: state.entropy < 0))
+    branch = steps.BrokenBranch(rho)
+    first = rsb.branch_off(branch, critical)
+    points = list(branch.follow(first, -0.05, lambda state: state.entropy < 0))
     assert len(points) > 5
     assert max(abs(point.state.identity_error) for point in points) < 1e-8
     assert max(point.residual for point in points) <= steps.TOLERANCE
@@ -152,7 +153,9 @@ def test_identity_and_order_along_the_branch(rho):
 def test_the_branch_begins_at_the_replicon_line():
     critical = rsb.replicon_line(RHO).state
     assert critical.between == pytest.approx(1, abs=1e-10)
-    small, smaller, smallest = (rsb.branch_off(RHO, critical, amplitude).state for amplitude in (0.04, 0.02, 0.01))
+    small, smaller, smallest = (
+        rsb.branch_off(steps.BrokenBranch(RHO), critical, amplitude).state for amplitude in (0.04, 0.02, 0.01)
+    )
     # a polynomial in the amplitude whose constant term is the critical load
     assert (8 * smallest.alpha - 6 * smaller.alpha + small.alpha) / 3 == pytest.approx(critical.alpha, abs=1e-6)
     assert smaller.replicon_inner == pytest.approx(1, abs=1e-4)
@@ -177,7 +180,7 @@ def test_result_prints_and_has_the_keys(solution):
 
 def test_finer_grids_do_not_move_the_solution(solution):
     point = steps.pack(as_order(solution), RHO)
-    residuals = [steps.equations(point, RHO, 1, fineness).residual for fineness in (1.0, 1.4, 2.0)]
+    residuals = [steps.BrokenBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)]
     np.testing.assert_allclose(residuals[0], residuals[2], atol=1e-10)
     np.testing.assert_allclose(residuals[1], residuals[2], atol=1e-12)
 

@@ -40,7 +40,7 @@ def test_beyond_capacity_the_branch_tends_to_small_break_points(one):
     orders = [point.state.order]
     unknowns = one.point
     for log_chi in np.arange(one.point[0], one.point[0] - 1.01, -0.1)[1:]:
-        solved = steps.solve_at_response(float(log_chi), RHO, unknowns, 1)
+        solved = steps.BrokenBranch(RHO).at_response(float(log_chi), unknowns)
         unknowns = solved.unknowns
         orders.append(solved.state.order)
     assert solved.state.entropy < 0

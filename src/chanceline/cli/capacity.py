@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from chanceline.cli.output import print_json, say
+from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
 
 def register(app: typer.Typer) -> None:
@@ -14,16 +15,19 @@ def register(app: typer.Typer) -> None:
     def capacity(
         rho: float = typer.Argument(..., help="Density ρ = M/N: share of the variables kept."),
         ansatz: str = typer.Option("rs", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit."),
+        balance: Balance = 0.5,
+        margin: Margin = 0.0,
+        errors: ErrorShare = 0.0,
         report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
         """The largest load that a perceptron separates when it may choose a share ρ of its variables.
 
-        Example: chanceline capacity 0.1
+        Example: chanceline capacity 0.1 --balance 0.3
         """
         from chanceline.theory.capacity import capacity as find_capacity
 
-        result = find_capacity(rho, ansatz)
+        result = find_capacity(rho, ansatz, balance=balance, margin=margin, errors=errors)
         if as_json:
             print_json(result.to_dict())
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from chanceline.cli.output import print_json, say
+from chanceline.cli.patterns import Balance, ErrorShare, Margin
 from chanceline.errors import InputError
 
 
@@ -16,6 +17,9 @@ def register(app: typer.Typer) -> None:
         points: int = typer.Option(99, help="Number of densities, equally spaced inside (0, 1)."),
         out: Path | None = typer.Option(None, help="CSV file to write; without it the table goes to stdout."),
         replicon: bool = typer.Option(False, help="Add the load where replica symmetry between supports breaks."),
+        balance: Balance = 0.5,
+        margin: Margin = 0.0,
+        errors: ErrorShare = 0.0,
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object with a list of rows."),
     ) -> None:
         """α_VS(ρ) and the closed-form curves around it.
@@ -27,7 +31,7 @@ def register(app: typer.Typer) -> None:
         from chanceline.files import write_text
         from chanceline.theory.curves import curve_table, evenly_spaced
 
-        table = curve_table(evenly_spaced(points), replicon)
+        table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors)
         if out is not None:
             write_text(out, table.to_csv(index=False))
             say(f"wrote {points} rows to {out}")

@@ -7,12 +7,16 @@ from pathlib import Path
 import typer
 
 from chanceline.cli.output import print_json, say
+from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
 
 def register(app: typer.Typer) -> None:
     @app.command()
     def density(
         alpha: float = typer.Argument(..., help="Load α = P/N: patterns per variable."),
+        balance: Balance = 0.5,
+        margin: Margin = 0.0,
+        errors: ErrorShare = 0.0,
         report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
@@ -22,7 +26,7 @@ def register(app: typer.Typer) -> None:
         """
         from chanceline.theory.capacity import density as find_density
 
-        result = find_density(alpha)
+        result = find_density(alpha, balance=balance, margin=margin, errors=errors)
         if as_json:
             print_json(result.to_dict())
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from chanceline.cli.output import print_json, say
+from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
 
 def register(app: typer.Typer) -> None:
@@ -15,6 +16,9 @@ def register(app: typer.Typer) -> None:
         alpha: float = typer.Option(..., "--alpha", "-a", help="Load α = P/N: patterns per variable."),
         rho: float = typer.Option(..., "--rho", "-r", help="Density ρ = M/N: share of the variables kept."),
         ansatz: str = typer.Option("rs", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports."),
+        balance: Balance = 0.5,
+        margin: Margin = 0.0,
+        errors: ErrorShare = 0.0,
         report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
         as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     ) -> None:
@@ -24,7 +28,7 @@ def register(app: typer.Typer) -> None:
         """
         from chanceline.theory.solve import solve as solve_theory
 
-        solution = solve_theory(alpha, rho, ansatz)
+        solution = solve_theory(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors)
         if as_json:
             print_json(solution.to_dict())
         else:

@@ -151,10 +151,10 @@ def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
     from scipy.interpolate import CubicHermiteSpline
 
     from chanceline.theory.kernels import binary_entropy
-    from chanceline.theory.rs import follow_branch
+    from chanceline.theory.rs import Branch
 
     rho = result.rho
-    branch = [point.state for point in follow_branch(rho, lambda state: state.entropy < 0)]
+    branch = [point.state for point in Branch(rho).follow(lambda state: state.entropy < 0)]
     # The branch is followed in long steps; its slope is known at each of them.
     loads = [0.0, 2 * rho, *(state.alpha for state in branch)]
     values = [binary_entropy(rho)] * 2 + [state.entropy for state in branch]

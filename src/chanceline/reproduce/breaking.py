@@ -11,8 +11,8 @@ import pandas as pd
 from chanceline.figures.breaking import draw_break_point, draw_corrections, draw_diagram, draw_entropies
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity_table import capacity_table, start_at
-from chanceline.theory.rsb import follow_one_step, replicon_line
-from chanceline.theory.steps import solve_at_response, solve_at_zero_entropy
+from chanceline.theory.rsb import replicon_line
+from chanceline.theory.steps import BrokenBranch
 from chanceline.theory.symmetric import solve_rs
 
 RHO = 0.5
@@ -21,9 +21,10 @@ RHO = 0.5
 def entropy_with_breaking(folder: Folder) -> None:
     """Σ(α) replica symmetric and with one step at ρ = 0.5, and how x and K go to their finite ends."""
     critical = replicon_line(RHO).state
-    end = solve_at_zero_entropy(RHO, start_at(RHO), 1)
-    branch = [point.state for point in follow_one_step(end, RHO, lambda state: state.alpha < critical.alpha + 0.003, step=0.1)]
-    beyond = solve_at_response(float(end.unknowns[0]) - 0.15, RHO, end.unknowns, 1).state
+    one_step = BrokenBranch(RHO)
+    end = one_step.at_zero_entropy(start_at(RHO))
+    branch = [point.state for point in one_step.follow(end, 0.1, lambda state: state.alpha < critical.alpha + 0.003)]
+    beyond = one_step.at_response(float(end.unknowns[0]) - 0.15, end.unknowns).state
     broken = pd.DataFrame(
         {"alpha": s.alpha, "entropy": s.entropy, "x": s.order.x[0], "K": s.order.K, "p1": s.order.p[1], "p0": s.order.p[0]}
         for s in [*reversed(branch), beyond]

@@ -13,16 +13,22 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.theory import rs
+from chanceline.results import Result
+from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.capacity_table import full_breaking
-from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
+from chanceline.theory.closed_forms import l0_gardner
+from chanceline.theory.gardner import gardner
 from chanceline.theory.inputs import check_alpha, check_rho
+from chanceline.theory.patterns import Patterns
 from chanceline.theory.quadrature import STEP
+from chanceline.theory.rs import Branch, RSState
 from chanceline.theory.rsb import replicon_line
 from chanceline.theory.rsb_capacity import capacity_1rsb
 from chanceline.theory.solver import Solved
 
 Array = NDArray[np.float64]
+
+APPROXIMATE = "errors make the set of weights non-convex: replica symmetry within a support is an approximation"
 
 
 def with_error(value: float, error: float) -> str:
@@ -31,19 +37,12 @@ def with_error(value: float, error: float) -> str:
     return f"{value:.{decimals}f} ± {error:.1e}"
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """The closed-form loads around α_VS, in their order for small ρ."""
+@dataclass(frozen=True, repr=False)
+class Capacity(Result):
+    """α_VS(ρ) with its numerical error, and the load where replica symmetry between supports breaks.
 
-    vc: float
-    cover_gardner: float
-    union: float
-    l0_gardner: float
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """α_VS(ρ) with its numerical error, and the load where replica symmetry between supports breaks."""
+    `threshold` is b/|w| at capacity, for the rule w·x + b > 0.
+    """
 
     rho: float
     ansatz: str
@@ -51,73 +50,117 @@ class Capacity:
     error: float
     bounds: Bounds
     replicon_alpha: float | None
+    balance: float = 0.5
+    margin: float = 0.0
+    errors: float = 0.0
+    threshold: float = 0.0
 
     kind = "asymptotic (replica method)"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "kind": self.kind}
+
+    def summary(self) -> str:
+        extra = Patterns(self.balance, self.margin, self.errors).describe()
+        at = f"ρ = {self.rho:g}" + (f", {extra}" if extra else "")
+        return f"capacity at {at} ({self.ansatz}): α_VS = {with_error(self.alpha, self.error)}"
 
     def __str__(self) -> str:
+        b, plain = self.bounds, Patterns(self.balance, self.margin, self.errors).plain
+        typical = f"typical ones below {'2ρ' if plain else 'α_CG'} = {b.cover_gardner:g}"
+        union = f"{b.union:.8f} (rigorous)" if math.isfinite(b.union) else "none"
         lines = [
-            f"capacity at ρ = {self.rho:g} ({self.ansatz}): α_VS = {with_error(self.alpha, self.error)}",
-            f"  every choice separates below α_VC = {self.bounds.vc:g}, typical ones below 2ρ = {self.bounds.cover_gardner:g}",
-            f"  upper bounds: union {self.bounds.union:.8f} (rigorous), ℓ₀-Gardner {self.bounds.l0_gardner:.8f}",
+            self.summary(),
+            f"  every choice separates below α_VC = {b.vc:g}, {typical}" if b.vc is not None else f"  {typical} separate",
+            f"  upper bounds: union {union}, ℓ₀-Gardner {b.l0_gardner:.8f}",
         ]
+        if self.balance != 0.5:
+            lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
         if self.replicon_alpha is not None:
             lines.append(f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}")
+        if self.errors:
+            lines.append(f"  {APPROXIMATE}")
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Density:
+@dataclass(frozen=True, repr=False)
+class Density(Result):
     """ρ_VS(α): the smallest share of variables that separates at load α."""
 
     alpha: float
     rho: float
     error: float
+    balance: float = 0.5
+    margin: float = 0.0
+    errors: float = 0.0
+    threshold: float = 0.0
 
     kind = "asymptotic (replica method)"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "kind": self.kind}
+
+    def summary(self) -> str:
+        extra = Patterns(self.balance, self.margin, self.errors).describe()
+        at = f"α = {self.alpha:g}" + (f", {extra}" if extra else "")
+        return f"density at {at}: ρ_VS = {with_error(self.rho, self.error)}"
 
     def __str__(self) -> str:
-        return f"density at α = {self.alpha:g}: ρ_VS = {with_error(self.rho, self.error)}"
+        return self.summary() + (f"\n  {APPROXIMATE}" if self.errors else "")
 
 
-def _zero_entropy(rho: float, start: Array | None) -> tuple[Solved[rs.RSState], float, float]:
+@dataclass(frozen=True)
+class _End:
     """The point Σ = 0, its load on a refined rule, and the error of the load."""
+
+    solved: Solved[RSState]
+    alpha: float
+    error: float
+
+
+def _zero_entropy(branch: Branch, start: Array | None) -> _End:
     if start is not None:
         try:
-            coarse = rs.solve_at_zero_entropy(rho, start)
+            coarse = branch.at_zero_entropy(start)
         except ConvergenceError:
             start = None  # too far away: take the whole way
     if start is None:
-        *_, before, after = rs.follow_branch(rho, lambda state: state.entropy <= 0)
-        coarse = rs.point_where(rho, (before, after), lambda state: state.entropy)
-    fine = rs.solve_at_response(float(coarse.unknowns[0]), rho, coarse.unknowns, STEP / 2)
+        *_, before, after = branch.follow(lambda state: state.entropy <= 0)
+        coarse = branch.point_where((before, after), lambda state: state.entropy)
+    fine = branch.at_response(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
     state = fine.state
     alpha = state.alpha - state.entropy / state.entropy_by_alpha
     before_refinement = coarse.state.alpha - coarse.state.entropy / coarse.state.entropy_by_alpha
     order = state.order
-    rounding = 4 * np.finfo(float).eps * (order.F0 * (rho - order.q0) + abs(alpha * state.entropy_by_alpha))
-    return fine, float(alpha), float(abs(alpha - before_refinement) + rounding / abs(state.entropy_by_alpha))
+    rounding = 4 * np.finfo(float).eps * (order.F0 * (branch.rho - order.q0) + abs(alpha * state.entropy_by_alpha))
+    return _End(fine, float(alpha), float(abs(alpha - before_refinement) + rounding / abs(state.entropy_by_alpha)))
 
 
-def _replicon_crossing(rho: float, at_capacity: Solved[rs.RSState]) -> float | None:
+def _replicon_crossing(branch: Branch, at_capacity: Solved[RSState]) -> float | None:
     """The load where the replicon between supports reaches 1, sought backwards from the capacity."""
     if at_capacity.state.between <= 1:
         return None
-    *_, unstable, stable = rs.follow_back(at_capacity, rho, lambda state: state.between < 1)
-    return rs.point_where(rho, (unstable, stable), lambda state: state.between - 1).state.alpha
+    *_, unstable, stable = branch.follow_back(at_capacity, lambda state: state.between < 1)
+    return branch.point_where((unstable, stable), lambda state: state.between - 1).state.alpha
 
 
-def closed_form_bounds(rho: float) -> Bounds:
-    """α_VC, α_CG, union bound and ℓ₀-Gardner at one ρ."""
-    return Bounds(vapnik_chervonenkis(rho), cover_gardner(rho), union_bound(rho), l0_gardner(rho))
+def _capacity(branch: Branch, end: _End, crossing: float | None) -> Capacity:
+    p = branch.patterns
+    return Capacity(
+        rho=branch.rho,
+        ansatz="rs",
+        alpha=end.alpha,
+        error=end.error,
+        bounds=bounds_at(branch.rho, p),
+        replicon_alpha=crossing,
+        balance=p.balance,
+        margin=p.margin,
+        errors=p.errors,
+        threshold=end.solved.state.order.threshold,
+    )
 
 
-def capacity(rho: float, ansatz: str = "rs") -> Capacity:
+def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: float = 0.0, errors: float = 0.0) -> Capacity:
     """α_VS(ρ): the load above which no choice of ρN variables separates random patterns.
 
     Parameters
@@ -127,26 +170,52 @@ def capacity(rho: float, ansatz: str = "rs") -> Capacity:
     ansatz
         "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of infinitely many steps, with
         the error of that extrapolation.
+    balance
+        Share of positive patterns, 0 < balance < 1. Unless it is ½ the rule has a free threshold.
+    margin
+        y(w·x + b)/|w| must be at least this, for inputs of unit variance.
+    errors
+        Share of patterns that may be wrong, below ½ and below the share of the rarer class. With errors the set of weights is
+        not convex, and replica symmetry within a support is an approximation.
     """
-    rho = check_rho(rho)
+    rho, patterns = check_rho(rho), Patterns.checked(balance, margin, errors)
     if ansatz in ("1rsb", "full"):
-        broken = capacity_1rsb(rho)
-        alpha, error = (broken.alpha, broken.error) if ansatz == "1rsb" else full_breaking(broken.rho, broken.alpha)
-        return Capacity(rho, ansatz, alpha, error, closed_form_bounds(rho), replicon_line(rho).state.alpha)
+        return _broken_capacity(rho, ansatz, patterns)
     if ansatz != "rs":
         raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {ansatz!r}")
-    solved, alpha, error = _zero_entropy(rho, None)
-    return Capacity(rho, "rs", alpha, error, closed_form_bounds(rho), _replicon_crossing(rho, solved))
+    branch = Branch(rho, patterns)
+    end = _zero_entropy(branch, None)
+    return _capacity(branch, end, _replicon_crossing(branch, end.solved))
 
 
-def capacity_curve(rhos: Iterable[float], ansatz: str = "rs", replicon: bool = False) -> tuple[Capacity, ...]:
+def _broken_capacity(rho: float, ansatz: str, patterns: Patterns) -> Capacity:
+    if ansatz == "full" and not patterns.plain:
+        raise InputError("the limit of full breaking is known for balance ½, no margin and no errors; use ansatz '1rsb' or 'rs'")
+    broken = capacity_1rsb(rho, patterns)
+    alpha, error = (broken.alpha, broken.error) if ansatz == "1rsb" else full_breaking(broken.rho, broken.alpha)
+    breaks = replicon_line(rho, patterns).state.alpha
+    p, threshold = patterns, broken.state.order.threshold
+    return Capacity(rho, ansatz, alpha, error, bounds_at(rho, p), breaks, p.balance, p.margin, p.errors, threshold)
+
+
+def capacity_curve(
+    rhos: Iterable[float],
+    ansatz: str = "rs",
+    replicon: bool = False,
+    *,
+    balance: float = 0.5,
+    margin: float = 0.0,
+    errors: float = 0.0,
+) -> tuple[Capacity, ...]:
     """α_VS at many densities, each started from its neighbour; in the order of `rhos`.
 
-    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity itself).
+    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity itself). The other parameters are
+    those of `capacity`.
     """
     wanted = [check_rho(rho) for rho in rhos]
+    patterns = Patterns.checked(balance, margin, errors)
     if ansatz != "rs":
-        return tuple(capacity(rho, ansatz) for rho in wanted)
+        return tuple(capacity(rho, ansatz, balance=balance, margin=margin, errors=errors) for rho in wanted)
     found: dict[float, Capacity] = {}
     recent: list[tuple[float, Array]] = []
     for rho in sorted(set(wanted)):
@@ -157,35 +226,55 @@ def capacity_curve(rhos: Iterable[float], ansatz: str = "rs", replicon: bool = F
             start = p1 + (p1 - p0) * (x - x1) / (x1 - x0)
         elif recent:
             start = recent[-1][1]
-        solved, alpha, error = _zero_entropy(rho, start)
-        recent = [*recent[-1:], (x, solved.unknowns)]
-        crossing = _replicon_crossing(rho, solved) if replicon else None
-        found[rho] = Capacity(rho, "rs", alpha, error, closed_form_bounds(rho), crossing)
+        branch = Branch(rho, patterns)
+        end = _zero_entropy(branch, start)
+        recent = [*recent[-1:], (x, end.solved.unknowns)]
+        found[rho] = _capacity(branch, end, _replicon_crossing(branch, end.solved) if replicon else None)
     return tuple(found[rho] for rho in wanted)
 
 
-def density(alpha: float) -> Density:
-    """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α, 0 < α < 2.
+def density(alpha: float, *, balance: float = 0.5, margin: float = 0.0, errors: float = 0.0) -> Density:
+    """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α, 0 < α < α_c.
 
-    Newton on ln(α/(2 − α)) as a function of logit ρ, with dα_VS/dρ = −(∂Σ/∂ρ)/(∂Σ/∂α).
+    α_c is the capacity with all variables kept (2 for equal classes without margin and errors); the other parameters are those of
+    `capacity`. Newton on ln(α/(α_c − α)) as a function of logit ρ, with dα_VS/dρ = −(∂Σ/∂ρ)/(∂Σ/∂α).
     """
-    alpha = check_alpha(alpha)
-    if alpha >= 2:
-        raise InputError(f"alpha must be below 2, the capacity with all variables kept, but is {alpha:g}")
+    alpha, patterns = check_alpha(alpha), Patterns.checked(balance, margin, errors)
+    top = gardner(patterns).load
+    if alpha >= top:
+        raise InputError(f"alpha must be below {top:.6g}, the capacity with all variables kept, but is {alpha:g}")
     lowest, highest = -30.0, 14.0
-    if not l0_gardner(float(expit(lowest))) < alpha < l0_gardner(float(expit(highest))):
-        raise InputError(f"alpha = {alpha:g} is too close to 0 or 2 to resolve; choose a load further inside")
-    x = float(brentq(lambda x: l0_gardner(float(expit(x))) - alpha, lowest, highest))
+
+    def nearest(x: float) -> float:
+        return top * l0_gardner(float(expit(x))) / 2 - alpha
+
+    if not nearest(lowest) < 0 < nearest(highest):
+        raise InputError(f"alpha = {alpha:g} is too close to 0 or {top:.6g} to resolve; choose a load further inside")
+    x = float(brentq(nearest, lowest, highest))
     start: Array | None = None
     for _ in range(50):
         rho = float(expit(x))
-        solved, reached, error = _zero_entropy(rho, start)
-        start, state = solved.unknowns, solved.state
+        end = _zero_entropy(Branch(rho, patterns), start)
+        start, state, reached = end.solved.unknowns, end.solved.state, end.alpha
         slope = -state.entropy_by_rho / state.entropy_by_alpha
-        move = np.log(alpha * (2 - reached) / (reached * (2 - alpha)))
-        by_x = slope * rho * (1 - rho) * 2 / (reached * (2 - reached))
+        if slope <= 0:
+            raise ConvergenceError(
+                f"density at α = {alpha:g}, {patterns.describe()}: with errors replica symmetry is an approximation, in which no "
+                "density has this capacity; choose a smaller load"
+            )
+        move = np.log(alpha * (top - reached) / (reached * (top - alpha)))
+        by_x = slope * rho * (1 - rho) * top / (reached * (top - reached))
         step = float(np.clip(move / by_x, -1.0, 1.0))
         x += step
-        if abs(step) < 1e-13 or abs(reached - alpha) <= error:
-            return Density(alpha, float(expit(x)), float(error / slope + 2 * np.finfo(float).eps * rho))
-    raise ConvergenceError(f"density at α = {alpha:g}: Newton stopped at ρ = {expit(x):.10g}; try a load further from 0 or 2")
+        if abs(step) < 1e-13 or abs(reached - alpha) <= end.error:
+            return _density(alpha, x, end, slope, patterns)
+    raise ConvergenceError(
+        f"density at α = {alpha:g}: Newton stopped at ρ = {expit(x):.10g}; try a load further from 0 or {top:.6g}"
+    )
+
+
+def _density(alpha: float, x: float, end: _End, slope: float, patterns: Patterns) -> Density:
+    rho = float(expit(x))
+    error = float(end.error / slope + 2 * np.finfo(float).eps * rho)
+    p = patterns
+    return Density(alpha, rho, error, p.balance, p.margin, p.errors, end.solved.state.order.threshold)

@@ -20,12 +20,17 @@ def evenly_spaced(points: int) -> list[float]:
     return [(i + 1) / (points + 1) for i in range(points)]
 
 
-def curve_table(rhos: Iterable[float], replicon: bool = False) -> pd.DataFrame:
-    """One row a density: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner."""
+def curve_table(
+    rhos: Iterable[float], replicon: bool = False, *, balance: float = 0.5, margin: float = 0.0, errors: float = 0.0
+) -> pd.DataFrame:
+    """One row a density: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner.
+
+    Patterns other than the paper's add their balance, margin and errors, and the threshold.
+    """
     import pandas as pd
 
     rows = []
-    for point in capacity_curve(rhos, replicon=replicon):
+    for point in capacity_curve(rhos, replicon=replicon, balance=balance, margin=margin, errors=errors):
         row: dict[str, float | None] = {
             "rho": point.rho,
             "vc": point.bounds.vc,
@@ -37,6 +42,8 @@ def curve_table(rhos: Iterable[float], replicon: bool = False) -> pd.DataFrame:
         }
         if replicon:
             row["replicon_alpha"] = point.replicon_alpha
+        if (balance, margin, errors) != (0.5, 0.0, 0.0):
+            row |= {"balance": balance, "margin": margin, "errors": errors, "threshold": point.threshold}
         rows.append(row)
     return pd.DataFrame(rows)
 

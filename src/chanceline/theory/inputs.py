@@ -9,7 +9,7 @@ from chanceline.errors import InputError
 
 def check_rho(rho: float) -> float:
     """ρ as a float strictly between 0 and 1, or InputError."""
-    value = _finite("rho", rho)
+    value = check_number("rho", rho)
     if not 0 < value < 1:
         raise InputError(f"rho must lie strictly between 0 and 1 (it is the share of variables kept), but is {rho!r}")
     return value
@@ -17,13 +17,14 @@ def check_rho(rho: float) -> float:
 
 def check_alpha(alpha: float) -> float:
     """α as a positive float, or InputError."""
-    value = _finite("alpha", alpha)
+    value = check_number("alpha", alpha)
     if not value > 0:
         raise InputError(f"alpha must be positive (it is the number of patterns per variable), but is {alpha!r}")
     return value
 
 
-def _finite(name: str, value: float) -> float:
+def check_number(name: str, value: float) -> float:
+    """A finite float, or InputError."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The inner integrals ∫Dy of the rescaled equations (α > 2ρ), in closed form and in logarithms.
+"""The inner integrals ∫Dy of the rescaled equations (above the Cover–Gardner load), in closed form and in logarithms.
 
 Pattern side. With H̃(v, χ) = Θ(−v) + Θ(v) exp(−v²/2χ) and v ~ N(μ, s²),
 
@@ -9,7 +9,8 @@ violated side, that is of the tight constraints. With T = Θ(v)v, R_k = E[T^k] u
 
     ∂ ln A/∂μ = −R₁/χ,    ∂R₁/∂μ = p₊ − Var T/χ,    ∂E[f(T)]/∂χ = Cov(f(T), T²)/(2χ²);
 
-A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ².
+A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ². Where errors are allowed at a price e^{−y} each, a violation beyond
+v* = √(2χy) is cheaper as an error: H̃ = e^{−y} for v > v*, A gains e^{−y}H((v* − μ)/s), and T counts 0 < v < v* only.
 
 Support side. With h ~ N(u, V) and d = E − V > 0,
 
@@ -32,20 +33,23 @@ _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 @dataclass(frozen=True)
 class PatternSide:
-    """ln A and the law of T = Θ(v)v tilted by H̃, at each μ.
+    """ln A and the law of T tilted by H̃, at each μ.
 
-    T is 0 with weight 1 − p₊ and a truncated Gaussian with weight p₊; its moments are R_k = E[T^k].
+    T is v where 0 < v < v*, with weight p₊, and 0 elsewhere; its moments are R_k = E[T^k].
     """
 
     log_a: Array
-    tight: Array  # p₊ = R₀, weight of v > 0
+    tight: Array  # p₊ = R₀, weight of 0 < v < v*
     loose: Array  # 1 − p₊
-    edge: Array  # density of T at 0⁺: N(0; μ, s²)/A
+    edge: Array  # density of v at 0⁺: N(0; μ, s²)/A
     mean: Array  # R₁
     variance: Array  # R₂ − R₁²
     third: Array  # third central moment
     fourth: Array  # fourth central moment
     chi: float
+    wrong: Array | float = 0.0  # weight of v > v*
+    far_edge: Array | float = 0.0  # density of v at v*: e^{−y}N(v*; μ, s²)/A
+    ceiling: float = np.inf  # v*
 
     @property
     def second(self) -> Array:
@@ -58,36 +62,75 @@ class PatternSide:
         return -self.mean / self.chi
 
     @property
+    def net_tight(self) -> Array:
+        """p₊ − v*·(density at v*), which takes the place of p₊ where errors are allowed: ∂R₁/∂μ = this − Var T/χ."""
+        return self.tight - self.ceiling * self.far_edge if np.isfinite(self.ceiling) else self.tight
+
+    @property
     def curvature(self) -> Array:
-        """g'' = (R₂ − R₁²)/χ² − p₊/χ."""
-        return self.variance / self.chi**2 - self.tight / self.chi
+        """g'' = (R₂ − R₁²)/χ² − p₊/χ (with errors `net_tight` for p₊)."""
+        return self.variance / self.chi**2 - self.net_tight / self.chi
 
 
-def pattern_side(mu: Array, s2: float, chi: float) -> PatternSide:
-    """A(μ) and the moments of T, for v ~ N(μ, s²)."""
+def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
+    """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are given up as errors."""
     total = s2 + chi
     sd = np.sqrt(s2 * chi / total)
     t = mu * np.sqrt(chi / (s2 * total))
     log_c = 0.5 * np.log(chi / total) - mu**2 / (2 * total)
-    log_tight, log_loose = log_c + log_ndtr(t), log_ndtr(-mu / np.sqrt(s2))
-    log_a = np.logaddexp(log_loose, log_tight)
-    tight, loose = np.exp(log_tight - log_a), np.exp(log_loose - log_a)
+    log_loose = log_ndtr(-mu / np.sqrt(s2))
+    if np.isfinite(ceiling):
+        top = ceiling / sd
+        log_tight = log_c + _log_ndtr_between(-t, top - t)
+        log_wrong = log_ndtr((mu - ceiling) / np.sqrt(s2)) - ceiling**2 / (2 * chi)
+        log_a = np.logaddexp(np.logaddexp(log_loose, log_tight), log_wrong)
+        wrong = np.exp(log_wrong - log_a)
+        far = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)  # times sd
+        fars = [far, top * far, top**2 * far, top**3 * far]
+    else:
+        log_tight = log_c + log_ndtr(t)
+        log_a = np.logaddexp(log_loose, log_tight)
+        wrong, fars = 0.0, [0.0, 0.0, 0.0, 0.0]
+    tight, loose = np.exp(log_tight - log_a), np.exp(log_loose - log_a) + wrong
     edge = np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a)  # times sd
-    mean = t * tight + edge
-    variance = tight * (1 + t**2 * loose) + t * edge * (loose - tight) - edge**2
+    ends = edge - fars[0]
+    mean = t * tight + ends
+    variance = tight * (1 + t**2 * loose) + t * ends * (loose - tight) - ends**2 - fars[1]
     # In units of sd: moments about 0 where T is mostly 0, and about the Gaussian's own mean t where it mostly is that Gaussian.
-    second, raw_third = t * mean + tight, (t**2 + 2) * mean + t * tight
-    raw_fourth = t * raw_third + 3 * second
-    e = edge - t * loose
-    near_second, near_third = tight - t * edge + t**2 * loose, edge * (2 + t**2) - t**3 * loose
-    near_fourth = 3 * (tight - t * edge) - t**3 * edge + t**4 * loose
+    second, raw_third = t * mean + tight - fars[1], (t**2 + 2) * mean + t * (tight - fars[1]) - fars[2]
+    raw_fourth = t * raw_third + 3 * second - fars[3]
+    e = ends - t * loose
+    inner = tight - t * ends - fars[1]  # ∫(x − t)² over 0 < x < top
+    near_second = inner + t**2 * loose
+    near_third = ends * (2 + t**2) + 2 * t * fars[1] - fars[2] - t**3 * loose
+    near_fourth = 3 * inner - t**3 * ends - 3 * t * (t * fars[1] - fars[2]) - fars[3] + t**4 * loose
     third = np.where(t > 0, near_third - 3 * e * near_second + 2 * e**3, raw_third - 3 * mean * second + 2 * mean**3)
     fourth = np.where(
         t > 0,
         near_fourth - 4 * e * near_third + 6 * e**2 * near_second - 3 * e**4,
         raw_fourth - 4 * mean * raw_third + 6 * mean**2 * second - 3 * mean**4,
     )
-    return PatternSide(log_a, tight, loose, edge / sd, sd * mean, sd**2 * variance, sd**3 * third, sd**4 * fourth, chi)
+    return PatternSide(
+        log_a,
+        tight,
+        loose,
+        edge / sd,
+        sd * mean,
+        sd**2 * variance,
+        sd**3 * third,
+        sd**4 * fourth,
+        chi,
+        wrong,
+        fars[0] / sd,
+        ceiling,
+    )
+
+
+def _log_ndtr_between(low: Array, high: Array) -> Array:
+    """ln[Φ(high) − Φ(low)], taken in the tail where both lie."""
+    flip = low > 0
+    upper, lower = log_ndtr(np.where(flip, -low, high)), log_ndtr(np.where(flip, -high, low))
+    return upper + np.log1p(-np.exp(lower - upper))
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,8 @@ def gaussian_steps(variances: Array) -> Array:
     return np.minimum(widths, np.append(widths[1:], np.inf))
 
 
-def climb(grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array) -> Ladder:
-    """Descend from g_k (values and slopes on the last grid) to g₀, and carry the weights back up."""
+def climb(grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array, centre: float = 0.0) -> Ladder:
+    """Descend from g_k (values and slopes on the last grid) to g₀, and carry the weights back up from P₀ = N(centre, v₀)."""
     values, slopes = [top], [top_slope]
     transitions: list[Transition] = []
     for i in range(len(breaks), 0, -1):
@@ -136,7 +136,7 @@ def climb(grids: list[Grid], top: Array, top_slope: Array, variances: Array, bre
         values.insert(0, log_total / x)
         slopes.insert(0, transition.average(slopes[0]))
         transitions.insert(0, transition)
-    weight = grids[0].spacing * np.exp(-(grids[0].nodes ** 2) / (2 * variances[0]))
+    weight = grids[0].spacing * np.exp(-((grids[0].nodes - centre) ** 2) / (2 * variances[0]))
     weights = [weight / weight.sum()]
     for transition in transitions:
         weights.append(transition.push(weights[-1]))

@@ -9,7 +9,6 @@ model: three of them give a and the limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,15 +17,8 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 
 from chanceline.theory.rsb_capacity import BrokenCapacity, capacity_near
-from chanceline.theory.solver import Solved, first_success, follow_response
-from chanceline.theory.steps import (
-    Breaking,
-    BrokenState,
-    pack,
-    solve_at_response,
-    solve_at_zero_entropy,
-    solve_with,
-)
+from chanceline.theory.solver import Solved, first_success
+from chanceline.theory.steps import Breaking, BrokenBranch, BrokenState, pack
 
 Array = NDArray[np.float64]
 
@@ -63,36 +55,31 @@ def add_step(capacity: BrokenCapacity) -> BrokenCapacity:
 
 
 def _add_step_at(capacity: BrokenCapacity, retreat: float) -> BrokenCapacity:
-    rho, steps = capacity.rho, capacity.steps + 1
-    here = solve_at_zero_entropy(rho, capacity.point, capacity.steps)
+    rho = capacity.rho
+    fewer, branch = BrokenBranch(rho, capacity.steps), BrokenBranch(rho, capacity.steps + 1)
+    here = fewer.at_zero_entropy(capacity.point)
     if retreat:
         goal = here.unknowns[0] + retreat
-        *_, here = _follow(here, rho, capacity.steps, 0.15, lambda state: np.log(state.order.chi) >= goal)
-    freed = _free_level(here.state.order, rho, steps)
+        *_, here = fewer.follow(here, 0.15, lambda state: np.log(state.order.chi) >= goal)
+    freed = _free_level(here.state.order, branch)
     if not retreat:
-        return capacity_near(rho, freed.unknowns, steps)
-    *_, before, after = _follow(freed, rho, steps, -0.08, lambda state: state.entropy < 0)
+        return capacity_near(branch, freed.unknowns)
+    *_, before, after = branch.follow(freed, -0.08, lambda state: state.entropy < 0)
     share = before.state.entropy / (before.state.entropy - after.state.entropy)
-    return capacity_near(rho, before.unknowns + share * (after.unknowns - before.unknowns), steps)
+    return capacity_near(branch, before.unknowns + share * (after.unknowns - before.unknowns))
 
 
-def _free_level(order: Breaking, rho: float, steps: int) -> Solved[BrokenState]:
+def _free_level(order: Breaking, branch: BrokenBranch) -> Solved[BrokenState]:
     """The saddle with one level more than `order` has, at the same χ: break points held first, then freed."""
+    steps = branch.steps
     breaks = tuple(range(3 + steps, 3 + 2 * steps))
-    what = f"a start for {steps} steps of breaking at ρ = {rho:.10g}"
 
     def with_ends_moved(spread: float) -> Solved[BrokenState]:
-        point = pack(one_level_more(order, rho, spread), rho)
-        held = solve_with(point, (0, *breaks), rho, steps, what, hold_breaks=True)
-        return solve_at_response(float(point[0]), rho, held.unknowns, steps)
+        point = pack(one_level_more(order, branch.rho, spread), branch.rho)
+        held = branch.solve_with(point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True)
+        return branch.at_response(float(point[0]), held.unknowns)
 
     return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))
-
-
-def _follow(
-    start: Solved[BrokenState], rho: float, steps: int, step: float, until: Callable[[BrokenState], bool]
-) -> Iterator[Solved[BrokenState]]:
-    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess, steps), start, step, until)
 
 
 @dataclass(frozen=True)

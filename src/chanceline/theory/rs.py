@@ -1,27 +1,35 @@
-"""Replica-symmetric equations above the Cover–Gardner load, α > 2ρ, in the rescaled variables of the limit m → 0.
+"""Replica-symmetric equations above the Cover–Gardner load, in the rescaled variables of the limit m → 0.
 
 Every saddle equation is a partial derivative of one function, the free entropy
 
-    Σ(q₀, χ, E, F₁, F₀, K) = α∫Dz ln A + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀,
+    Σ(q₀, χ, E, F₁, F₀, K, b, y) = α Σ_c f_c ∫Dz ln A(√q₀ z + θ_c) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀ + yαε,
 
-with A and B of `kernels`, s² = ρ − q₀, μ = √q₀ z, d = E − F₁ + F₀, u = √F₀ z. The derivatives by K, E and F₁ give χ = ρ/E,
-those by χ and q₀ give F₁ and F₀. What is left to solve, with V = F₁ − F₀, is
+with A and B of `kernels`, s² = ρ − q₀, d = E − F₁ + F₀, u = √F₀ z. Class c has the share f_c and the offset
+θ_c = √ρ(margin + σ_c b); b is the threshold, ε the share of errors allowed and y the price of an error (y = ∞ without
+errors). With equal classes b = 0, and the paper's case has θ = 0. The derivatives by K, E and F₁ give χ = ρ/E, those by χ and
+q₀ give F₁ and F₀. What is left to solve, with V = F₁ − F₀, is
 
     (1) ∫Dz p = ρ,    (2) ∫Dz p (u²/d² + V/(E d)) = ρ,    (3) ∫Dz (p u/d)² = q₀,
-    (4) F₀ = (α/χ²)∫Dz R₁²,    (5) d = E − (α/χ²)∫Dz (R₂ − R₁²),
+    (4) F₀ = (α/χ²)⟨R₁²⟩,    (5) d = E − (α/χ²)⟨R₂ − R₁²⟩,    (6) Σ_c σ_c f_c ∫Dz R₁ = 0,    (7) ⟨wrong⟩ = ε,
 
-in the unknowns ln χ, logit(q₀/ρ), K, ln(V/d) and ln F₀ (V and F₀ could be eliminated, but d is a small difference of large
-terms and p(u) depends on it exponentially: as unknowns of their own they keep rounding errors small).
+where ⟨·⟩ = Σ_c f_c ∫Dz, in the unknowns ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀ and, where they are free, b and ln t*, v* = √ρ
+t* = √(2χy). (V and F₀ could be eliminated, but d is a small difference of large terms and p(u) depends on it exponentially:
+as unknowns of their own they keep rounding errors small.)
 
-At zero margin the constraints do not change under w → λw; at the saddle this gives one more identity, α∫Dz p₊ = ρ: as many tight
-constraints as chosen weights. It gives the load, α = ρ/∫Dz p₊, as a function of χ and q₀, without cancellation near ρ = 1; along
-the branch χ falls steadily from ∞ (at α = 2ρ) to 0 (at α = α_ℓ₀) and is the parameter to follow. One of (2) and (3) is then
-redundant: write X and Y for their errors; by Gaussian integration by parts on both sides, (1), (4), (5) and the identity imply
+The pattern term does not change when ρ, χ, q₀, θ² and v*² are scaled together (w → λw), the support term not when E, F₁ and
+F₀ are. At the saddle these two Euler identities give
+
+    α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ,      κ = margin·√ρ,
+
+which without margin and errors reads αp₊ = ρ: as many tight constraints as chosen weights. It gives the load as a function of
+the other unknowns, without cancellation near ρ = 1; along the branch χ falls steadily from ∞ (at α_CG) to 0 (at α_ℓ₀) and is
+the parameter to follow. One of (2) and (3) is then redundant: write X and Y for their errors; by Gaussian integration by
+parts on both sides, (1), (4)–(7) and the identity imply
 
     F₀ Y = (F₀ − d) X.
 
-Near α = 2ρ, where F₀ ≪ d, (2) hardly depends on q₀; at F₀ = d (3) holds by itself. The combination X − Y d/(F₀ + d) = 0 is good
-everywhere, and X and Y separately are left over as a check of every solution.
+Near the entrance, where F₀ ≪ d, (2) hardly depends on q₀; at F₀ = d (3) holds by itself. The combination X − Y d/(F₀ + d) = 0
+is good everywhere, and X and Y separately are left over as a check of every solution.
 """
 
 from __future__ import annotations
@@ -31,19 +39,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.optimize import brentq
+from scipy.special import expit, logit, ndtr
 
 from chanceline.theory.closed_forms import typical_overlap
-from chanceline.theory.kernels import PatternSide, SupportSide, binary_entropy, pattern_side, support_side
-from chanceline.theory.quadrature import STEP, GaussianRule, rule_for
+from chanceline.theory.gardner import gardner
+from chanceline.theory.kernels import SupportSide, binary_entropy, support_side
+from chanceline.theory.pattern_means import ClassSide, class_sides, pattern_means
+from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.quadrature import STEP, GaussianRule, focused_rule, gaussian_rule, rule_for
 from chanceline.theory.solver import Newton, OutsideDomain, Solved, follow_response, root_between
 
 Array = NDArray[np.float64]
 
+# From this value of K − ½ ln(E/d) on, the switch between rejected and chosen variables needs a finer rule of its own.
+_SHARP = 25.0
+
 
 @dataclass(frozen=True)
 class Order:
-    """Order parameters and their conjugates at α > 2ρ."""
+    """Order parameters and their conjugates; `threshold` is b/|w| and `price` the y of an error."""
 
     q0: float
     chi: float
@@ -51,36 +66,38 @@ class Order:
     F1: float
     F0: float
     K: float
+    threshold: float = 0.0
+    price: float = np.inf
 
 
-def free_entropy(order: Order, alpha: float, rho: float, step: float = STEP) -> float:
-    """Σ as a function of all six order parameters (not only at the saddle)."""
+def free_entropy(order: Order, alpha: float, rho: float, patterns: Patterns = PLAIN, step: float = STEP) -> float:
+    """Σ as a function of all order parameters (not only at the saddle)."""
     o = order
-    pattern, rule_z = _patterns(o.q0, rho - o.q0, o.chi, step)
+    sides = class_sides(patterns, rho, o.q0, rho - o.q0, o.chi, o.threshold, np.sqrt(2 * o.chi * o.price), step)
     d = o.E - o.F1 + o.F0
     if not d > 0:
         raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
     support, rule_u = _supports(o.F0, o.E, d, o.K, step)
     return float(
-        alpha * rule_z.mean(pattern.log_a)
+        alpha * sum(one.mean(one.side.log_a) for one in sides)
         + rule_u.mean(support.log_one_plus)
         + o.K * rho
         + 0.5 * (o.E - o.F1) * rho
         - 0.5 * o.F1 * o.chi
         + 0.5 * o.F0 * o.q0
+        + (alpha * o.price * patterns.errors if patterns.errors else 0.0)
     )
 
 
-def _patterns(q0: float, s2: float, chi: float, step: float) -> tuple[PatternSide, GaussianRule]:
-    if not (q0 >= 0 and s2 > 0 and chi > 0):
-        raise OutsideDomain(f"q₀ = {q0:.3g} must not be negative, ρ − q₀ = {s2:.3g} and χ = {chi:.3g} must be positive")
-    rule = rule_for(np.sqrt(s2 / q0) if q0 > 0 else 1.0, step)
-    return pattern_side(np.sqrt(q0) * rule.nodes, s2, chi), rule
-
-
 def _supports(F0: float, E: float, d: float, K: float, step: float) -> tuple[SupportSide, GaussianRule]:
-    # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small: half the step resolves them.
-    rule = rule_for(np.sqrt(d / F0) if F0 > 0 else 1.0, step / 2)
+    switch = K - 0.5 * np.log(E / d)
+    if F0 == 0 or switch < _SHARP:
+        # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small: half the step resolves them.
+        rule = rule_for(np.sqrt(d / F0) if F0 > 0 else 1.0, step / 2)
+    else:
+        # The poles, at u²/2d = switch ± iπ, are as near as this to the real axis.
+        at = np.sqrt(2 * d * switch / F0)
+        rule = focused_rule((-at, 0.0, at), (at * np.pi / (2 * switch), np.sqrt(d / F0), at * np.pi / (2 * switch)), step)
     return support_side(np.sqrt(F0) * rule.nodes, E, d, K), rule
 
 
@@ -89,44 +106,46 @@ class RSState:
     """The equations at one point: order parameters, residual (relative), Jacobian, and what follows at the saddle."""
 
     alpha: float
-    to_two: float  # 2 − α, without cancellation when ρ > ½
+    to_top: float  # α_c − α, the load left to that of all variables; without cancellation for plain patterns and ρ > ½
     rho: float
     order: Order
     residual: Array
     jacobian: Array
     alpha_gradient: Array  # by the same unknowns as the Jacobian
-    tight: float  # ∫Dz p₊
+    isostatic: float  # ⟨p₊ − v*e* + κR₁/ρ⟩
+    tight: float  # ⟨p₊⟩
     norm: float  # ∫Dz p (u²/d² + V/(E d)), equal to ρ at the saddle
     overlap: float  # ∫Dz (p u/d)², equal to q₀ at the saddle
     entropy: float
     entropy_gradient: Array
-    entropy_by_alpha: float  # ∂Σ/∂α at the saddle = ∫Dz ln A
+    entropy_by_alpha: float  # ∂Σ/∂α at the saddle
     entropy_by_rho: float  # ∂Σ/∂ρ at the saddle
     between: float  # the replicon between supports
 
 
-def equations(point: Array, rho: float, step: float = STEP) -> RSState:
-    """Residual of (1), (2) with (3), (4), (5) and analytic Jacobian in all of (ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀)."""
-    log_chi, y, K, v, log_f0 = (float(value) for value in point)
-    if max(abs(log_chi), abs(y), abs(v), abs(log_f0)) > 100:
+def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float = STEP) -> RSState:
+    """Residuals of (1), (2) with (3), (4)–(7) and their analytic Jacobian in all coordinates of the point.
+
+    The point is (ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀), then b if the threshold is free, then ln t* if errors are allowed.
+    """
+    if np.abs(np.delete(point, 2)).max() > 100:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    size = len(point)
+    log_chi, y, K, v, log_f0 = (float(value) for value in point[:5])
+    threshold = float(point[5]) if patterns.free_threshold else 0.0
+    ceiling = float(np.sqrt(rho) * np.exp(point[-1])) if patterns.errors else np.inf
     chi, q0, s2, F0 = np.exp(log_chi), rho * expit(y), rho * expit(-y), np.exp(log_f0)
     E = rho / chi
     V, d = E * expit(v), E * expit(-v)
     F1 = F0 + V
-    pattern, rule = _patterns(q0, s2, chi, step)
-    mean = rule.mean
-    p0, r1, var, third = pattern.tight, pattern.mean, pattern.variance, pattern.third
-    tight = mean(p0)
-    alpha = rho / tight
-    to_two = 2 - alpha
-    if rho > 0.5:
-        # With every term small: ∫Dz p₊ = ½ + ∫_{z>0} Dz [p₊(−z) − (1 − p₊(z))].
-        half = rule.nodes.size // 2
-        odd = rule.weights * (p0[::-1] - pattern.loose)
-        to_two = (1 - rho + odd[half] + 2 * odd[half + 1 :].sum()) / tight
+    sides = class_sides(patterns, rho, q0, s2, chi, threshold, ceiling, step)
+    means = pattern_means(sides, patterns, rho)
+    isostatic = means.isostatic.value
+    if not isostatic > 0:
+        raise OutsideDomain("p₊ − v*e* must be positive")
+    alpha = rho / isostatic
     a = alpha / chi**2
-    V_now, F0_now = a * mean(var), a * mean(r1**2)
+    V_now, F0_now = a * means.variance.value, a * means.square.value
 
     support, rule_u = _supports(F0, E, d, K, step)
     mean_u = rule_u.mean
@@ -135,32 +154,28 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
     spread = w + V / (E * d)
     norm, overlap = mean_u(p * spread), mean_u(p**2 * w)
     share = d / (F0 + d)
-    residual = np.array(
-        [
-            (chosen - rho) / rho if rho <= 0.5 else 1 - mean_u(support.rejected) / (1 - rho),
-            (norm - rho - share * (overlap - q0)) / rho,
-            F0_now / F0 - 1,
-            (V_now - V) * E / (V * d),
-        ]
-    )
+    residual = [
+        (chosen - rho) / rho if rho <= 0.5 else 1 - mean_u(support.rejected) / (1 - rho),
+        (norm - rho - share * (overlap - q0)) / rho,
+        F0_now / F0 - 1,
+        (V_now - V) * E / (V * d),
+    ]
 
-    by_chi, by_y, by_k, by_v, by_f0 = np.eye(5)
+    unit = np.eye(size)
+    by_chi, by_y, by_k, by_v, by_f0 = unit[:5]
+    by_threshold = unit[5] if patterns.free_threshold else np.zeros(size)
+    by_ceiling = unit[-1] if patterns.errors else np.zeros(size)
     by_d, by_V = -by_chi - expit(v) * by_v, -by_chi + expit(-v) * by_v  # of ln d and ln V
     dq0 = q0 * expit(-y) * by_y
     dE, dF0 = -E * by_chi, F0 * by_f0
 
-    # Pattern side: with s² = ρ − q₀ the heat equation gives d/dq₀ ∫Dz E[f(T)] = ∫Dz (R₁/χ) ∂E[f(T)]/∂μ.
-    r1_prime = p0 - var / chi
-    tight_by_chi = mean(pattern.second * pattern.loose) / (2 * chi**2)
-    tight_by_q0 = mean(r1 * (pattern.edge - r1 * pattern.loose / chi)) / chi
-    square_by_chi = mean(r1 * (third + 2 * r1 * var)) / chi**2
-    square_by_q0 = mean(r1_prime**2 + 2 * r1**2 * r1_prime / chi)
-    var_by_chi = mean(pattern.fourth - var**2 + 2 * r1 * third) / (2 * chi**2)
-    var_by_q0 = mean(r1 / chi * (2 * r1 * pattern.loose - third / chi) - r1_prime**2)
-    dalpha = -alpha / tight * (tight_by_chi * chi * by_chi + tight_by_q0 * dq0)
+    def by_patterns(gradient: Array) -> Array:
+        return gradient[0] * by_chi + gradient[1] * dq0 + gradient[2] * by_threshold + gradient[3] * by_ceiling
+
+    dalpha = -alpha / isostatic * by_patterns(means.isostatic.gradient)
     da = a * (dalpha / alpha - 2 * by_chi)
-    dF0_now = a * (square_by_chi * chi * by_chi + square_by_q0 * dq0) + F0_now / a * da
-    dV_now = a * (var_by_chi * chi * by_chi + var_by_q0 * dq0) + V_now / a * da
+    dF0_now = a * by_patterns(means.square.gradient) + F0_now / a * da
+    dV_now = a * by_patterns(means.variance.gradient) + V_now / a * da
 
     # Support side: the log-odds ½ ln(E/d) + u²/2d − K change by a constant and by a part proportional to u² = F₀z².
     flat = 0.5 * expit(v) * by_v - by_k
@@ -175,16 +190,23 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
     dnorm = by_log_odds(pr * spread) + mean_u(p * w) * dw + chosen * dspread
     doverlap = by_log_odds(2 * p * pr * w) + overlap * dw
     dshare = share * (1 - share) * (by_d - by_f0)
-    jacobian = np.array(
-        [
-            by_log_odds(pr) / min(rho, 1 - rho),
-            (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
-            dF0_now / F0 - F0_now / F0 * by_f0,
-            (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
-        ]
-    )
-    mean_log_a = float(mean(pattern.log_a))
-    # dΣ: every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α∫Dz R₂/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ − α∫Dz g'²).
+    jacobian = [
+        by_log_odds(pr) / min(rho, 1 - rho),
+        (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
+        dF0_now / F0 - F0_now / F0 * by_f0,
+        (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
+    ]
+    if patterns.free_threshold:
+        residual.append(means.pull.value / np.sqrt(rho))
+        jacobian.append(by_patterns(means.pull.gradient) / np.sqrt(rho))
+    price, dprice = 0.0, np.zeros(size)
+    if patterns.errors:
+        residual.append(means.wrong.value / patterns.errors - 1)
+        jacobian.append(by_patterns(means.wrong.gradient) / patterns.errors)
+        price = ceiling**2 / (2 * chi)
+        dprice = price * (2 * by_ceiling - by_chi)
+    by_alpha = means.log_a + price * patterns.errors
+    # dΣ: every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α⟨R₂⟩/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ − α⟨g'²⟩).
     entropy_gradient = (
         (rho - chosen) * by_k
         + 0.5 * (rho - norm) * dE
@@ -192,91 +214,141 @@ def equations(point: Array, rho: float, step: float = STEP) -> RSState:
         + 0.5 * (q0 - overlap) * dF0
         + 0.5 * (F0_now + V_now - F1) * chi * by_chi
         + 0.5 * (F0 - F0_now) * dq0
-        + mean_log_a * dalpha
+        - alpha / chi * np.sqrt(rho) * means.pull.value * by_threshold
+        + alpha * (patterns.errors - means.wrong.value) * dprice
+        + by_alpha * dalpha
     )
     # ½[(E − F₁)ρ − F₁χ + F₀q₀], grouped so that no term is larger than it need be.
     outside = 0.5 * (d * rho - F0 * s2 - F1 * chi)
+    kappa = patterns.margin * np.sqrt(rho)
     return RSState(
         alpha=float(alpha),
-        to_two=float(to_two),
+        to_top=_to_top(sides[0], rho, patterns, float(alpha)),
         rho=rho,
-        order=Order(float(q0), float(chi), float(E), float(F1), float(F0), K),
-        residual=residual,
-        jacobian=jacobian,
+        order=Order(float(q0), float(chi), float(E), float(F1), float(F0), K, threshold, price or np.inf),
+        residual=np.array(residual),
+        jacobian=np.array(jacobian),
         alpha_gradient=dalpha,
-        tight=float(tight),
+        isostatic=float(isostatic),
+        tight=means.tight,
         norm=float(norm),
         overlap=float(overlap),
-        entropy=float(alpha * mean_log_a + mean_u(support.log_one_plus) + K * rho + outside),
+        entropy=float(alpha * by_alpha + mean_u(support.log_one_plus) + K * rho + outside),
         entropy_gradient=entropy_gradient,
-        entropy_by_alpha=mean_log_a,
-        entropy_by_rho=float(0.5 * alpha * mean(pattern.curvature + pattern.slope**2) + K + 0.5 * (E - F1)),
-        between=float(alpha * mean(pattern.curvature**2) * mean_u(support.curvature**2)),
+        entropy_by_alpha=by_alpha,
+        # With ρ the offsets grow like √ρ; that of the threshold is stationary.
+        entropy_by_rho=float(0.5 * alpha * (means.heat - kappa * means.first / (rho * chi)) + K + 0.5 * (E - F1)),
+        between=float(alpha * means.curvature_square * mean_u(support.curvature**2)),
     )
 
 
-def beginning(chi: float, rho: float) -> Array:
-    """The branch to leading order in 1/χ: q₀/ρ → c, e^{−K} → ρ/(1 − ρ), with F₀ and V as they follow."""
-    c = typical_overlap(rho)
-    pattern, rule = _patterns(rho * c, rho * (1 - c), chi, STEP)
-    alpha = rho / rule.mean(pattern.tight)
-    F0, V = (alpha / chi**2 * rule.mean(value) for value in (pattern.mean**2, pattern.variance))
-    return np.array([np.log(chi), logit(c), -logit(rho), np.log(V / (rho / chi - V)), np.log(F0)])
+def _to_top(one: ClassSide, rho: float, patterns: Patterns, alpha: float) -> float:
+    if not patterns.plain or rho <= 0.5:
+        return gardner(patterns).load - alpha
+    # With every term small: ∫Dz p₊ = ½ + ∫_{z>0} Dz [p₊(−z) − (1 − p₊(z))].
+    tight, half = one.side.tight, one.rule.nodes.size // 2
+    odd = one.rule.weights * (tight[::-1] - one.side.loose)
+    return float((1 - rho + odd[half] + 2 * odd[half + 1 :].sum()) / one.rule.mean(tight))
 
 
-def solve_at_response(log_chi: float, rho: float, start: Array, step: float = STEP) -> Solved[RSState]:
-    """The saddle at a given χ, by Newton from a point near to it; `unknowns` of the result is the whole point."""
+def entrance_overlap(rho: float, patterns: Patterns = PLAIN) -> float:
+    """c = lim q₀/ρ at α_CG: the root of c = α_CG Σ_c f_c ∫Dz [∫Dy v]², v between 0 and t* and N(τ_c + √c z, 1 − c).
 
-    def restricted(values: Array) -> RSState:
-        state = equations(np.array([log_chi, *values]), rho, step)
-        return replace(state, jacobian=state.jacobian[:, 1:])
-
-    solved = Newton().solve(restricted, start[1:], f"RS at χ = {np.exp(log_chi):.6g}, ρ = {rho:.10g}")
-    return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
-
-
-def excess_load(state: RSState, alpha: float) -> float:
-    """How far the load of a point lies above α, without cancellation near 2."""
-    return state.alpha - alpha if state.rho <= 0.5 else 2 - alpha - state.to_two
-
-
-def solve_at_zero_entropy(rho: float, start: Array, step: float = STEP) -> Solved[RSState]:
-    """The point where no choice is left to count, Σ = 0, as the fifth equation."""
-    scale = binary_entropy(rho)
-
-    def extended(point: Array) -> RSState:
-        state = equations(point, rho, step)
-        return replace(
-            state,
-            residual=np.append(state.residual, state.entropy / scale),
-            jacobian=np.vstack([state.jacobian, state.entropy_gradient / scale]),
-        )
-
-    # Σ is a small difference of terms as large as α∫Dz ln A.
-    rounding = 16 * np.finfo(float).eps * rho * np.exp(-start[0]) / scale
-    return Newton(tolerance=max(1e-12, rounding)).solve(extended, start, f"RS capacity at ρ = {rho:.10g}")
-
-
-def follow_branch(rho: float, until: Callable[[RSState], bool], below: float = np.inf) -> Iterator[Solved[RSState]]:
-    """Continuation from the entrance of the branch at α = 2ρ, χ → ∞; ends with the first point where `until` holds.
-
-    The first point has χ = 100ρ, or more if its load is not yet below `below`.
+    For plain patterns this is c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π).
     """
-    log_chi = float(np.log(100 * rho))
-    first = solve_at_response(log_chi, rho, beginning(np.exp(log_chi), rho))
-    while first.state.alpha >= below:
-        log_chi += 2.0
-        first = solve_at_response(log_chi, rho, beginning(np.exp(log_chi), rho))
-    yield from follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), first, -1.0, until)
+    if patterns.plain:
+        return typical_overlap(rho)
+    all_variables = gardner(patterns)
+    rule = gaussian_rule(step=STEP / 8)
+
+    def excess(c: float) -> float:
+        width, total = np.sqrt(1 - c), 0.0
+        for share, sign in patterns.classes:
+            mean = (patterns.margin + sign * all_variables.threshold + np.sqrt(c) * rule.nodes) / width
+            top = all_variables.ceiling / width
+            first = mean * (ndtr(top - mean) - ndtr(-mean)) + _density(mean) - _density(top - mean)
+            total += share * float(rule.mean((width * first) ** 2))
+        return rho * all_variables.load * total - c
+
+    # Where the rule no longer resolves √(1 − c), a start that is as near to 1 will do.
+    nearest = 1 - 1e-5
+    return float(brentq(excess, 0.0, nearest, xtol=1e-14)) if excess(nearest) < 0 else nearest
 
 
-def follow_back(start: Solved[RSState], rho: float, until: Callable[[RSState], bool]) -> Iterator[Solved[RSState]]:
-    """Continuation from any point towards the entrance of the branch."""
-    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), start, 0.25, until)
+def _density(x: Array | float) -> Array:
+    return np.asarray(np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi))
 
 
-def point_where(
-    rho: float, bracket: tuple[Solved[RSState], Solved[RSState]], value: Callable[[RSState], float]
-) -> Solved[RSState]:
-    """The point between two points of the branch where `value` vanishes."""
-    return root_between(lambda log_chi, guess: solve_at_response(log_chi, rho, guess), bracket, value)
+def beginning(chi: float, rho: float, patterns: Patterns = PLAIN) -> Array:
+    """The branch to leading order in 1/χ: q₀/ρ → c, e^{−K} → ρ/(1 − ρ), with F₀ and V as they follow."""
+    c = entrance_overlap(rho, patterns)
+    top = gardner(patterns)
+    sides = class_sides(patterns, rho, rho * c, rho * (1 - c), chi, top.threshold, np.sqrt(rho) * top.ceiling, STEP)
+    means = pattern_means(sides, patterns, rho)
+    F0, V = (rho / means.isostatic.value / chi**2 * value for value in (means.square.value, means.variance.value))
+    extra = [top.threshold] if patterns.free_threshold else []
+    if patterns.errors:
+        extra.append(float(np.log(top.ceiling)))
+    return np.array([np.log(chi), logit(c), -logit(rho), np.log(V / (rho / chi - V)), np.log(F0), *extra])
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The replica-symmetric branch at one density: from its entrance at α_CG, χ → ∞, to its end at α_ℓ₀, χ → 0."""
+
+    rho: float
+    patterns: Patterns = PLAIN
+
+    def at_response(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
+        """The saddle at a given χ, by Newton from a point near to it; `unknowns` of the result is the whole point."""
+
+        def restricted(values: Array) -> RSState:
+            state = equations(np.array([log_chi, *values]), self.rho, self.patterns, step)
+            return replace(state, jacobian=state.jacobian[:, 1:])
+
+        solved = Newton().solve(restricted, start[1:], self._name(f"RS at χ = {np.exp(log_chi):.6g}"))
+        return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
+
+    def at_zero_entropy(self, start: Array, step: float = STEP) -> Solved[RSState]:
+        """The point where no choice is left to count, Σ = 0, as one more equation."""
+        scale = binary_entropy(self.rho)
+
+        def extended(point: Array) -> RSState:
+            state = equations(point, self.rho, self.patterns, step)
+            return replace(
+                state,
+                residual=np.append(state.residual, state.entropy / scale),
+                jacobian=np.vstack([state.jacobian, state.entropy_gradient / scale]),
+            )
+
+        # Σ is a small difference of terms as large as α⟨ln A⟩.
+        rounding = 16 * np.finfo(float).eps * self.rho * np.exp(-start[0]) / scale
+        return Newton(tolerance=max(1e-12, rounding)).solve(extended, start, self._name("RS capacity"))
+
+    def follow(self, until: Callable[[RSState], bool], below: float = np.inf) -> Iterator[Solved[RSState]]:
+        """Continuation from the entrance; ends with the first point where `until` holds.
+
+        The first point has χ = 100ρ, or more if its load is not yet below `below`.
+        """
+        log_chi = float(np.log(100 * self.rho))
+        first = self.at_response(log_chi, beginning(np.exp(log_chi), self.rho, self.patterns))
+        while first.state.alpha >= below:
+            log_chi += 2.0
+            first = self.at_response(log_chi, beginning(np.exp(log_chi), self.rho, self.patterns))
+        yield from follow_response(self.at_response, first, -1.0, until)
+
+    def follow_back(self, start: Solved[RSState], until: Callable[[RSState], bool]) -> Iterator[Solved[RSState]]:
+        """Continuation from any point towards the entrance of the branch."""
+        return follow_response(self.at_response, start, 0.25, until)
+
+    def point_where(self, bracket: tuple[Solved[RSState], Solved[RSState]], value: Callable[[RSState], float]) -> Solved[RSState]:
+        """The point between two points of the branch where `value` vanishes."""
+        return root_between(self.at_response, bracket, value)
+
+    def excess_load(self, state: RSState, alpha: float) -> float:
+        """How far the load of a point lies above α, without cancellation near the top."""
+        return state.alpha - alpha if self.rho <= 0.5 else gardner(self.patterns).load - alpha - state.to_top
+
+    def _name(self, what: str) -> str:
+        extra = self.patterns.describe()
+        return f"{what} at ρ = {self.rho:.10g}" + (f", {extra}" if extra else "")

@@ -7,28 +7,23 @@ vanishes at a finite x and K (`rsb_capacity`); beyond, the branch goes on with �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from chanceline.errors import InputError
-from chanceline.theory import rs
+from chanceline.results import Result
 from chanceline.theory.capacity_table import start_at, table_range
+from chanceline.theory.gardner import gardner
 from chanceline.theory.inputs import check_alpha, check_rho
-from chanceline.theory.solver import Solved, first_success, follow_response
+from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.rs import Branch, RSState
+from chanceline.theory.solver import Solved, first_success, follow
 from chanceline.theory.stability import Stability
-from chanceline.theory.steps import (
-    Breaking,
-    BrokenState,
-    pack,
-    solve_at_load,
-    solve_at_response,
-    solve_at_zero_entropy,
-    solve_with,
-)
+from chanceline.theory.steps import Breaking, BrokenBranch, BrokenState, pack
 from chanceline.theory.symmetric import solve_rs
 
 Array = NDArray[np.float64]
@@ -37,11 +32,16 @@ Array = NDArray[np.float64]
 _AMPLITUDE, _BREAK = 3, 4
 _FIRST_AMPLITUDE = 0.15
 _SMALLEST_BREAK = 0.15
+# With a margin the break point can reach 1 before the replicon line is met; nearer to 1 than this the branch is not followed.
+_LARGEST_BREAK = 0.97
+# The first step from plain patterns towards those wanted.
+_FIRST_SHARE = 0.05
+LARGEST_MARGIN = 1.0
 FINER = 1.4
 
 
-@dataclass(frozen=True)
-class OneStepSolution:
+@dataclass(frozen=True, repr=False)
+class OneStepSolution(Result):
     """One step of breaking between supports, in the limit m → 0.
 
     `broken` says whether symmetry is broken at all: below the replicon line it is not, replica symmetry is exact, and its
@@ -73,14 +73,23 @@ class OneStepSolution:
     residual: float
     quadrature_error: float
     identity_error: float
+    balance: float = 0.5
+    margin: float = 0.0
+    errors: float = 0.0
+    threshold: float = 0.0
 
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "ansatz": "1rsb"}
+        return {**asdict(self), "ansatz": "1rsb", "kind": self.kind}
+
+    def summary(self) -> str:
+        extra = Patterns(self.balance, self.margin, self.errors).describe()
+        at = f"α = {self.alpha:g}, ρ = {self.rho:g}" + (f", {extra}" if extra else "")
+        return f"1RSB solution at {at}: {self.regime}"
 
     def __str__(self) -> str:
-        head = f"1RSB solution at α = {self.alpha:g}, ρ = {self.rho:g}: {self.regime}"
+        head = self.summary()
         if not self.broken:
             return f"{head}\n  replica symmetry is exact at this load: Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
         return "\n".join(
@@ -95,63 +104,60 @@ class OneStepSolution:
         )
 
 
-def replicon_line(rho: float) -> Solved[rs.RSState]:
+def replicon_line(rho: float, patterns: Patterns = PLAIN) -> Solved[RSState]:
     """The replica-symmetric point where the replicon between supports is 1: below it, replica symmetry is exact."""
-    *_, stable, unstable = rs.follow_branch(rho, lambda state: state.between > 1)
-    return rs.point_where(rho, (stable, unstable), lambda state: state.between - 1)
+    branch = Branch(rho, patterns)
+    *_, stable, unstable = branch.follow(lambda state: state.between > 1)
+    return branch.point_where((stable, unstable), lambda state: state.between - 1)
 
 
-def branch_off(rho: float, critical: rs.RSState, amplitude: float = _FIRST_AMPLITUDE) -> Solved[BrokenState]:
+def branch_off(branch: BrokenBranch, critical: RSState, amplitude: float = _FIRST_AMPLITUDE) -> Solved[BrokenState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
     ∂Σ/∂x is of third order in the amplitude, so x is only fixed once the other equations hold: it is held first, then freed.
     """
     o = critical.order
-    part = amplitude * (rho - o.q0)
+    part = amplitude * (branch.rho - o.q0)
     part_of_g = part * (o.F0 / o.q0)
-    order = Breaking(
-        o.chi, o.K, o.E, o.F1, (o.q0 - part / 2, o.q0 + part / 2), (o.F0 - part_of_g / 2, o.F0 + part_of_g / 2), (0.0,)
-    )
-    what = f"the beginning of 1RSB at ρ = {rho:.10g}"
+    p, G = (o.q0 - part / 2, o.q0 + part / 2), (o.F0 - part_of_g / 2, o.F0 + part_of_g / 2)
+    order = Breaking(o.chi, o.K, o.E, o.F1, p, G, (0.0,), o.threshold)
+    what = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[BrokenState]:
-        point = pack(replace(order, x=(x,)), rho)
+        point = pack(replace(order, x=(x,)), branch.rho, branch.patterns)
         point[_AMPLITUDE] = np.log(amplitude)
-        held = solve_with(point, (_AMPLITUDE, _BREAK), rho, 1, what, hold_breaks=True)
-        return solve_with(held.unknowns, (_AMPLITUDE,), rho, 1, what)
+        held = branch.solve_with(point, (_AMPLITUDE, _BREAK), what, hold_breaks=True)
+        return branch.solve_with(held.unknowns, (_AMPLITUDE,), what)
 
     return first_success(with_break_at, (0.8, 0.9, 0.7))
 
 
-def follow_one_step(
-    start: Solved[BrokenState], rho: float, until: Callable[[BrokenState], bool], step: float = -0.05
-) -> Iterator[Solved[BrokenState]]:
-    """Continuation in ln χ from any point of the branch; a positive step leads back to its beginning."""
-    return follow_response(lambda log_chi, guess: solve_at_response(log_chi, rho, guess, 1), start, step, until)
-
-
-def solve_1rsb(alpha: float, rho: float, start: Array | None = None) -> OneStepSolution:
+def solve_1rsb(alpha: float, rho: float, patterns: Patterns = PLAIN, start: Array | None = None) -> OneStepSolution:
     """One step of breaking between supports at load α; replica symmetry where that is exact.
 
     Parameters
     ----------
     alpha, rho
         Load P/N and density M/N.
+    patterns
+        Balance and margin; errors must be 0.
     start
         A point of the branch near by (`steps.pack`), if one is known.
     """
     alpha, rho = check_alpha(alpha), check_rho(rho)
+    check_breaking(patterns)
+    branch = BrokenBranch(rho, 1, patterns)
     if start is None:
-        if alpha <= 2 * rho:
-            return _symmetric(alpha, rho)
-        critical = replicon_line(rho).state
-        if alpha <= critical.alpha:
-            return _symmetric(alpha, rho)
-        start = _walk_to(alpha, rho, critical)
-    coarse = solve_at_load(alpha, rho, start, 1)
-    fine = solve_at_load(alpha, rho, coarse.unknowns, 1, FINER)
+        if alpha <= rho * gardner(patterns).load:
+            return _symmetric(alpha, rho, patterns)
+        start = _walk_back(alpha, branch) if patterns.margin else _walk_to(alpha, branch)
+        if start is None:
+            return _symmetric(alpha, rho, patterns)
+    coarse = branch.at_load(alpha, start)
+    fine = branch.at_load(alpha, coarse.unknowns, FINER)
     state, o = fine.state, fine.state.order
     (p0, p1), (G0, G1), (x,) = o.p, o.G, o.x
+    within = 1.0 + state.identity_error / rho if not patterns.margin else alpha * state.tight / rho
     return OneStepSolution(
         alpha=alpha,
         rho=rho,
@@ -170,50 +176,116 @@ def solve_1rsb(alpha: float, rho: float, start: Array | None = None) -> OneStepS
         G1=G1,
         G0=G0,
         x=x,
-        stability=Stability(1.0 + state.identity_error / rho, state.replicon_inner),
+        stability=Stability(within, state.replicon_inner),
         replicon_inner=state.replicon_inner,
         replicon_outer=state.replicon_outer,
         residual=fine.residual,
         quadrature_error=abs(state.entropy - coarse.state.entropy),
         identity_error=state.identity_error,
+        balance=patterns.balance,
+        margin=patterns.margin,
+        threshold=o.threshold,
     )
 
 
-def _symmetric(alpha: float, rho: float) -> OneStepSolution:
-    s = solve_rs(alpha, rho)
+def check_breaking(patterns: Patterns) -> None:
+    """One step of breaking between supports is solved without errors and for moderate margins."""
+    if patterns.errors:
+        raise InputError("one step of breaking is solved for errors = 0 only; with errors use ansatz 'rs'")
+    if patterns.margin > LARGEST_MARGIN:
+        raise InputError(f"one step of breaking is solved for margin ≤ {LARGEST_MARGIN:g}; with a larger margin use ansatz 'rs'")
+
+
+def _symmetric(alpha: float, rho: float, patterns: Patterns) -> OneStepSolution:
+    s = solve_rs(alpha, rho, patterns)
     return OneStepSolution(
         alpha=s.alpha, rho=s.rho, regime=s.regime, broken=False, entropy=s.entropy, q0=s.q0, q1=s.q1, chi=s.chi, K=s.K, E=s.E,
         F1=s.F1, F0=s.F0, p1=s.q0, p0=s.q0, G1=s.F0, G0=s.F0, x=None, stability=s.stability, replicon_inner=s.stability.between,
         replicon_outer=s.stability.between, residual=s.residual, quadrature_error=s.quadrature_error,
-        identity_error=s.identity_error,
+        identity_error=s.identity_error, balance=s.balance, margin=s.margin, threshold=s.threshold,
     )  # fmt: skip
 
 
-def _walk_to(alpha: float, rho: float, critical: rs.RSState) -> Array:
-    """A point of the branch near load α, from whichever of its ends is nearer: where it begins, or (from the table) Σ = 0."""
+def end_of_branch(branch: BrokenBranch) -> Solved[BrokenState]:
+    """The point Σ = 0 of the one-step branch, 0.02 ≤ ρ ≤ 0.95.
+
+    For plain patterns the shipped table has a start; from there balance and margin are followed to those wanted.
+    """
     lowest, highest = table_range()
-    if lowest <= rho <= highest:
-        end = solve_at_zero_entropy(rho, start_at(rho), 1)
+    if not lowest <= branch.rho <= highest:
+        raise InputError(
+            f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is {branch.rho:g}; "
+            "outside, use ansatz 'rs', which differs little there"
+        )
+    wanted = branch.patterns
+    if wanted.plain:
+        return branch.at_zero_entropy(start_at(branch.rho))
+
+    def on_the_way(share: float) -> BrokenBranch:
+        if share >= 1:
+            return branch
+        balance = float(expit(share * logit(wanted.balance))) if wanted.free_threshold else 0.5
+        return BrokenBranch(branch.rho, 1, Patterns(balance, share * wanted.margin))
+
+    start = start_at(branch.rho)
+    if wanted.free_threshold:
+        start = np.append(start, 0.0)
+    first = on_the_way(_FIRST_SHARE).at_zero_entropy(start)
+    *_, last = follow(
+        lambda share, guess: on_the_way(share).at_zero_entropy(guess),
+        first,
+        _FIRST_SHARE,
+        _FIRST_SHARE,
+        until=lambda point: point.state.patterns == wanted,
+        smallest=1e-3,
+    )
+    return last
+
+
+def _walk_back(alpha: float, branch: BrokenBranch) -> Array | None:
+    """A point near load α from the end Σ = 0; None if x reaches 1 above that load, where replica symmetry takes over.
+
+    With a margin above about ½ symmetry breaks discontinuously: p₁ − p₀ is finite where x = 1, a little below the replicon line.
+    """
+    end = end_of_branch(branch)
+    if alpha > end.state.alpha:
+        return _walk_up(end, alpha, branch)
+    *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha or state.order.x[0] > _LARGEST_BREAK)
+    return last.unknowns if last.state.alpha <= alpha else None
+
+
+def _walk_to(alpha: float, branch: BrokenBranch) -> Array | None:
+    """A point of the branch near load α, from whichever of its ends is nearer: where it begins, or Σ = 0.
+
+    None below the replicon line, where replica symmetry is exact.
+    """
+    critical = replicon_line(branch.rho, branch.patterns).state
+    if alpha <= critical.alpha:
+        return None
+    lowest, highest = table_range()
+    if lowest <= branch.rho <= highest:
+        end = end_of_branch(branch)
         if alpha > 0.5 * (critical.alpha + end.state.alpha):
             if alpha > end.state.alpha:
-                return _walk_up(end, alpha, rho)
-            *_, last = follow_one_step(end, rho, lambda state: state.alpha <= alpha, step=0.1)
+                return _walk_up(end, alpha, branch)
+            *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha)
             return last.unknowns
-    first = branch_off(rho, critical)
+    first = branch_off(branch, critical)
     if first.state.alpha >= alpha:
         # α − α_critical grows linearly with the amplitude.
         share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
-        return branch_off(rho, critical, _FIRST_AMPLITUDE * max(share, 1e-3)).unknowns
-    return _walk_up(first, alpha, rho)
+        return branch_off(branch, critical, _FIRST_AMPLITUDE * max(share, 1e-3)).unknowns
+    return _walk_up(first, alpha, branch)
 
 
-def _walk_up(start: Solved[BrokenState], alpha: float, rho: float) -> Array:
-    *_, last = follow_one_step(
-        start, rho, lambda state: state.alpha >= alpha or state.order.x[0] < _SMALLEST_BREAK or state.entropy < -0.05
-    )
+def _walk_up(start: Solved[BrokenState], alpha: float, branch: BrokenBranch) -> Array:
+    def far_enough(state: BrokenState) -> bool:
+        return state.alpha >= alpha or state.order.x[0] < _SMALLEST_BREAK or state.entropy < -0.05
+
+    *_, last = branch.follow(start, -0.05, far_enough)
     if last.state.alpha < alpha:
         raise InputError(
-            f"no one-step solution is known at alpha = {alpha:g}: at rho = {rho:g} its entropy is negative from well below "
-            f"{last.state.alpha:.6g} on; choose a smaller alpha"
+            f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its entropy is negative from well "
+            f"below {last.state.alpha:.6g} on; choose a smaller alpha"
         )
     return last.unknowns

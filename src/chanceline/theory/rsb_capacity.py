@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.errors import ConvergenceError
 from chanceline.theory import rsb
-from chanceline.theory.capacity_table import start_at, table_range
+from chanceline.theory.patterns import PLAIN, Patterns
 from chanceline.theory.solver import follow, root_between
-from chanceline.theory.steps import BrokenState, equations, relative_entropy, solve_at_response, solve_at_zero_entropy
+from chanceline.theory.steps import BrokenBranch, BrokenState, relative_entropy
 
 Array = NDArray[np.float64]
 
@@ -43,46 +43,38 @@ class BrokenCapacity:
         )
 
 
-def capacity_near(rho: float, start: Array, steps: int) -> BrokenCapacity:
+def capacity_near(branch: BrokenBranch, start: Array) -> BrokenCapacity:
     """Σ = 0 by Newton from a point near to it; one more Newton step on finer grids shows the error."""
-    solved = solve_at_zero_entropy(rho, start, steps)
+    solved = branch.at_zero_entropy(start)
     state = solved.state
-    finer = equations(solved.unknowns, rho, steps, rsb.FINER)
+    finer = branch.equations(solved.unknowns, rsb.FINER)
     residual = np.append(finer.residual, relative_entropy(finer))
     moved = solved.unknowns - np.linalg.solve(state.jacobian, residual)
-    alpha = equations(moved, rho, steps, rsb.FINER).alpha
+    alpha = branch.equations(moved, rsb.FINER).alpha
     # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
     error = abs(alpha - state.alpha) + abs(solved.residual / state.entropy_by_alpha) + 4e-16 * alpha
-    return BrokenCapacity(rho, steps, alpha, error, state, moved)
+    return BrokenCapacity(branch.rho, branch.steps, alpha, error, state, moved)
 
 
-def capacity_1rsb(rho: float) -> BrokenCapacity:
+def capacity_1rsb(rho: float, patterns: Patterns = PLAIN) -> BrokenCapacity:
     """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
-    lowest, highest = table_range()
-    if not lowest <= rho <= highest:
-        raise InputError(
-            f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is {rho:g}; "
-            "outside, use ansatz 'rs', which differs little there"
-        )
-    return capacity_near(rho, start_at(rho), 1)
+    rsb.check_breaking(patterns)
+    branch = BrokenBranch(rho, 1, patterns)
+    return capacity_near(branch, rsb.end_of_branch(branch).unknowns)
 
 
 def capacity_from_scratch(rho: float) -> BrokenCapacity:
     """One step, from the replica-symmetric branch: its replicon line, the branching point, then along the branch to Σ = 0."""
+    branch = BrokenBranch(rho)
     critical = rsb.replicon_line(rho).state
-    first = rsb.branch_off(rho, critical)
-    *_, before, after = rsb.follow_one_step(first, rho, lambda state: state.entropy <= 0)
-    near = root_between(
-        lambda log_chi, guess: solve_at_response(log_chi, rho, guess, 1),
-        (before, after),
-        lambda state: state.entropy,
-        tolerance=1e-4,
-    )
-    return capacity_near(rho, near.unknowns, 1)
+    first = rsb.branch_off(branch, critical)
+    *_, before, after = branch.follow(first, -0.05, lambda state: state.entropy <= 0)
+    near = root_between(branch.at_response, (before, after), lambda state: state.entropy, tolerance=1e-4)
+    return capacity_near(branch, near.unknowns)
 
 
 def capacities_along(rhos: Sequence[float], first: BrokenCapacity) -> Iterator[BrokenCapacity]:
-    """The capacity at each ρ in order, followed from `first` in logit ρ; gaps too wide for Newton are bridged."""
+    """The capacity of plain patterns at each ρ in order, followed from `first`; gaps too wide for Newton are bridged."""
     steps, here = first.steps, first
     previous: BrokenCapacity | None = None
     for rho in rhos:
@@ -91,10 +83,11 @@ def capacities_along(rhos: Sequence[float], first: BrokenCapacity) -> Iterator[B
         if previous is not None:
             slope = (here.point - previous.point) / (logit(here.rho) - logit(previous.rho))
             guess = guess + slope * (target - logit(here.rho))
+        branch = BrokenBranch(rho, steps)
         try:
-            found = capacity_near(rho, guess, steps)
+            found = capacity_near(branch, guess)
         except ConvergenceError:
-            found = capacity_near(rho, _bridge(here, target), steps)
+            found = capacity_near(branch, _bridge(here, target))
         previous, here = here, found
         yield found
 
@@ -103,9 +96,9 @@ def _bridge(here: BrokenCapacity, target: float) -> Array:
     """A point close to logit ρ = target, by continuation with a step that adapts."""
     begin = float(logit(here.rho))
     direction = float(np.sign(target - begin))
-    start = solve_at_zero_entropy(here.rho, here.point, here.steps)
+    start = BrokenBranch(here.rho, here.steps).at_zero_entropy(here.point)
     *_, before, after = follow(
-        lambda position, guess: solve_at_zero_entropy(float(expit(position)), guess, here.steps),
+        lambda position, guess: BrokenBranch(float(expit(position)), here.steps).at_zero_entropy(guess),
         start,
         begin,
         direction * min(0.05, abs(target - begin)),

@@ -28,25 +28,31 @@ The solver asks that both forms agree in place of (6) for i = k. With (1), (2), 
 
     E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i):
 
-so one equation of (3) can be given up for the identity. The solver uses it to eliminate α = ρ/E_k[p₊] and (5), which it
-turns into
-d = −α E_k[g_k'']; from (3) it takes the differences between neighbouring levels. The equation left over, E₀[f₀'²] = p₀, is
-imposed nowhere and shows how accurate a solution is; `BrokenState.identity_error` is what it amounts to in α E_k[p₊] − ρ.
+so one equation of (3) can be given up for the identity. The solver uses it to eliminate α = ρ/E_k[p₊] and (5), which it turns
+into d = −α E_k[g_k'']; from (3) it takes the differences between neighbouring levels. The equation left over, E₀[f₀'²] = p₀,
+is imposed nowhere and shows how accurate a solution is; `BrokenState.identity_error` is what it amounts to in α E_k[p₊] − ρ.
+
+With unequal classes or a margin every pattern average runs over the classes, whose fields are centred at θ_c (`rs`); the
+threshold brings the equation Σ_c σ_c f_c E_k[R₁] = 0. With a margin p₊ + κR₁/ρ takes the place of p₊ in the identity, which
+turns (5) into d = α E_k[κR₁/(ρχ) − g_k'']; (7) holds as it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from chanceline.theory.gardner import gardner
 from chanceline.theory.kernels import PatternSide, SupportSide, binary_entropy, pattern_side, support_side
 from chanceline.theory.ladder import Ladder, climb, focused_grid, gaussian_steps, uniform_grid
-from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian
+from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian, follow_response
 
 Array = NDArray[np.float64]
 
@@ -68,24 +74,27 @@ class Breaking:
     p: tuple[float, ...]
     G: tuple[float, ...]
     x: tuple[float, ...]
+    threshold: float = 0.0  # b/|w|
 
 
-def pattern_ladder(p: Array, x: Array, chi: float, rho: float, fineness: float = 1.0) -> tuple[PatternSide, Ladder]:
-    """g_k … g₀ and their weights, for overlaps p₀ … p_k."""
+def pattern_ladder(
+    p: Array, x: Array, chi: float, rho: float, offset: float = 0.0, fineness: float = 1.0
+) -> tuple[PatternSide, Ladder]:
+    """g_k … g₀ and their weights, for overlaps p₀ … p_k and a class whose field is centred at `offset`."""
     s2 = rho - p[-1]
     if not (chi > 0 and s2 > 0 and np.all(np.diff(p, prepend=0.0) > 0)):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
     # The edge of A needs a step of a fraction of s; elsewhere, and on the levels below, the Gaussians set the step. On the
     # violated side the last one is narrowed by A^x.
     steps = gaussian_steps(p) / fineness
-    reach = _REACH * np.sqrt(p[-1])
+    reach = _REACH * np.sqrt(p[-1]) + abs(offset)
     total = s2 + chi
     narrowing = np.sqrt(total / (total + x[-1] * (p[-1] - p[-2]))) if len(x) else np.sqrt(total / (total + p[0]))
     grids = [uniform_grid(reach, step) for step in steps[:-1]]
     s = np.sqrt(s2)
     grids.append(focused_grid(reach, s / _PER_PATTERN_EDGE / fineness, steps[-1] * narrowing, 3 * s))
     top = pattern_side(grids[-1].nodes, s2, chi)
-    return top, climb(grids, top.log_a, top.slope, p, x)
+    return top, climb(grids, top.log_a, top.slope, p, x, offset)
 
 
 def support_ladder(G: Array, x: Array, E: float, d: float, K: float, fineness: float = 1.0) -> tuple[SupportSide, Ladder]:
@@ -114,25 +123,34 @@ def support_ladder(G: Array, x: Array, E: float, d: float, K: float, fineness: f
     return top, climb(grids, top.log_one_plus, top.slope, G, x)
 
 
-def free_entropy(order: Breaking, alpha: float, rho: float, fineness: float = 1.0) -> float:
+def free_entropy(order: Breaking, alpha: float, rho: float, patterns: Patterns = PLAIN, fineness: float = 1.0) -> float:
     """Σ as a function of all order parameters (not only at the saddle)."""
     o, p, G, x = order, np.array(order.p), np.array(order.G), np.array(order.x)
-    _, patterns = pattern_ladder(p, x, o.chi, rho, fineness)
+    value = 0.0
+    for share, _, offset in _offsets(patterns, rho, o.threshold):
+        value += share * pattern_ladder(p, x, o.chi, rho, offset, fineness)[1].mean_value(0)
     _, supports = support_ladder(G, x, o.E, o.E - o.F1 + G[-1], o.K, fineness)
     gaps = np.diff(np.array([0.0, *o.x, 1.0]))
     outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
-    return float(alpha * patterns.mean_value(0) + supports.mean_value(0) + outside)
+    return float(alpha * value + supports.mean_value(0) + outside)
+
+
+def _offsets(patterns: Patterns, rho: float, threshold: float) -> list[tuple[float, float, float]]:
+    """(share, σ, θ) of each class."""
+    root = float(np.sqrt(rho))
+    return [(share, sign, root * (patterns.margin + sign * threshold)) for share, sign in patterns.classes]
 
 
 @dataclass(frozen=True)
 class _PatternMeans:
     tight: float
+    first: float  # E_k[R₁]
+    pull: float  # Σ_c σ_c f_c E_k[R₁]
     curvature: float
-    variance: float
     squares: Array  # E_i[g_i'²]
     values: Array  # E_i[g_i]
     internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
-    squared_curvature: tuple[float, float]  # at the top and at the bottom
+    squared_curvature: Array  # at the top and at the bottom
     edge_weight: float
 
 
@@ -150,18 +168,48 @@ class _SupportMeans:
 
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two sides as it was.
 @lru_cache(maxsize=64)
-def _pattern_means(p: tuple[float, ...], x: tuple[float, ...], chi: float, rho: float, fineness: float) -> _PatternMeans:
-    top, ladder = pattern_ladder(np.array(p), np.array(x), chi, rho, fineness)
+def _class_means(
+    p: tuple[float, ...], x: tuple[float, ...], chi: float, rho: float, offset: float, fineness: float
+) -> _PatternMeans:
+    """The means of one class, with σ_c f_c left out of `pull`."""
+    top, ladder = pattern_ladder(np.array(p), np.array(x), chi, rho, offset, fineness)
     k = len(x)
+    first = ladder.mean(k, top.mean)
     return _PatternMeans(
         ladder.mean(k, top.tight),
+        first,
+        first,
         ladder.mean(k, top.curvature),
-        ladder.mean(k, top.variance),
         np.array([ladder.mean_square_slope(i) for i in range(k + 1)]),
         np.array([ladder.mean_value(i) for i in range(k + 1)]),
         ladder.mean(k, top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2),
-        (ladder.mean(k, top.curvature**2), ladder.mean(0, ladder.bottom_curvature(top.curvature) ** 2)),
+        np.array([ladder.mean(k, top.curvature**2), ladder.mean(0, ladder.bottom_curvature(top.curvature) ** 2)]),
         ladder.edge_weight,
+    )
+
+
+def _pattern_means(
+    patterns: Patterns, threshold: float, p: tuple[float, ...], x: tuple[float, ...], chi: float, rho: float, fineness: float
+) -> _PatternMeans:
+    """The means over all classes."""
+    parts = [
+        (share, sign, _class_means(p, x, chi, rho, offset, fineness))
+        for share, sign, offset in _offsets(patterns, rho, threshold)
+    ]
+
+    def total(name: str) -> Any:
+        return sum(share * getattr(part, name) for share, _, part in parts)
+
+    return _PatternMeans(
+        total("tight"),
+        total("first"),
+        sum(share * sign * part.pull for share, sign, part in parts),
+        total("curvature"),
+        total("squares"),
+        total("values"),
+        total("internal"),
+        total("squared_curvature"),
+        max(part.edge_weight for _, _, part in parts),
     )
 
 
@@ -188,11 +236,13 @@ class BrokenState:
 
     alpha: float
     rho: float
+    patterns: Patterns
     order: Breaking
     residual: Array
     entropy: float  # Σ at the saddle, equation (7)
     entropy_by_alpha: float  # dΣ/dα at the saddle = E₀[g₀]
     identity_error: float  # the equation left over, as an error of α E_k[p₊] − ρ
+    tight: float  # E_k[p₊]
     replicon_inner: float  # among the replicas of one smallest group
     replicon_outer: float  # among the largest groups
     edge_weight: float  # what the ends of the grids cut off
@@ -205,119 +255,147 @@ class BrokenState:
         return difference_jacobian(lambda moved: self.function(moved).residual, self.values)
 
 
-def pack(order: Breaking, rho: float) -> Array:
-    """The point: ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k, ln d, ln of G₀, G₁ − G₀, …"""
+def pack(order: Breaking, rho: float, patterns: Patterns = PLAIN) -> Array:
+    """The point: ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k, ln d, ln of G₀, G₁ − G₀, …
+
+    and the threshold, if it is free.
+    """
     d = order.E - order.F1 + order.G[-1]
     shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
     parts = np.diff(np.array(order.G), prepend=0.0)
     switch = order.K - 0.5 * np.log(order.E / d)
-    return np.array([np.log(order.chi), switch, *np.log(shares), *np.log(order.x), np.log(d), *np.log(parts)])
+    free = [order.threshold] if patterns.free_threshold else []
+    return np.array([np.log(order.chi), switch, *np.log(shares), *np.log(order.x), np.log(d), *np.log(parts), *free])
 
 
-def equations(point: Array, rho: float, steps: int, fineness: float = 1.0) -> BrokenState:
-    """Relative residuals of the 4 + 3k equations at a point of 5 + 3k coordinates (see `pack`); α follows."""
-    if np.abs(point).max() > 100:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
-    k = steps
-    chi, switch, d = float(np.exp(point[0])), float(point[1]), float(np.exp(point[3 + 2 * k]))
-    shares, x, parts = np.exp(point[2 : 3 + k]), np.exp(point[3 + k : 3 + 2 * k]), np.exp(point[4 + 2 * k :])
-    if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
-        raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
-    p = rho / (1 + shares.sum()) * np.cumsum(shares)
-    G, E = np.cumsum(parts), rho / chi
-    if d >= E:
-        raise OutsideDomain("E > d is needed")
-    order_p, order_G, order_x = tuple(map(float, p)), tuple(map(float, G)), tuple(map(float, x))
-    patterns = _pattern_means(order_p, order_x, chi, rho, fineness)
-    supports = _support_means(order_G, order_x, d, switch, fineness)
+@dataclass(frozen=True)
+class BrokenBranch:
+    """The equations with a given number of steps at one density, and Newton on them."""
 
-    alpha = rho / patterns.tight
-    K = switch + 0.5 * np.log(E / d)
-    means = alpha * patterns.values + supports.values
-    entropy = supports.mixing + 0.5 * rho * np.log(E / d) + alpha * patterns.internal
-    by_breaks = np.diff(means) / (0.5 * x * np.diff(G * p)) - 1
-    if k:
-        by_breaks[-1] = (means[0] - entropy) / (K * rho) + 1
-    norm = supports.weighted + supports.chosen * (1 / d - 1 / E)
-    residual = np.concatenate(
-        [
+    rho: float
+    steps: int = 1
+    patterns: Patterns = PLAIN
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates of a point."""
+        return 5 + 3 * self.steps + int(self.patterns.free_threshold)
+
+    def equations(self, point: Array, fineness: float = 1.0) -> BrokenState:
+        """Relative residuals, one fewer than the point has coordinates (see `pack`); α follows."""
+        if np.abs(point).max() > 100:
+            raise OutsideDomain("an order parameter left the range of floating-point numbers")
+        rho, k = self.rho, self.steps
+        chi, switch, d = float(np.exp(point[0])), float(point[1]), float(np.exp(point[3 + 2 * k]))
+        shares, x = np.exp(point[2 : 3 + k]), np.exp(point[3 + k : 3 + 2 * k])
+        parts = np.exp(point[4 + 2 * k : 5 + 3 * k])
+        threshold = float(point[-1]) if self.patterns.free_threshold else 0.0
+        if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
+            raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+        p = rho / (1 + shares.sum()) * np.cumsum(shares)
+        G, E = np.cumsum(parts), rho / chi
+        if d >= E:
+            raise OutsideDomain("E > d is needed")
+        order_p, order_G, order_x = tuple(map(float, p)), tuple(map(float, G)), tuple(map(float, x))
+        patterns = _pattern_means(self.patterns, threshold, order_p, order_x, chi, rho, fineness)
+        supports = _support_means(order_G, order_x, d, switch, fineness)
+
+        # The margin's part of the identity, κE_k[R₁]/ρ.
+        by_margin = self.patterns.margin / np.sqrt(rho) * patterns.first
+        alpha = rho / (patterns.tight + by_margin)
+        K = switch + 0.5 * np.log(E / d)
+        means = alpha * patterns.values + supports.values
+        entropy = supports.mixing + 0.5 * rho * np.log(E / d) + alpha * patterns.internal
+        by_breaks = np.diff(means) / (0.5 * x * np.diff(G * p)) - 1
+        if k:
+            by_breaks[-1] = (means[0] - entropy) / (K * rho) + 1
+        norm = supports.weighted + supports.chosen * (1 / d - 1 / E)
+        residual = np.concatenate(
             [
-                supports.chosen / rho - 1 if rho <= 0.5 else 1 - supports.rejected / (1 - rho),
-                norm / rho - 1,
-                -alpha * patterns.curvature / d - 1,
-            ],
-            alpha * np.diff(patterns.squares, prepend=0.0) / parts - 1,
-            np.diff(supports.squares) / np.diff(p) - 1,
-            by_breaks,
-        ]
-    )
-    inner, outer = (alpha * a * b for a, b in zip(patterns.squared_curvature, supports.squared_curvature, strict=True))
-    gaps = np.diff(np.array([0.0, *x, 1.0]))
-    return BrokenState(
-        alpha=alpha,
-        rho=rho,
-        order=Breaking(chi, K, E, E - d + float(G[-1]), order_p, order_G, order_x),
-        residual=residual,
-        entropy=float(entropy),
-        entropy_by_alpha=float(patterns.values[0]),
-        identity_error=float(gaps @ G / E * (supports.squares[0] - p[0])),
-        replicon_inner=inner,
-        replicon_outer=outer,
-        edge_weight=max(patterns.edge_weight, supports.edge_weight),
-        function=lambda moved: equations(moved, rho, steps, fineness),
-        values=point,
-    )
+                [
+                    supports.chosen / rho - 1 if rho <= 0.5 else 1 - supports.rejected / (1 - rho),
+                    norm / rho - 1,
+                    alpha * (by_margin / chi - patterns.curvature) / d - 1,
+                ],
+                alpha * np.diff(patterns.squares, prepend=0.0) / parts - 1,
+                np.diff(supports.squares) / np.diff(p) - 1,
+                [patterns.pull / np.sqrt(rho)] if self.patterns.free_threshold else [],
+                by_breaks,
+            ]
+        )
+        inner, outer = alpha * patterns.squared_curvature * supports.squared_curvature
+        gaps = np.diff(np.array([0.0, *x, 1.0]))
+        return BrokenState(
+            alpha=float(alpha),
+            rho=rho,
+            patterns=self.patterns,
+            order=Breaking(chi, K, E, E - d + float(G[-1]), order_p, order_G, order_x, threshold),
+            residual=residual,
+            entropy=float(entropy),
+            entropy_by_alpha=float(patterns.values[0]),
+            identity_error=float(gaps @ G / E * (supports.squares[0] - p[0])),
+            tight=float(patterns.tight),
+            replicon_inner=float(inner),
+            replicon_outer=float(outer),
+            edge_weight=max(patterns.edge_weight, supports.edge_weight),
+            function=lambda moved: self.equations(moved, fineness),
+            values=point,
+        )
 
+    def solve_with(
+        self,
+        point: Array,
+        held: tuple[int, ...],
+        what: str,
+        *,
+        extra: Callable[[BrokenState], float] | None = None,
+        hold_breaks: bool = False,
+        fineness: float = 1.0,
+    ) -> Solved[BrokenState]:
+        """Newton in all coordinates of the point but those held.
 
-def solve_with(
-    point: Array,
-    held: tuple[int, ...],
-    rho: float,
-    steps: int,
-    what: str,
-    *,
-    extra: Callable[[BrokenState], float] | None = None,
-    hold_breaks: bool = False,
-    fineness: float = 1.0,
-) -> Solved[BrokenState]:
-    """Newton in all coordinates of the point but those held.
+        `extra` is one equation more (its value must vanish); `hold_breaks` leaves out the equations (6).
+        """
+        template = np.array(point, dtype=float)
+        free = [j for j in range(len(template)) if j not in held]
 
-    `extra` is one equation more (its value must vanish); `hold_breaks` leaves out the equations (6).
-    """
-    template = np.array(point, dtype=float)
-    free = [j for j in range(len(template)) if j not in held]
+        def restricted(values: Array) -> BrokenState:
+            moved = template.copy()
+            moved[free] = values
+            state = self.equations(moved, fineness)
+            residual = state.residual[: len(state.residual) - self.steps] if hold_breaks else state.residual
+            if extra is not None:
+                residual = np.append(residual, extra(state))
+            return replace(state, residual=residual, function=restricted, values=values)
 
-    def restricted(values: Array) -> BrokenState:
-        moved = template.copy()
-        moved[free] = values
-        state = equations(moved, rho, steps, fineness)
-        residual = state.residual[: 4 + 2 * steps] if hold_breaks else state.residual
-        if extra is not None:
-            residual = np.append(residual, extra(state))
-        return replace(state, residual=residual, function=restricted, values=values)
+        extras = self.patterns.describe()
+        name = f"{what} at ρ = {self.rho:.10g}" + (f", {extras}" if extras else "")
+        solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(restricted, template[free], name)
+        template[free] = solved.unknowns
+        return replace(solved, unknowns=template)
 
-    solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(restricted, template[free], what)
-    template[free] = solved.unknowns
-    return replace(solved, unknowns=template)
+    def at_response(self, log_chi: float, start: Array, fineness: float = 1.0) -> Solved[BrokenState]:
+        """The saddle at a given χ; along the branch χ falls."""
+        what = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
+        return self.solve_with(np.array([log_chi, *start[1:]]), (0,), what, fineness=fineness)
 
+    def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[BrokenState]:
+        """The saddle at a given α."""
+        what = f"{self.steps} step(s) of breaking at α = {alpha:.10g}"
+        top = gardner(self.patterns).load
+        scale = min(alpha - self.rho * top, top - alpha)
+        return self.solve_with(start, (), what, extra=lambda state: (state.alpha - alpha) / scale, fineness=fineness)
 
-def solve_at_response(log_chi: float, rho: float, start: Array, steps: int, fineness: float = 1.0) -> Solved[BrokenState]:
-    """The saddle at a given χ; along the branch χ falls."""
-    what = f"{steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}, ρ = {rho:.10g}"
-    return solve_with(np.array([log_chi, *start[1:]]), (0,), rho, steps, what, fineness=fineness)
+    def at_zero_entropy(self, start: Array, fineness: float = 1.0) -> Solved[BrokenState]:
+        """The point where no choice is left to count, Σ = 0."""
+        what = f"capacity with {self.steps} step(s) of breaking"
+        return self.solve_with(start, (), what, extra=relative_entropy, fineness=fineness)
 
-
-def solve_at_load(alpha: float, rho: float, start: Array, steps: int, fineness: float = 1.0) -> Solved[BrokenState]:
-    """The saddle at a given α."""
-    what = f"{steps} step(s) of breaking at α = {alpha:.10g}, ρ = {rho:.10g}"
-    scale = min(alpha - 2 * rho, 2 - alpha)
-    return solve_with(start, (), rho, steps, what, extra=lambda state: (state.alpha - alpha) / scale, fineness=fineness)
-
-
-def solve_at_zero_entropy(rho: float, start: Array, steps: int, fineness: float = 1.0) -> Solved[BrokenState]:
-    """The point where no choice is left to count, Σ = 0."""
-    what = f"capacity with {steps} step(s) of breaking at ρ = {rho:.10g}"
-    return solve_with(start, (), rho, steps, what, extra=relative_entropy, fineness=fineness)
+    def follow(
+        self, start: Solved[BrokenState], step: float, until: Callable[[BrokenState], bool]
+    ) -> Iterator[Solved[BrokenState]]:
+        """Continuation in ln χ from any point of the branch; a positive step leads back to its beginning."""
+        return follow_response(self.at_response, start, step, until)
 
 
 def relative_entropy(state: BrokenState) -> float:

@@ -1,0 +1,129 @@
+"""The loads in closed form, or as the root of elementary functions, that lie around α_VS(ρ)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
+from chanceline.theory.gardner import gardner
+from chanceline.theory.kernels import binary_entropy, pattern_side
+from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.solver import Newton, Solved, difference_jacobian, first_success
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The closed-form loads around α_VS, in their order for small ρ.
+
+    `vc` is None with a margin: no load is so small that *every* choice of variables leaves one.
+    """
+
+    vc: float | None
+    cover_gardner: float
+    union: float
+    l0_gardner: float
+
+
+def bounds_at(rho: float, patterns: Patterns = PLAIN) -> Bounds:
+    """α_VC, α_CG = ρα_c, the union bound and ℓ₀-Gardner, α_c[ρ + 2tφ(t)] with 2H(t) = ρ; α_c as in `gardner`."""
+    vc = None if patterns.margin else vapnik_chervonenkis(rho)
+    if patterns.plain:
+        return Bounds(vc, cover_gardner(rho), union_bound(rho), l0_gardner(rho))
+    top = gardner(patterns).load
+    return Bounds(vc, rho * top, first_moment_load(rho, patterns), top * l0_gardner(rho) / 2)
+
+
+@dataclass(frozen=True)
+class _FirstMoment:
+    """The equations of the first moment at one point: stationary in χ (which gives α), threshold and price, and zero."""
+
+    alpha: float
+    residual: Array
+    jacobian: Array
+
+
+def first_moment_load(rho: float, patterns: Patterns) -> float:
+    """The load where the expected number of (support, set of errors) pairs stops growing: an upper bound, by Markov.
+
+    Its exponent is that of the replica calculation without overlap between supports, x = χ/ρ and A at s² = 1, χ = x:
+
+        H₂(ρ) + ½ρ ln(1 + 1/x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
+
+    stationary in x, b and y (y = ∞ without errors). For plain patterns this is Cover's count, `union_bound`.
+    """
+    if _never_vanishes(patterns):
+        return np.inf
+    plain = rho / union_bound(rho)
+    ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there
+    point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
+    faultless = replace(patterns, errors=0.0)
+    if patterns.free_threshold:
+        point = np.append(point, gardner(faultless).threshold)
+    start = _stationary(point, rho, faultless)
+    if not patterns.errors:
+        return start.state.alpha
+    return first_success(lambda factor: _with_errors(start.unknowns, rho, patterns, factor), (1e9, 4.0, 1.5)).state.alpha
+
+
+def _with_errors(faultless: Array, rho: float, patterns: Patterns, factor: float) -> Solved[_FirstMoment]:
+    """From no errors to more and more, each share `factor` times the last and started from it."""
+    share = patterns.errors
+    shares = [share]
+    while factor < 1e6 and share > 1e-3 * binary_entropy(rho):
+        share /= factor
+        shares.append(share)
+    point = np.append(faultless, np.log(2 / share - 2))
+    for share in reversed(shares):
+        solved = _stationary(point, rho, replace(patterns, errors=share))
+        point = solved.unknowns
+    return solved
+
+
+def _never_vanishes(patterns: Patterns) -> bool:
+    """Whether so many errors are allowed that their choice alone outnumbers all labellings, at any load.
+
+    For α → ∞ a support does no better than a random one, A → Φ(−τ): the exponent in braces is then max_b of its value there.
+    """
+    if not patterns.errors:
+        return False
+    shares, signs = np.array(patterns.classes).T
+    right = ndtr(-patterns.margin - signs * np.linspace(-8, 8, 321)[:, None])
+    price = np.linspace(-5, 60, 651)[:, None, None]
+    # A concave maximum over the threshold of a convex minimum over the price.
+    values = np.log(right + np.exp(-price)) @ shares + price[:, :, 0] * patterns.errors
+    return bool(values.min(axis=0).max() >= 0)
+
+
+def _stationary(start: Array, rho: float, patterns: Patterns) -> Solved[_FirstMoment]:
+    def residual(point: Array) -> Array:
+        return _first_moment(point, rho, patterns).residual
+
+    def equations(point: Array) -> _FirstMoment:
+        return replace(_first_moment(point, rho, patterns), jacobian=difference_jacobian(residual, point))
+
+    what = f"the first moment at ρ = {rho:.10g}, {patterns.describe()}"
+    return Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60).solve(equations, start, what)
+
+
+def _first_moment(point: Array, rho: float, patterns: Patterns) -> _FirstMoment:
+    x = float(np.exp(point[0]))
+    shares, signs = np.array(patterns.classes).T
+    threshold = point[1] if patterns.free_threshold else 0.0
+    side = pattern_side(patterns.margin + signs * threshold, 1.0, x)
+    price = float(point[-1]) if patterns.errors else np.inf
+    log_weight = np.logaddexp(side.log_a, -price)
+    kept = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
+    alpha = rho * x / (1 + x) / float(shares @ (kept * side.second))
+    inside = float(shares @ log_weight) + (price * patterns.errors if patterns.errors else 0.0)
+    residual = [(binary_entropy(rho) + 0.5 * rho * np.log1p(1 / x) + alpha * inside) / binary_entropy(rho)]
+    if patterns.free_threshold:
+        residual.append(float((shares * signs) @ (kept * side.mean)))
+    if patterns.errors:
+        residual.append(float(shares @ np.exp(-price - log_weight)) / patterns.errors - 1)
+    return _FirstMoment(alpha, np.array(residual), np.eye(len(point)))

@@ -1,0 +1,328 @@
+"""Balance, margin and errors: gradients, identities, limits, first values, closed forms by other routes."""
+
+import math
+from dataclasses import astuple, replace
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+import chanceline
+from chanceline.errors import InputError
+from chanceline.theory import rsb, steps
+from chanceline.theory.bounds import bounds_at, first_moment_load
+from chanceline.theory.closed_forms import l0_gardner, union_bound
+from chanceline.theory.gardner import gardner
+from chanceline.theory.kernels import pattern_side
+from chanceline.theory.patterns import Patterns
+from chanceline.theory.quadrature import focused_rule
+from chanceline.theory.rs import Branch, Order, entrance_overlap, equations, free_entropy
+from chanceline.theory.symmetric import solve_rs
+
+CASES = [
+    Patterns(0.3),
+    Patterns(0.02),
+    Patterns(0.5, 0.4),
+    Patterns(0.2, 1.5),
+    Patterns(0.5, 0.0, 0.05),
+    Patterns(0.5, 0.3, 0.2),
+    Patterns(0.3, 0.1, 0.1),
+]
+
+
+@pytest.mark.parametrize(
+    ("rho", "kind", "value"),
+    [
+        (0.1, {"balance": 0.3}, 0.806833),
+        (0.1, {"balance": 0.1}, 1.441425),
+        (0.1, {"margin": 0.1}, 0.626195),
+        (0.1, {"margin": 0.5}, 0.375563),
+    ],
+)
+def test_values_of_an_independent_program(rho, kind, value):
+    assert chanceline.capacity(rho, **kind).alpha == pytest.approx(value, abs=5.1e-7)
+
+
+def test_errors_of_an_independent_program():
+    """It held the price y = 5.75, printed ε = 0.03491 and α = 0.93724: our ε at that price rounds to the same."""
+    at = chanceline.capacity(0.1, errors=0.03491)
+    assert at.alpha == pytest.approx(0.93724, abs=1e-5)
+    branch = Branch(0.1, Patterns(errors=0.034911))
+    *_, before, after = branch.follow(lambda state: state.entropy <= 0)
+    end = branch.point_where((before, after), lambda state: state.entropy).state
+    assert end.order.price == pytest.approx(5.75, abs=5e-3)
+    assert round(end.alpha, 5) == 0.93724
+
+
+@pytest.mark.parametrize("f", [0.01, 0.1, 0.37, 0.8])
+@pytest.mark.parametrize("rho", [0.01, 0.4, 0.95])
+def test_as_many_tight_constraints_as_weights_for_every_balance(f, rho):
+    patterns = Patterns(f)
+    alpha = 0.5 * (gardner(patterns).load * rho + chanceline.capacity(rho, balance=f).alpha)
+    s = solve_rs(alpha, rho, patterns)
+    assert abs(s.identity_error) <= 1e-10
+    assert s.stability.within == pytest.approx(1, abs=1e-10)
+    assert s.residual <= 1e-11
+
+
+@pytest.mark.parametrize("patterns", CASES)
+def test_partial_derivatives_of_the_free_entropy_vanish(patterns):
+    rho = 0.3
+    alpha = 0.97 * chanceline.capacity(rho, balance=patterns.balance, margin=patterns.margin, errors=patterns.errors).alpha
+    s = solve_rs(alpha, rho, patterns)
+    order = Order(s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, s.price if s.price is not None else math.inf)
+    assert free_entropy(order, alpha, rho, patterns) == pytest.approx(s.entropy, abs=1e-10)
+    values = np.array(astuple(order))
+    free = [*range(6), *([6] if patterns.free_threshold else []), *([7] if patterns.errors else [])]
+    for index in free:
+        h = 1e-4 * max(abs(values[index]), 1e-3)
+        moved = [values.copy() for _ in range(4)]
+        for point, k in zip(moved, (-2, -1, 1, 2), strict=True):
+            point[index] += k * h
+        a, b, c, d = (free_entropy(Order(*point), alpha, rho, patterns) for point in moved)
+        assert abs((8 * (c - b) - (d - a)) / (12 * h) * values[index]) <= 1e-7, index
+
+
+@pytest.mark.parametrize("patterns", CASES)
+def test_analytic_derivatives(patterns):
+    extra = ([-0.3] if patterns.free_threshold else []) + ([0.2] if patterns.errors else [])
+    point, rho, h = np.array([-2.0, -0.5, 0.4, 0.3, -0.2, *extra]), 0.4, 1e-4
+    state = equations(point, rho, patterns)
+    for k, unit in enumerate(np.eye(len(point))):
+        around = [equations(point + j * h * unit, rho, patterns) for j in (-2, -1, 1, 2)]
+
+        def slope(name, around=around):
+            f = [np.asarray(getattr(s, name)) for s in around]
+            return (8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * h)
+
+        np.testing.assert_allclose(state.jacobian[:, k], slope("residual"), atol=1e-8 * np.abs(state.jacobian).max())
+        assert state.alpha_gradient[k] == pytest.approx(slope("alpha"), abs=1e-8 * state.alpha)
+        assert state.entropy_gradient[k] == pytest.approx(slope("entropy"), rel=1e-7, abs=1e-8)
+
+
+@pytest.mark.parametrize("patterns", CASES)
+def test_total_derivatives_of_the_entropy(patterns):
+    rho, h = 0.3, 1e-4
+    keywords = {"balance": patterns.balance, "margin": patterns.margin, "errors": patterns.errors}
+    alpha = 0.95 * chanceline.capacity(rho, **keywords).alpha
+    branch = Branch(rho, patterns)
+    *_, before, after = branch.follow(lambda state: state.alpha >= alpha and state.entropy < 0.61)
+    state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
+    by_alpha = (solve_rs(alpha + h, rho, patterns).entropy - solve_rs(alpha - h, rho, patterns).entropy) / (2 * h)
+    by_rho = (solve_rs(alpha, rho + h, patterns).entropy - solve_rs(alpha, rho - h, patterns).entropy) / (2 * h)
+    assert state.entropy_by_alpha == pytest.approx(by_alpha, rel=1e-5)
+    assert state.entropy_by_rho == pytest.approx(by_rho, rel=1e-4)
+
+
+def test_pattern_side_with_errors_is_the_integral():
+    s2, chi, top = 0.3, 0.05, 0.7
+    side = pattern_side(np.array([-1.0, 0.2, 0.9, 2.0]), s2, chi, top)
+    for i, mu in enumerate((-1.0, 0.2, 0.9, 2.0)):
+
+        def average(function, low, high, mu=mu):
+            return quad(lambda v: function(v) * norm.pdf(v, mu, math.sqrt(s2)), low, high, epsabs=1e-13, epsrel=1e-12)[0]
+
+        wrong = math.exp(-top * top / (2 * chi)) * norm.sf(top, mu, math.sqrt(s2))
+        a = norm.cdf(0, mu, math.sqrt(s2)) + average(lambda v: math.exp(-v * v / (2 * chi)), 0, top) + wrong
+        moments = [average(lambda v, k=k: v**k * math.exp(-v * v / (2 * chi)), 0, top) / a for k in range(5)]
+        raw = [1.0, *moments[1:]]  # T is 0 with the rest of the weight
+        central = [sum(math.comb(k, j) * raw[j] * (-raw[1]) ** (k - j) for j in range(k + 1)) for k in (2, 3, 4)]
+        assert side.log_a[i] == pytest.approx(math.log(a), abs=1e-10)
+        assert side.tight[i] == pytest.approx(moments[0], rel=1e-9)
+        assert side.mean[i] == pytest.approx(moments[1], rel=1e-9)
+        assert side.wrong[i] == pytest.approx(wrong / a, rel=1e-9)
+        found = [side.variance[i], side.third[i], side.fourth[i]]
+        np.testing.assert_allclose(found, central, rtol=1e-7)
+
+
+def test_focused_rule_resolves_sharp_features_off_centre():
+    rule = focused_rule((-1.3, 2.0), (1e-3, 1e-4))
+    assert rule.mean(rule.nodes**4) == pytest.approx(3, rel=1e-13)
+    logistic = 1 / (1 + np.exp(np.clip((rule.nodes - 2.0) / 1e-4, -700, 700)))
+    # ∫Dz of a logistic step of width w at a: H(…) to second order in w.
+    step = norm.cdf(2.0) - math.pi**2 / 6 * 1e-8 * 2.0 * norm.pdf(2.0)
+    assert rule.mean(logistic) == pytest.approx(step, abs=1e-13)
+
+
+def test_gardner_with_bias_and_margin_by_quadrature():
+    for f, kappa in ((0.3, 0.0), (0.1, 0.5), (0.5, 1.0)):
+
+        def inverse(b, f=f, kappa=kappa):
+            total = 0.0
+            for share, tau in ((f, kappa - b), (1 - f, kappa + b)):
+                total += share * quad(lambda t, tau=tau: norm.pdf(t) * (t + tau) ** 2, -tau, 12)[0]
+            return total
+
+        best = minimize_scalar(inverse, bracket=(-1, 0), tol=1e-10)
+        found = gardner(Patterns(f, kappa))
+        assert found.load == pytest.approx(1 / best.fun, rel=1e-7)
+        if f != 0.5:
+            assert found.threshold == pytest.approx(best.x, abs=1e-4)
+    assert gardner(Patterns()).load == pytest.approx(2, abs=1e-14)
+
+
+def test_gardner_derrida_without_threshold():
+    """1/α = ∫_0^{t*} Dt t² with H(t*) = ε; ε → ½ takes α → ∞."""
+    for epsilon in (0.01, 0.2):
+        top = norm.isf(epsilon)
+        assert 1 / gardner(Patterns(errors=epsilon)).load == pytest.approx(
+            quad(lambda t: norm.pdf(t) * t * t, 0, top)[0], rel=1e-10
+        )
+    loads = [gardner(Patterns(errors=e)).load for e in (0.3, 0.4, 0.45, 0.49)]
+    assert np.all(np.diff(np.log(loads)) > 1)
+
+
+@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.7}, {"balance": 0.1, "margin": 0.3}])
+def test_towards_all_variables_the_capacity_is_gardners(kind):
+    """α_c − α_VS vanishes like (1 − ρ)³, from below."""
+    top = gardner(Patterns(**kind)).load
+    gaps = [top - chanceline.capacity(1 - e, **kind).alpha for e in (0.1, 0.03, 0.01)]
+    assert 0 < gaps[2] < gaps[1] / 20 < gaps[0] / 400
+    assert gaps[2] < 1e-4 * top
+
+
+def test_errors_towards_one_half_separate_any_load():
+    loads = [chanceline.capacity(0.2, errors=e).alpha for e in (0.0, 0.1, 0.2, 0.3, 0.39)]
+    assert np.all(np.diff(loads) > 0)
+    assert loads[-1] > 30
+
+
+@pytest.mark.parametrize("kind", [{}, {"balance": 0.5, "margin": 0.0, "errors": 0.0}])
+def test_defaults_are_the_plain_line(kind):
+    assert chanceline.capacity(0.5, **kind).alpha == pytest.approx(1.7964865468, abs=5e-11)
+    assert chanceline.density(1.0, **kind).rho == pytest.approx(0.1623309934, abs=5e-11)
+
+
+def test_small_departures_are_continuous():
+    plain = chanceline.capacity(0.2).alpha
+    assert chanceline.capacity(0.2, balance=0.4999).alpha == pytest.approx(plain, abs=1e-6)
+    assert chanceline.capacity(0.2, margin=1e-6).alpha == pytest.approx(plain, abs=1e-5)
+    assert chanceline.capacity(0.2, errors=1e-6).alpha == pytest.approx(plain, abs=1e-4)
+
+
+def test_classes_exchanged_change_the_sign_of_the_threshold():
+    few, many = (chanceline.capacity(0.1, balance=f) for f in (0.2, 0.8))
+    assert few.alpha == pytest.approx(many.alpha, rel=1e-12)
+    assert few.threshold == pytest.approx(-many.threshold, rel=1e-10)
+    assert few.threshold < 0
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.3, 0.999])
+@pytest.mark.parametrize("f", [0.01, 0.2])
+@pytest.mark.parametrize("kappa", [0.0, 0.5, 3.0])
+def test_order_of_the_curves_over_the_whole_range(rho, f, kappa):
+    end = chanceline.capacity_curve([rho], balance=f, margin=kappa)[0]
+    # Towards ρ = 1 a margin takes α_VS to the ℓ₀ bound within rounding.
+    assert end.bounds.cover_gardner < end.alpha <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-14)
+    assert end.error < 1e-11
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.1, 0.6, 0.999])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 0.39])
+def test_capacity_with_errors_over_the_whole_range(rho, epsilon):
+    end = chanceline.capacity(rho, errors=epsilon)
+    assert end.error < 1e-9
+    assert chanceline.capacity(rho).alpha < end.alpha < min(end.bounds.union, end.bounds.l0_gardner)
+
+
+def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():
+    for rho in (0.01, 0.3, 0.9):
+        assert first_moment_load(rho, Patterns()) == pytest.approx(union_bound(rho), rel=1e-12)
+        assert bounds_at(rho, Patterns(0.3)).l0_gardner == pytest.approx(
+            gardner(Patterns(0.3)).load / 2 * l0_gardner(rho), rel=1e-14
+        )
+
+
+def test_first_moment_with_errors_counts_them():
+    """Without margin and with equal classes the exponent is H₂(ρ) + αH₂(ε) + α(1−ε)[H₂(ρ/α(1−ε)) − ln 2]."""
+
+    def entropy(p):
+        return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+    rho, epsilon = 0.1, 0.05
+    alpha = first_moment_load(rho, Patterns(errors=epsilon))
+    kept = alpha * (1 - epsilon)
+    assert entropy(rho) + alpha * entropy(epsilon) + kept * (entropy(rho / kept) - math.log(2)) == pytest.approx(0, abs=1e-10)
+    assert math.isinf(first_moment_load(rho, Patterns(errors=0.3)))
+
+
+@pytest.mark.parametrize("kind", [{"balance": 0.15}, {"margin": 0.3}, {"errors": 0.02}])
+def test_density_inverts_capacity(kind):
+    back = chanceline.density(chanceline.capacity(0.07, **kind).alpha, **kind)
+    assert back.rho == pytest.approx(0.07, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
+def test_both_sides_of_the_cover_gardner_load_meet(kind):
+    rho, patterns = 0.3, Patterns(**kind)
+    edge = rho * gardner(patterns).load
+    gaps = []
+    for epsilon in (1e-3, 1e-4):
+        below, above = (solve_rs(edge * (1 + sign * epsilon), rho, patterns) for sign in (-1, 1))
+        assert (below.regime, above.regime) == ("typical", "selected")
+        gaps.append([rho - below.q1, abs(below.entropy - above.entropy), 1 / above.chi])
+        gaps[-1] += [abs(side.q0 - entrance_overlap(rho, patterns) * rho) for side in (below, above)]
+        gaps[-1] += [abs(side.threshold - gardner(patterns).threshold) for side in (below, above)]
+    for coarse, fine in zip(*gaps, strict=True):
+        assert fine <= 0.4 * coarse + 1e-12
+
+
+@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
+def test_one_step_of_breaking_with_balance_and_margin(kind):
+    """Each saddle equation is a derivative of Σ, and the capacity lies a little below the symmetric one."""
+    rho, patterns = 0.3, Patterns(**kind)
+    symmetric, broken = (chanceline.capacity(rho, ansatz, **kind) for ansatz in ("rs", "1rsb"))
+    assert 0.97 * symmetric.alpha < broken.alpha < symmetric.alpha
+    assert broken.error < 1e-9
+    alpha = 0.3 * symmetric.replicon_alpha + 0.7 * broken.alpha
+    s = rsb.solve_1rsb(alpha, rho, patterns)
+    assert s.broken
+    order = steps.Breaking(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,), s.threshold)
+    assert steps.free_entropy(order, alpha, rho, patterns) == pytest.approx(s.entropy, abs=1e-9)
+    names = ["chi", "K", "E", "F1", *(["threshold"] if patterns.free_threshold else [])]
+    moves = [lambda h, n=name: replace(order, **{n: getattr(order, n) * (1 + h)}) for name in names]
+    for name in ("p", "G", "x"):
+        for i, value in enumerate(getattr(order, name)):
+
+            def moved(h, name=name, i=i, value=value):
+                levels = list(getattr(order, name))
+                levels[i] = value * (1 + h)
+                return replace(order, **{name: tuple(levels)})
+
+            moves.append(moved)
+    h = 1e-4
+    for move in moves:
+        a, b, c, d = (steps.free_entropy(move(k * h), alpha, rho, patterns) for k in (-2, -1, 1, 2))
+        assert abs((8 * (c - b) - (d - a)) / (12 * h)) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ({"balance": 0}, "balance"),
+        ({"balance": 1.2}, "balance"),
+        ({"balance": "many"}, "balance"),
+        ({"margin": -0.1}, "margin"),
+        ({"margin": math.inf}, "margin"),
+        ({"errors": 0.5}, "errors"),
+        ({"errors": -0.1}, "errors"),
+        ({"balance": 0.1, "errors": 0.2}, "rarer class"),
+    ],
+)
+def test_bad_patterns_are_named(kind, word):
+    for function, arguments in ((chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chanceline.solve, (0.9, 0.3))):
+        with pytest.raises(InputError, match=word):
+            function(*arguments, **kind)
+
+
+def test_no_breaking_with_errors_and_no_full_breaking_off_the_plain_line():
+    with pytest.raises(InputError, match="errors = 0"):
+        chanceline.capacity(0.3, "1rsb", errors=0.1)
+    with pytest.raises(InputError, match="margin"):
+        chanceline.capacity(0.3, "1rsb", margin=2)
+    with pytest.raises(InputError, match="full breaking"):
+        chanceline.capacity(0.3, "full", balance=0.3)
+    with pytest.raises(InputError, match="too close to 1"):
+        chanceline.solve(0.5, 0.9999999999999999)
