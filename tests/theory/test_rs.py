@@ -53,7 +53,7 @@ def test_every_point_meets_its_tolerances(alpha, rho):
 @pytest.mark.parametrize(("alpha", "rho"), [(1.2, 0.5), (1.7, 0.5), (0.6, 0.1), (1.9, 0.9)])
 def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho):
     order = order_of(chanceline.solve(alpha, rho))
-    values = np.array(astuple(order))
+    values = np.array(astuple(order)[:6])
     assert free_entropy(order, alpha, rho) == pytest.approx(chanceline.solve(alpha, rho).entropy, abs=1e-11)
     for index, value in enumerate(values):
         h = 1e-4 * max(abs(value), 1e-3)
