@@ -56,7 +56,7 @@ def test_replicon_products_below_by_their_definition():
 
 def test_the_field_diverges_at_two():
     """Near P/M = 2 Gardner's equation gives 1 − load/2 ≈ (2/π)^{1/2} 2/(3γ)… : γ(2 − load) tends to a constant."""
-    values = [gardner_field(2 - e) * e for e in (1e-3, 1e-4, 1e-5, 1e-6)]
+    values = [gardner_field(2 - e).gamma * e for e in (1e-3, 1e-4, 1e-5, 1e-6)]
     steps = np.abs(np.diff(values))
     assert np.all(steps[1:] < 0.5 * steps[:-1])
 
