@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.chance.labellings import log_coin, log_fixed
+from chanceline.checks import shown, whole_number
 from chanceline.errors import InputError
 
 LARGEST = 10**7
@@ -137,7 +138,7 @@ def chance_bound(
     -------
     Bound
     """
-    _check(n_samples, n_features, n_selected, positives, errors, null)
+    n_samples, n_features, n_selected, positives, errors = _checked(n_samples, n_features, n_selected, positives, errors, null)
     largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
@@ -179,7 +180,7 @@ def bound_curve(
     """log₁₀ of the bound for M = 0 … min(N, P): smallest over supersets, at most 0, never falling (entry 0:
     −∞).
     """
-    _check(n_samples, n_features, 1, positives, errors, null)
+    n_samples, n_features, _, positives, errors = _checked(n_samples, n_features, 1, positives, errors, null)
     largest = min(n_features, n_samples)
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
@@ -227,22 +228,18 @@ def _union_curve(
     return curve, dict(zip(selected[:2].tolist(), forms[:2], strict=True))
 
 
-def _check(n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str) -> None:
-    if not 2 <= n_samples <= LARGEST:
-        raise InputError(f"the number of samples must be between 2 and {LARGEST:,}, not {n_samples}.")
-    if not 1 <= n_features <= LARGEST:
-        raise InputError(f"the number of features must be between 1 and {LARGEST:,}, not {n_features}.")
-    if not 1 <= n_selected <= n_features:
-        raise InputError(f"the number of selected features must be between 1 and {n_features}, not {n_selected}.")
-    if errors < 0 or errors >= n_samples:
-        raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {errors}.")
+def _checked(
+    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str
+) -> tuple[int, int, int, int | None, int]:
+    samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
+    features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
+    selected = whole_number(n_selected, "the number of selected features", at_least=1, at_most=features)
+    allowed = whole_number(errors, "the number of errors allowed", at_most=samples - 1)
     if null not in ("fixed", "coin"):
-        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
-    if null == "fixed":
-        if positives is None:
-            raise InputError("fixed class sizes need the number of positives; give it, or choose the fair-coin null.")
-        if not 1 <= positives <= n_samples - 1:
-            raise InputError(
-                f"the number of positives must leave two classes among {n_samples} samples, so between 1 and "
-                f"{n_samples - 1}, not {positives}."
-            )
+        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {shown(null)}.")
+    if null == "coin":
+        return samples, features, selected, None, allowed
+    if positives is None:
+        raise InputError("fixed class sizes need the number of positives; give it, or choose the fair-coin null.")
+    what = f"the number of positives among {samples} samples of two classes"
+    return samples, features, selected, whole_number(positives, what, at_least=1, at_most=samples - 1), allowed

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
+from chanceline.checks import real_number, whole_number
 from chanceline.errors import InputError
 
 
@@ -97,8 +98,7 @@ def samples_needed(
     the following sample sizes (a full cycle of the rounding) convince.
     """
     check_level(level)
-    if not 0 < balance < 1:
-        raise InputError(f"the balance is the share of one class, strictly between 0 and 1, not {balance}.")
+    check_balance(balance)
 
     def bound(samples: int) -> Bound:
         positives = min(max(round(balance * samples), 1), samples - 1) if null == "fixed" else None
@@ -115,7 +115,7 @@ def samples_needed(
     def convinces(samples: int) -> bool:
         return bound(samples).log10_p <= log10(level)
 
-    low = max(2, errors + 1)
+    low = max(2, whole_number(errors, "the number of errors allowed", at_most=LARGEST // 4) + 1)
     high = 2 * low
     while not convinces(high):
         low, high = high, 2 * high
@@ -136,5 +136,12 @@ def samples_needed(
 
 
 def check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"the level must lie strictly between 0 and 1, not {level}.")
+    """Refuse a level that no p-value could be compared with; far below 1e-300 numbers lose their digits."""
+    if not 1e-300 <= real_number(level, "the level") < 1:
+        raise InputError(f"the level must lie strictly between 0 and 1 (and not below 1e-300), not {level}.")
+
+
+def check_balance(balance: float) -> None:
+    """Refuse a share that leaves one class empty."""
+    if not 0 < real_number(balance, "the balance") < 1:
+        raise InputError(f"the balance is the share of one class, strictly between 0 and 1, not {balance}.")

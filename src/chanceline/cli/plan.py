@@ -32,12 +32,14 @@ def plan(
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
 ) -> None:
     from chanceline.chance import format_p, largest_convincing, samples_needed
+    from chanceline.chance.planning import check_balance
     from chanceline.errors import InputError
 
     if (samples is None) == (selected is None):
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
     if samples is not None:
         if positives is None and null == "fixed":
+            check_balance(balance)
             positives = round(balance * samples)
         largest = largest_convincing(
             samples,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from chanceline.checks import real_number, whole_number
 from chanceline.errors import InputError
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
 from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
@@ -25,15 +26,14 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
     """Patterns of fair coins ±1, P = `n_patterns` or round(load · (n_neurons − 1)); more of them extend fewer."""
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
-    if load is not None and not np.isfinite(load):
-        raise InputError(f"The load must be a finite number, but is {load}.")
-    wanted = load * (n_neurons - 1) if load is not None else n_patterns or 0
+    n_neurons = whole_number(n_neurons, "The number of neurons", at_least=1)
+    wanted = real_number(load, "The load") * (n_neurons - 1) if load is not None else whole_number(n_patterns, "n_patterns")
     if wanted * n_neurons > MOST_BITS:
         raise InputError(f"{wanted:.3g} patterns of {n_neurons} neurons are more than {MOST_BITS:.0e} bits; take fewer.")
     count = round(wanted)
     if count < 1:
         raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(whole_number(seed, "The seed"))
     return (2 * random.integers(0, 2, (count, n_neurons)) - 1).astype(np.int8)
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline.checks import shown, whole_number
 from chanceline.errors import InputError
 
 Floats = NDArray[np.float64]
+LARGEST = 1e100  # numbers between 1/LARGEST and LARGEST have squares, and sums of squares, that a double can hold
 
 
 def check_arrays(
@@ -20,10 +22,7 @@ def check_arrays(
     """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
     if feature_names is None and hasattr(X, "columns"):
         feature_names = [str(name) for name in X.columns]
-    try:
-        data = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError("X must hold numbers only; turn text columns into indicators or leave them out.") from None
+    data = as_numbers(X)
     if data.ndim != 2 or data.shape[0] < 2 or data.shape[1] < 1:
         raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
     names = tuple(map(str, feature_names)) if feature_names is not None else tuple(f"x{j}" for j in range(data.shape[1]))
@@ -32,28 +31,80 @@ def check_arrays(
     if not np.isfinite(data).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(data))[0])
         raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
-    return data, _signs(y, data.shape[0]), names
+    check_range(data, names)
+    labels, values = read_classes(y, data.shape[0])
+    if len(values) != 2:
+        raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
+    return data, np.where(labels == values[1], 1.0, -1.0), names
 
 
-def _signs(y: ArrayLike, n_samples: int) -> Floats:
-    labels: NDArray[Any] = np.asarray(y)
+def as_numbers(X: ArrayLike) -> Floats:
+    """X as doubles in rows, a copy of its own; what is no array of real numbers gets a sentence."""
+    if hasattr(X, "toarray"):
+        raise InputError("X is a sparse matrix; pass X.toarray().")
+    if np.ma.is_masked(X):
+        raise InputError("X has masked values; fill them or leave those rows out.")
+    no_numbers = InputError("X must be a matrix of numbers only; turn text columns into indicators or leave them out.")
+    try:
+        raw: NDArray[Any] = np.asarray(X)
+    except ValueError:
+        raise no_numbers from None
+    kind = raw.dtype.kind
+    if kind == "c" or (kind == "O" and any(isinstance(value, complex) for value in raw.flat)):
+        raise InputError("X holds complex numbers; take their real and imaginary parts as two columns.")
+    if kind in "mM":
+        raise InputError("X holds dates or times; turn them into numbers first.")
+    try:
+        with np.errstate(all="ignore"):
+            return np.array(X, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise no_numbers from None
+
+
+def check_range(X: Floats, names: Sequence[str]) -> None:
+    """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
+    largest = np.abs(X).max(axis=0)
+    odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
+    if odd.size:
+        column = int(odd[0])
+        raise InputError(
+            f"the largest value of column {names[column]!r} of X is {largest[column]:.3g}, too far from 1 to compute with; "
+            "multiply that column by a constant."
+        )
+
+
+def read_classes(y: ArrayLike, n_samples: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The labels, one a sample, and their different values in order."""
+    if hasattr(y, "toarray") or np.ma.is_masked(y):
+        raise InputError("y must be an array without masked values, one label for each row of X.")
+    try:
+        labels: NDArray[Any] = np.asarray(y)
+    except ValueError:
+        raise InputError("y must hold one label for each row of X, but holds lists of different lengths.") from None
     if labels.shape != (n_samples,):
         raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
+    if labels.dtype.kind in "cmMV":
+        raise InputError("y must hold two classes as numbers or names, not complex numbers, dates or records.")
     if labels.dtype.kind == "O":
         if any(value is None or value != value for value in labels):
             raise InputError("y has missing labels; remove those rows.")
-        labels = labels.astype(str)
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise InputError("y has missing labels; remove those rows.")
-    values = np.unique(labels)
-    if len(values) != 2:
-        shown = ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
-        raise InputError(f"y must have two classes, but has {len(values)} ({shown}).")
-    return np.where(labels == values[1], 1.0, -1.0)
+        try:
+            return labels, np.unique(labels)
+        except TypeError:
+            labels = labels.astype(str)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(f"y has missing labels, the first in row {int(np.argmin(np.isfinite(labels)))}; remove those rows.")
+    return labels, np.unique(labels)
+
+
+def _few(values: NDArray[Any]) -> str:
+    return ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
 
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
     """Sorted indices of the features named (or numbered)."""
+    if not isinstance(features, Sequence | np.ndarray) or isinstance(features, str | bytes) or np.ndim(features) != 1:
+        raise InputError(f"features must be a list of names or numbers, not {shown(features)}.")
     if len(features) == 0:
         raise InputError("no feature was named; name at least one or leave the features out to search.")
     places = {name: j for j, name in enumerate(names)}
@@ -65,10 +116,11 @@ def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArra
                 hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
                 raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
             indices.append(places[feature])
-        elif not 0 <= int(feature) < len(names):
-            raise InputError(f"feature {feature} does not exist; columns are numbered from 0 to {len(names) - 1}.")
         else:
-            indices.append(int(feature))
+            index = whole_number(feature, "a feature's number", at_least=-(2**63))
+            if not 0 <= index < len(names):
+                raise InputError(f"feature {feature} does not exist; columns are numbered from 0 to {len(names) - 1}.")
+            indices.append(index)
     if len(set(indices)) < len(indices):
         raise InputError("the same feature was named twice.")
     return np.array(sorted(indices), dtype=np.int64)

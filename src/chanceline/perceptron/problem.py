@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
+from chanceline.perceptron.data import as_numbers, check_range, read_classes
 
 Floats = NDArray[np.float64]
 
@@ -89,10 +89,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
 
 
 def _as_matrix(X: ArrayLike) -> Floats:
-    try:
-        data = np.array(X, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"X must be a matrix of numbers, but could not be read as one ({error}).") from None
+    data = as_numbers(X)
     if data.ndim != 2:
         raise InputError(f"X must have two dimensions (samples × variables), but has {data.ndim}.")
     if data.shape[0] == 0 or data.shape[1] == 0:
@@ -102,16 +99,12 @@ def _as_matrix(X: ArrayLike) -> Floats:
         raise InputError(
             f"X holds {data[row, column]} in row {row}, column {column} (counted from 0); fill or remove such values."
         )
+    check_range(data, [str(column) for column in range(data.shape[1])])
     return data
 
 
 def _as_signs(y: ArrayLike, n_samples: int) -> Floats:
-    labels = np.asarray(y)
-    if labels.ndim != 1 or labels.shape[0] != n_samples:
-        raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(f"y holds a missing label in row {int(np.argmin(np.isfinite(labels)))}; remove that row.")
-    values: Any = np.unique(labels)
+    labels, values = read_classes(y, n_samples)
     if len(values) > 2:
         shown = ", ".join(str(value) for value in values[:4])
         raise InputError(f"y must have two classes, but has {len(values)} different values ({shown}, …).")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline.checks import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.exact import fitted
@@ -51,14 +52,12 @@ def iter_search(
     **options: Any,
 ) -> Iterator[SearchOutcome]:
     """Yield an outcome at every improvement; the last one is what `search` returns. Parameters as there."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"There is no search method {method!r}; choose one of {', '.join(METHODS)}.")
-    if budget is not None and budget < 0:
-        raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
-    if seed < 0:
-        raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
-    if errors < 0:
-        raise InputError(f"The number of errors allowed cannot be negative, but is {errors}.")
+    budget = None if budget is None else whole_number(budget, "The budget, a number of iterations,")
+    target = None if target is None else whole_number(target, "The target, a number of variables,")
+    seed = whole_number(seed, "The seed")
+    errors = whole_number(errors, "The number of errors allowed")
     if errors and method not in FORGIVING:
         raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
     if errors:

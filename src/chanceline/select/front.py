@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline.checks import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule
@@ -142,12 +143,9 @@ def front(
         Errors are counted exactly; a sample on the threshold is an error. One variable is searched exhaustively, more by
         a heuristic, so that fewer errors may be possible. After Ctrl-C the best so far, with `interrupted` set.
     """
-    if max_features < 0:
-        raise InputError(f"max_features must not be negative, but is {max_features}.")
-    if budget is not None and budget < 0:
-        raise InputError(f"The budget counts iterations and cannot be negative, but is {budget}.")
-    if seed < 0:
-        raise InputError(f"The seed must be a nonnegative integer, but is {seed}.")
+    max_features = whole_number(max_features, "max_features")
+    budget = None if budget is None else whole_number(budget, "The budget, a number of swaps,")
+    seed = whole_number(seed, "The seed")
     problem = make_problem(X, y, intercept, contradictions=True)
     most = min(max_features, problem.n_features)
     walk = FrontSearch(problem, most, seed)

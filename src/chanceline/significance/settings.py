@@ -6,9 +6,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypedDict, Unpack
 
 from chanceline.chance.planning import check_level
+from chanceline.checks import real_number, whole_number
 from chanceline.errors import InputError
 
 NULLS = ("fixed", "coin")
+MOST_PERMUTATIONS = 10**7
 
 
 @dataclass(frozen=True)
@@ -84,16 +86,20 @@ class TestSettings:
         check_level(self.level)
         if self.null not in NULLS:
             raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {self.null!r}.")
-        _at_least(self.permutations, 0, "the number of permutations")
-        _at_least(self.seed, 0, "the seed")
-        _at_least(self.restarts, 0, "the number of restarts")
-        _at_least(self.largest, 1, "the largest number of features of the front")
-        _at_least(self.workers, 1, "the number of workers")
-        if self.errors is not None:
-            _at_least(self.errors, 0, "the number of errors allowed")
-        if self.stop_after is not None:
-            _at_least(self.stop_after, 1, "the number of shuffles to stop after")
-        if self.time_limit is not None and not self.time_limit > 0:
+        whole_number(self.permutations, "the number of permutations", at_most=MOST_PERMUTATIONS)
+        whole_number(self.seed, "the seed")
+        whole_number(self.restarts, "the number of restarts")
+        whole_number(self.largest, "the largest number of features of the front", at_least=1)
+        whole_number(self.workers, "the number of workers", at_least=1)
+        for value, least, what in (
+            (self.errors, 0, "the number of errors allowed"),
+            (self.budget, 0, "the budget"),
+            (self.candidates, 1, "the number of candidates"),
+            (self.stop_after, 1, "the number of shuffles to stop after"),
+        ):
+            if value is not None:
+                whole_number(value, what, at_least=least)
+        if self.time_limit is not None and not real_number(self.time_limit, "the time limit") > 0:
             raise InputError(f"the time limit must be a positive number of seconds, not {self.time_limit}.")
 
     def changed(self, **changes: Unpack[SettingsChanges]) -> TestSettings:
@@ -133,10 +139,3 @@ class SettingsChanges(TypedDict, total=False):
     expected_error: bool
     workers: int
     time_limit: float | None
-
-
-def _at_least(value: int, least: int, what: str) -> None:
-    if not isinstance(value, int) and not hasattr(value, "__index__"):
-        raise InputError(f"{what} must be a whole number, not {value!r}.")
-    if value < least:
-        raise InputError(f"{what} must be at least {least}, not {value}.")

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.checks import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.linalg import add_scaled
 from chanceline.perceptron.problem import Problem
@@ -260,7 +261,7 @@ def run_greedy_biht_literal(problem: Problem, budget: int | None, seed: int) -> 
 def run_biht(problem: Problem, budget: int | None, seed: int, size: int | None = None) -> Iterator[Candidate | int]:
     """Method `biht`: K = `size` variables (P/2 if not given) from w = 0, until consistent or the budget is spent."""
     n, kept = problem.columns.shape[0], problem.kept
-    count = min(problem.n_features, max(1, problem.n_samples // 2)) if size is None else size
+    count = min(problem.n_features, max(1, problem.n_samples // 2)) if size is None else whole_number(size, "size")
     if not 1 <= count <= problem.n_features:
         raise InputError(f"BIHT needs a size between 1 and {problem.n_features} variables, but got {count}.")
     columns, rows = problem.columns, np.ascontiguousarray(problem.columns.T)

@@ -1,0 +1,85 @@
+"""Data from outside: what is no table of real numbers of usable size gets one sentence, through every door."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import chanceline
+from chanceline.errors import InputError
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(12, 4))
+Y = np.where(X[:, 0] > 0, 1, -1)
+DOORS = (chanceline.search, chanceline.front, chanceline.separation_test)
+
+
+def with_column(factor):
+    return X * np.array([1.0, factor, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("table", "culprit"), [
+    (X + 0j, "complex"),
+    (np.array([*X.tolist()[:-1], [1j, 0, 0, 0]], dtype=object), "complex"),
+    (np.ma.masked_greater(X, 1.0), "masked"),
+    (X.astype("datetime64[s]"), "dates"),
+    (np.full(X.shape, "NaT", dtype="timedelta64[s]"), "dates"),
+    (sparse.csr_matrix(X), "sparse"),
+    (sparse.coo_array(X), "sparse"),
+    ([*X.tolist()[:-1], [1.0]], "numbers"),
+    (np.rec.fromarrays(X.T), "numbers"),
+    (with_column(1e305), "column '1'|'x1'"),
+    (with_column(1e-309), "column '1'|'x1'"),
+    (np.where(X > 1, 10**400, X.astype(object)), "numbers"),
+    (pd.DataFrame(X).astype("Float64").mask(X > 1), "numbers|missing|nan"),
+])  # fmt: skip
+def test_tables_that_are_none(door, table, culprit):
+    with pytest.raises(InputError, match=culprit) as caught:
+        door(table, Y)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("labels", [
+    Y + 0j, np.ma.masked_less(Y, 0), Y.astype("datetime64[s]"), sparse.csr_matrix(Y), [[1], [2, 3]] * 6, Y[:-1],
+    np.where(Y > 0, 1.0, np.nan), np.array([None, "a"] * 6, dtype=object), np.rec.fromarrays([Y, Y]), "a", None,
+])  # fmt: skip
+def test_labels_that_are_none(door, labels):
+    with pytest.raises(InputError) as caught:
+        door(X, labels)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("factor", [1e99, 1e-99])
+def test_large_and_small_numbers_give_finite_rules(factor):
+    found = chanceline.search(X * factor, Y, "omp", intercept=True)
+    assert found.separates
+    assert np.isfinite(found.weights).all()
+    assert np.isfinite(found.bias)
+    rule = Y * (X * factor @ np.bincount(found.support, found.weights, minlength=4) + found.bias)
+    assert (rule > 0).all()
+
+
+def test_one_tiny_value_is_no_tiny_column():
+    table = X.copy()
+    table[0, 0] = 1e-309
+    assert chanceline.search(table, np.where(table[:, 1] > 0, 1, -1), "omp", intercept=True).separates
+
+
+@pytest.mark.parametrize("form", [
+    np.asfortranarray, lambda a: a[::-1][::-1], lambda a: a.astype(np.float32).astype(np.longdouble), lambda a: a.astype(">f8"),
+    lambda a: a.tolist(), pd.DataFrame, lambda a: np.ma.array(a, mask=False), lambda a: a.astype(object),
+], ids=range(8))  # fmt: skip
+def test_other_forms_of_a_good_table_are_good(form):
+    assert chanceline.search(form(X), Y, "omp", intercept=True).separates
+
+
+@pytest.mark.parametrize(("arguments", "culprit"), [
+    ({"n_samples": 40.5}, "samples"), ({"n_features": "9"}, "features"), ({"n_selected": None}, "selected"),
+    ({"errors": 1.5}, "errors"), ({"positives": True}, "positives"), ({"null": []}, "null"),
+])  # fmt: skip
+def test_bounds_want_whole_numbers(arguments, culprit):
+    good = {"n_samples": 40, "n_features": 9, "n_selected": 2, "positives": 20}
+    with pytest.raises(InputError, match=culprit):
+        chanceline.chance_bound(**{**good, **arguments})
