@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import run_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -83,18 +84,38 @@ def test_every_page_is_in_the_navigation():
     assert listed == shown
 
 
-def test_site_builds_without_warnings(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
     pytest.importorskip("latex2mathml", reason="the docs extra is not installed")
+    folder = tmp_path_factory.mktemp("docs") / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "site" / "theory.html").read_text(encoding="utf-8")
-    assert "<math" in page
-    assert (tmp_path / "site" / "explorer-page.html").stat().st_size > 30_000
-    outside = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(https?://[^\"]+)", page)
-    assert outside == []
+    return folder
+
+
+def test_site_needs_no_network(site):
+    assert "<math" in (site / "theory.html").read_text(encoding="utf-8")
+    assert (site / "explorer-page.html").stat().st_size > 30_000
+    for page in site.rglob("*.html"):
+        outside = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(https?://[^\"]+)", page.read_text(encoding="utf-8"))
+        assert outside == [], page.name
+
+
+def test_search_works_from_a_folder(site):
+    found = run_chromium("--dump-dom", (site / "index.html").as_uri() + "?q=permutation")
+    matches = re.search(r'md-search-result__meta">(\d+) matching documents', found)
+    assert matches
+    assert int(matches.group(1)) > 3
+
+
+def test_every_audience_has_a_page_one_click_from_home(site):
+    home = (site / "index.html").read_text(encoding="utf-8")
+    for reader in ("analyst", "physicist", "neuroscientist", "algorithmist"):
+        assert f'href="{reader}.html"' in home
+        assert "<pre" in (site / f"{reader}.html").read_text(encoding="utf-8")

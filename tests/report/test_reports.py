@@ -107,13 +107,51 @@ def test_names_from_data_are_shown_and_never_run(tmp_path):
     assert seen == [f"Structure or chance? {csv.name}", 0, True]
 
 
-def test_screenshot_of_a_test_report(noise, tmp_path):
+READABLE = """(() => {
+  const page = document.documentElement, broken = [], small = [];
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const owner = node.parentElement;
+    if (!owner.checkVisibility() || owner.closest("details, svg, td.long")) continue;
+    if (parseFloat(getComputedStyle(owner).fontSize) < 10 && node.data.trim()) small.push(node.data);
+    for (const word of node.data.matchAll(/[\\p{L}\\d]+/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+    }
+  }
+  const drawings = [...document.querySelectorAll("figure svg")].filter((drawing) => drawing.checkVisibility());
+  const letters = drawings.map((drawing) => {
+    const enlarged = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+    const sizes = [...drawing.innerHTML.matchAll(/scale\\((0\\.\\d+) -0/g)].map((found) => 100 * found[1] * enlarged);
+    return Math.min(...sizes);
+  });
+  return { fits: page.scrollWidth <= page.clientWidth, broken, small, drawings: drawings.length, letters: Math.min(...letters) };
+})()"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_reports_are_readable(noise, tmp_path, width):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)
-    for name, width in (("report-test", 1000), ("report-test-phone", 500)):
-        assert screenshot(path.as_uri(), name, width, 1500).stat().st_size > 30_000
-    wide = run_script(path.read_text(), "document.documentElement.scrollWidth <= document.documentElement.clientWidth", tmp_path)
-    assert wide is True
+    assert screenshot(path.as_uri(), f"report-test-{width}", width, 3000 if width < 500 else 2400).stat().st_size > 30_000
+    seen = run_script(path.read_text(), READABLE, tmp_path, width=width)
+    assert seen.pop("letters") >= 10
+    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
+
+
+def test_words_that_are_broken_would_be_seen(tmp_path):
+    page = Page("t", {}, "m")
+    page.add('<p style="width: 40px; overflow-wrap: anywhere; font-size: 9px">permutations</p>')
+    seen = run_script(page.render(), READABLE, tmp_path, width=390)
+    assert (seen["broken"], seen["small"]) == (["permutations"], ["permutations"])
+
+
+def test_sentences_in_tables_become_cards():
+    assert 'class="cards"' in table(("a", "b", "c"), [(1, 2.5, "a sentence that would need a wide column")])
+    assert 'class="cards"' not in table(("a", "b", "c"), [(1, 2.5, "short")])
+    assert '<td class="long" data-name="b">' in table(("a", "b"), [("x", "0" * 64)])
 
 
 @pytest.mark.parametrize(("result", "words"), [
@@ -210,6 +248,7 @@ def test_unseen_characters_are_written_out(tmp_path):
 
 
 def test_powers_of_ten_are_raised_in_our_words_only():
+    assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p = 2.5e-8 [1e-10, 3.0]"
     assert prose("p ≤ 10^-3.6 <b>") == "p ≤ 10<sup>−3.6</sup> &lt;b&gt;"
     assert "10^-3" in table(("feature",), [("10^-3",)])
 

@@ -16,10 +16,15 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
+from chanceline.significance.front_path import make_columns
+from chanceline.significance.front_test import draw_front
+from chanceline.significance.null import make_scheme
+from chanceline.significance.permutation import permutation_reading
+from chanceline.significance.procedure import Procedure
 
-LEVELS = (0.05, 0.1, 0.25)
-# Small data and a quarter as level, so that bound and permutations both have something to spend.
-LEVEL = 0.25
+LEVELS = (0.01, 0.05, 0.25)
+# So that p = 1/120 and what the bound spends lie below 0.01.
+PERMUTATIONS = 119
 
 
 def labels(rng, n_samples, positives):
@@ -34,13 +39,31 @@ def wide(rng):
     return rng.normal(size=(14, 30)), labels(rng, 14, 7), {}
 
 
+def tall(rng):
+    """Nothing separates, and the bound speaks of errors counted after looking."""
+    return rng.normal(size=(30, 2)), labels(rng, 30, 15), {}
+
+
+def tall_at_a_quarter(rng):
+    """A level at which every stage of the combination has something to spend."""
+    return rng.normal(size=(16, 1)), labels(rng, 16, 8), {"level": 0.25}
+
+
+def small_at_a_quarter(rng):
+    return rng.normal(size=(10, 2)), labels(rng, 10, 5), {"level": 0.25}
+
+
 def few_positives(rng):
     return rng.normal(size=(20, 8)), labels(rng, 20, 2), {}
 
 
+def one_of_sixteen(rng):
+    return rng.normal(size=(16, 5)), labels(rng, 16, 1), {}
+
+
 def correlated(rng):
     common = rng.normal(size=(14, 1))
-    return 0.3 * rng.normal(size=(14, 8)) + common, labels(rng, 14, 6), {}
+    return 0.05 * rng.normal(size=(14, 8)) + common, labels(rng, 14, 6), {}
 
 
 def duplicated(rng):
@@ -49,6 +72,15 @@ def duplicated(rng):
 
 def ties(rng):
     return rng.integers(0, 3, size=(14, 6)).astype(float), labels(rng, 14, 6), {}
+
+
+def binary(rng):
+    return rng.integers(0, 2, size=(16, 12)).astype(float), labels(rng, 16, 8), {}
+
+
+def equal_rows(rng):
+    """Rows that are equal and may have opposite labels."""
+    return np.repeat(rng.normal(size=(7, 3)), 2, axis=0), labels(rng, 14, 7), {}
 
 
 def heavy_tails(rng):
@@ -78,11 +110,26 @@ def blocks(rng):
     return rng.normal(size=(14, 4)) + 3 * block[:, None], y, {"blocks": block}
 
 
+def pairs_as_blocks(rng):
+    block = np.repeat(np.arange(8), 2)
+    y = np.concatenate([labels(rng, 2, 1) for _ in range(8)])
+    return rng.normal(size=(16, 5)) + rng.normal(size=(8, 5))[block] * 2, y, {"blocks": block}
+
+
 def groups(rng):
     """Three nearly equal rows for each of 8 subjects, who have one label each."""
     subject = np.repeat(np.arange(8), 3)
     X = rng.normal(size=(8, 4))[subject] + 0.05 * rng.normal(size=(24, 4))
     return X, labels(rng, 8, 4)[subject], {"groups": subject}
+
+
+def groups_in_blocks(rng):
+    """Two rows for each of 12 subjects at two sites that differ in labels and features."""
+    subject = np.repeat(np.arange(12), 2)
+    site = np.repeat([0, 1], 12)
+    y = np.concatenate([labels(rng, 6, 5), labels(rng, 6, 1)])[subject]
+    X = rng.normal(size=(12, 4))[subject] + 0.1 * rng.normal(size=(24, 4)) + 2.0 * site[:, None]
+    return X, y, {"groups": subject, "blocks": site}
 
 
 def chosen_after_looking(rng):
@@ -100,11 +147,24 @@ def selector(rng):
     return rng.normal(size=(14, 6)), labels(rng, 14, 7), {"search": SelectKBest(f_classif, k=2)}
 
 
+def search_by_name(rng):
+    return rng.normal(size=(12, 5)), labels(rng, 12, 5), {"search": "omp"}
+
+
+def bound_alone(rng):
+    return rng.normal(size=(12, 2)), labels(rng, 12, 6), {"permutations": 0, "level": 0.25}
+
+
+def more_candidates(rng):
+    return rng.normal(size=(14, 3)), labels(rng, 14, 7), {"candidates": 20}
+
+
 SCENARIOS: dict[str, Callable[[np.random.Generator], tuple[Any, Any, dict[str, Any]]]] = {
     scenario.__name__: scenario
     for scenario in (
-        balanced, wide, few_positives, correlated, duplicated, ties, heavy_tails, errors_allowed, ties_with_errors,
-        no_intercept, fair_coin, blocks, groups, chosen_after_looking, preregistered, selector,
+        balanced, wide, tall, tall_at_a_quarter, small_at_a_quarter, few_positives, one_of_sixteen, correlated, duplicated, ties,
+        binary, equal_rows, heavy_tails, errors_allowed, ties_with_errors, no_intercept, fair_coin, blocks, pairs_as_blocks,
+        groups, groups_in_blocks, chosen_after_looking, preregistered, selector, search_by_name, bound_alone, more_candidates,
     )
 }  # fmt: skip
 
@@ -116,7 +176,7 @@ def null_results(scenario: str, repeats: int, seed: int, **options):
         if len(set(y)) < 2:
             # A coin that fell on one side only is no data set: every test abstains.
             continue
-        yield separation_test(X, y, level=LEVEL, seed=repeat, budget=40, restarts=1, **{**options, **extra})
+        yield separation_test(X, y, seed=repeat, budget=40, restarts=1, expected_error=False, **{**options, **extra})
 
 
 def assert_valid(pvalues, what: str) -> None:
@@ -125,30 +185,53 @@ def assert_valid(pvalues, what: str) -> None:
         assert rejected <= binom.isf(1e-4, len(pvalues), level), f"{what}: {rejected} of {len(pvalues)} at level {level}"
 
 
-def check(scenario: str, repeats: int, permutations: int, seed: int) -> None:
-    overall, bounds, permuted, structure = [], [], [], 0
-    for result in null_results(scenario, repeats, seed, permutations=permutations, always_permute=True, stop_after=3):
+def check(scenario: str, repeats: int, seed: int) -> None:
+    overall, bounds, permuted, structure, level = [], [], [], 0, 0.05
+    for result in null_results(scenario, repeats, seed, permutations=PERMUTATIONS):
         overall.append(result.pvalue)
         bounds.append(result.bound.pvalue)
-        permuted.append(result.permutation.pvalue)
+        if result.permutation is not None:
+            permuted.append(result.permutation.pvalue)
         structure += result.verdict == "structure"
+        level = result.settings.level
     assert_valid(overall, "overall p")
+    # Where the bound or the shuffles are read only after a look at the other, as many sets count as there were.
     assert_valid(bounds, "bound")
-    assert_valid(permuted, "permutation p")
-    assert structure <= binom.isf(1e-4, len(overall), LEVEL)
+    assert_valid([*permuted, *[1.0] * (len(overall) - len(permuted))], "permutation p")
+    assert structure <= binom.isf(1e-4, len(overall), level)
 
 
-@pytest.mark.parametrize("scenario", ["balanced", "few_positives", "ties_with_errors", "chosen_after_looking"])
+def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
+    """The front's p-value alone."""
+    number = list(SCENARIOS).index(scenario)
+    pvalues = []
+    for repeat in range(repeats):
+        X, y, extra = SCENARIOS[scenario](np.random.default_rng([seed, number, repeat]))
+        scheme = make_scheme(y, "fixed", extra.get("blocks"), extra.get("groups"))
+        columns = make_columns(X, scheme, True)
+        steps = min(6, len(columns.index))
+        draws, _ = draw_front(columns, scheme, permutations=39, steps=steps, seed=repeat)
+        pvalues.append(draws.reading().pvalue)
+    return pvalues
+
+
+@pytest.mark.parametrize("scenario", ["balanced", "ties", "groups_in_blocks"])
+def test_the_front_rejects_as_often_as_it_says(scenario):
+    """At level 0.05 about 20 of 400 are expected; 43 or more, or 4 or fewer without ties, would be noticed."""
+    pvalues = np.array(front_pvalues(scenario, 400, 1))
+    rejected = np.count_nonzero(pvalues <= 0.05)
+    assert rejected <= binom.isf(1e-4, 400, 0.05)
+    if scenario == "balanced":
+        assert rejected >= binom.ppf(1e-4, 400, 0.05)
+
+
+@pytest.mark.parametrize("scenario", ["tall_at_a_quarter", "chosen_after_looking"])
 def test_false_positive_rate_small(scenario):
-    check(scenario, repeats=60, permutations=19, seed=1)
+    check(scenario, repeats=100, seed=1)
 
 
-def test_wrong_test_would_be_noticed():
+def test_wrong_tests_would_be_noticed():
     """Selecting features on the observed labels but not again on the shuffled ones must fail the same check."""
-    from chanceline.significance.null import make_scheme
-    from chanceline.significance.permutation import permutation_reading
-    from chanceline.significance.procedure import Procedure
-
     pvalues = []
     for repeat in range(60):
         X, y, _ = wide(np.random.default_rng([7, repeat]))
@@ -160,17 +243,22 @@ def test_wrong_test_would_be_noticed():
         assert_valid(pvalues, "unfair")
 
 
+def test_shuffling_across_blocks_would_be_noticed():
+    """Sites that differ in labels and features: the front is valid within blocks and would not be across them."""
+    ignored = []
+    for repeat in range(60):
+        X, y, _ = blocks(np.random.default_rng([8, repeat]))
+        scheme = make_scheme(y)
+        draws, _ = draw_front(make_columns(X, scheme, True), scheme, permutations=39, steps=4, seed=repeat)
+        ignored.append(draws.reading().pvalue)
+    with pytest.raises(AssertionError, match="across blocks"):
+        assert_valid(ignored, "across blocks")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_false_positive_rate(scenario):
-    check(scenario, repeats=2000, permutations=19, seed=2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["balanced", "ties", "few_positives", "errors_allowed"])
-def test_false_positive_rate_of_the_bound_alone(scenario):
-    results = list(null_results(scenario, 2000, 3, permutations=0))
-    assert_valid([result.pvalue for result in results], "bound alone")
+    check(scenario, repeats=2000, seed=2)
 
 
 @pytest.mark.slow
@@ -182,8 +270,8 @@ def test_bound_is_never_below_the_frequency(n_samples, positives, n_features, er
     draws = 2000
     sizes = []
     for _ in range(draws):
-        result = separation_test(X, labels(rng, n_samples, positives), permutations=0, errors=errors, restarts=0, budget=100)
-        sizes.append(result.n_selected if result.errors <= errors else np.inf)
+        found = Procedure(budget=100, errors=errors).find(X, labels(rng, n_samples, positives))
+        sizes.append(found.n_selected if found.errors <= errors else np.inf)
     for m in range(1, n_features + 1):
         reached = int(np.sum(np.array(sizes) <= m))
         bound = chance_bound(n_samples, n_features, m, positives=positives, errors=errors).pvalue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ PALETTE: dict[str, tuple[str, str]] = {
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 # A figure narrower than this (in inches) is for a phone.
 NARROW = 5.0
+NARROW_LETTERS = 38
 
 
 @contextmanager
@@ -80,8 +82,16 @@ def is_narrow(ax: Axes) -> bool:
     return bool(ax.figure.bbox.width / ax.figure.dpi < NARROW)
 
 
-def legends_below(chart: Figure) -> None:
-    """Put the legends of all axes below the figure, one entry in a line: there is no other room for them on a phone."""
+def fit_phone(chart: Figure) -> None:
+    """Make a narrow figure readable: long labels in several lines, legends below, one entry in a line."""
+    for ax in chart.axes:
+        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+            if "$" not in text.get_text():
+                text.set_text(fill(text.get_text(), NARROW_LETTERS))
+    _legends_below(chart)
+
+
+def _legends_below(chart: Figure) -> None:
     handles: list[Any] = []
     labels: list[str] = []
     for ax in chart.axes:

@@ -13,6 +13,7 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 
 from chanceline import __version__
 from chanceline.errors import InputError
-from chanceline.figures.style import house_style, is_narrow, legends_below
+from chanceline.figures.style import fit_phone, house_style, is_narrow
 from chanceline.files import write_text
 from chanceline.report.drawing import safe_drawing
 from chanceline.report.theme import ASSETS, theme_css, with_policy
@@ -33,7 +34,9 @@ COVER = (
     "pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 (1965)."
 )
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
-PHONE = (3.7, 3.7)
+PHONE_WIDTH = 3.7
+# Letters: of a cell that is a sentence, and of a word that may be broken.
+SENTENCE, LONG_WORD = 30, 24
 
 
 def escape(value: object) -> str:
@@ -42,32 +45,44 @@ def escape(value: object) -> str:
 
 
 def prose(value: object) -> str:
-    """Our own words: escaped, and powers of ten raised."""
-    return re.sub(r"10\^-(\d+(?:\.\d+)?)", r"10<sup>−\1</sup>", escape(value))
+    """Our own words: escaped, powers of ten raised, and 2.5e-8 rather than 2.5e-08."""
+    return re.sub(r"10\^-(\d+(?:\.\d+)?)", r"10<sup>−\1</sup>", _short_exponents(escape(value)))
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number to read: few digits, and 2.5e-8 rather than 2.5e-08."""
-    return re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].replace('+', '')}{found[2]}", f"{value:.{digits}g}")
+    """A number to read, with few digits: 2.5e-8."""
+    return _short_exponents(f"{value:.{digits}g}")
+
+
+def _short_exponents(text: str) -> str:
+    text = re.sub(r"(?<=\d)e[+-]00(?!\d)", "", text)
+    return re.sub(r"(?<=\d)e([+-])0*(\d)", lambda found: f"e{found[1].removeprefix('+')}{found[2]}", text)
 
 
 def bullets(items: Iterable[object]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+    """A list of sentences of ours."""
+    return "<ul>" + "".join(f"<li>{prose(item)}</li>" for item in items) + "</ul>"
 
 
 def table(header: Sequence[object], rows: Iterable[Sequence[object]], show: Callable[[object], str] = escape) -> str:
-    """Rows of values, as they are or as `prose`."""
+    """Rows of values, as they are or as `prose`; one that holds sentences is a list of cards on a phone."""
+    rows = [list(row) for row in rows]
+    wordy = len(header) > 2 and any(isinstance(value, str) and len(value) > SENTENCE for row in rows for value in row)
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join("<tr>" + "".join(_cell(value, show) for value in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    body = "".join("<tr>" + "".join(map(partial(_cell, show=show), header, row)) + "</tr>" for row in rows)
+    kind = ' class="cards"' if wordy else ""
+    return f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(value: object, show: Callable[[object], str]) -> str:
+def _cell(name: object, value: object, show: Callable[[object], str]) -> str:
+    kind, text = "", show(value)
     if isinstance(value, float):
-        return f'<td class="number">{number(value, 6)}</td>'
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f'<td class="number">{value}</td>'
-    return f"<td>{show(value)}</td>"
+        kind, text = ' class="number"', number(value, 6)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        kind = ' class="number"'
+    elif any(len(word) > LONG_WORD for word in str(value).split()):
+        kind = ' class="long"'
+    return f'<td{kind} data-name="{escape(name)}">{text}</td>'
 
 
 def verdict(kind: str, word: object, sentence: object) -> str:
@@ -78,7 +93,7 @@ def verdict(kind: str, word: object, sentence: object) -> str:
 def tiles(items: Iterable[tuple[object, object, object]]) -> str:
     """Name, value and kind of the few numbers that matter."""
     cells = (
-        f'<div class="tile"><span>{escape(name)}</span><b>{prose(value)}</b><span class="kind">{escape(kind)}</span></div>'
+        f'<div class="tile"><span>{escape(name)}</span><b>{prose(value)}</b><span class="kind">{prose(kind)}</span></div>'
         for name, value, kind in items
     )
     return f'<div class="tiles">{"".join(cells)}</div>'
@@ -86,11 +101,11 @@ def tiles(items: Iterable[tuple[object, object, object]]) -> str:
 
 def figure(draw: Callable[[Any], None], caption: object, size: tuple[float, float] = (7.5, 4.4)) -> str:
     """What `draw` puts on the axes, as SVG inside the page: once for a wide screen and once for a phone."""
-    sizes = {"wide": size, "phone": PHONE}
+    sizes = {"wide": size, "phone": (PHONE_WIDTH, PHONE_WIDTH * min(1.0, 1.8 * size[1] / size[0]))}
     drawings = "".join(
         f'<div class="{kind}">{safe_drawing(_drawn(draw, inches, f"{caption} {kind}"))}</div>' for kind, inches in sizes.items()
     )
-    return f"<figure>{drawings}<figcaption>{escape(caption)}</figcaption></figure>"
+    return f"<figure>{drawings}<figcaption>{prose(caption)}</figcaption></figure>"
 
 
 def _drawn(draw: Callable[[Any], None], size: tuple[float, float], salt: str) -> str:
@@ -101,7 +116,7 @@ def _drawn(draw: Callable[[Any], None], size: tuple[float, float], salt: str) ->
         try:
             draw(ax)
             if is_narrow(ax):
-                legends_below(chart)
+                fit_phone(chart)
             content = StringIO()
             chart.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         finally:
@@ -118,7 +133,7 @@ def picture(svg: str, caption: object) -> str:
     found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', drawing)
     least = min(820, round(1.2 * float(found[1]))) if found else 0
     body = f'<div class="scroll"><div style="min-width: {least}px">{drawing}</div></div>'
-    return f"<figure>{body}<figcaption>{escape(caption)}</figcaption></figure>"
+    return f"<figure>{body}<figcaption>{prose(caption)}</figcaption></figure>"
 
 
 def hash_arrays(*arrays: Any) -> str:
@@ -179,7 +194,7 @@ class Page:
                 f"<h1>{escape(self.title)}</h1>",
                 *self.parts,
                 "<h2>Methods, to paste into a paper</h2>",
-                f"<blockquote>{escape(self.methods)}</blockquote>",
+                f"<blockquote>{prose(self.methods)}</blockquote>",
                 bullets(self.references),
                 "<h2>How this was made</h2>",
                 table(("what", "value"), made),

@@ -14,12 +14,16 @@ from chanceline.significance.words import CHANCE, STRUCTURE, counted
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the bound says about other sizes: the largest set that would convince, and the units that this one needs."""
+    """What else could be had: the largest set that the bound would accept, the units that this one needs.
+
+    `given`: the features were named after looking, so that shuffles say nothing about them.
+    """
 
     largest: int
     needed: int | None
     n_units: int
     units: str
+    given: bool = False
 
 
 def advise(
@@ -37,7 +41,9 @@ def advise(
             "(order, site, date, preprocessing that saw the labels).",
         )
     advice: list[str] = []
-    if settings.candidates is not None:
+    if outlook.given:
+        advice.append("features fixed beforehand (preregistered) and tested on new samples need less.")
+    elif settings.candidates is not None:
         advice.append("permutations need all candidate features, so give the full table rather than the selected part.")
     elif permutation is None:
         advice.append(f"shuffled labels would decide (permutations={max(999, ceil(10 / settings.level) - 1)}).")

@@ -223,7 +223,7 @@ def conclude(
     largest = price.largest(shares.gate)
     needed = price.samples_needed(rule, settings.level)
     units = "samples" if question.scheme.n_units == len(question.y) else "groups"
-    outlook = Outlook(largest, needed, question.scheme.n_units, units)
+    outlook = Outlook(largest, needed, question.scheme.n_units, units, question.given)
     return SeparationTest(
         verdict=verdict.word,
         pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),

@@ -189,9 +189,9 @@ class Drawing:
         """function(item, *common) for the items in order, until Ctrl-C, the time limit or `enough`; and what cut it short."""
         values: list[Any] = []
         begin = monotonic()
-        # A generator, though the type says only iterator: closing it cancels what is under way.
-        running = cast(Any, run_ordered(function, items, common=common, workers=self.workers, executor=self.executor))
         try:
+            # A generator, though the type says only iterator: closing it cancels what is under way.
+            running = cast(Any, run_ordered(function, items, common=common, workers=self.workers, executor=self.executor))
             with closing(running):
                 for value in cast(Iterator[Any], running):
                     values.append(value)

@@ -17,8 +17,8 @@ from chanceline.significance.null import Larger, Sizes
 
 LOG10_2 = log10(2.0)
 LN10 = log(10.0)
-# Sizes around the crossing that are looked at one by one.
-ROUNDING = 50
+# At most so many sizes on either side of the crossing are looked at one by one.
+LONGEST_CYCLE = 50
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Price:
         limit = log10(level) - self._premium(errors)
 
         def convinces(count: int) -> bool:
-            scheme = self.scheme_of( count)
+            scheme = self.scheme_of(count)
             if scheme.n_units <= max(errors, 1) or scheme.n_units > LARGEST:
                 return False
             return replace(self, scheme=scheme)._at(selected, errors).log10_p <= limit
@@ -171,10 +171,19 @@ class Price:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if convinces(middle) else (middle, high)
-        # Rounding of the class sizes makes the bound rise here and there: the last failure near the crossing counts.
-        around = range(max(2, high - ROUNDING), high + ROUNDING)
+        # Rounding of the class sizes, or the turn of the blocks, makes the bound rise here and there: after the last failure near
+        # the crossing it stays low.
+        around = range(max(2, high - self._cycle), high + self._cycle)
         failures = [count for count in around if not convinces(count)]
-        return self.scheme_of( failures[-1] + 1 if failures else high).n_units
+        return self.scheme_of(failures[-1] + 1 if failures else high).n_units
+
+    @property
+    def _cycle(self) -> int:
+        """After how many more units or blocks the classes are in the same proportion again, about."""
+        if self.scheme.blocks is not None:
+            return min(len(self.scheme.blocks), LONGEST_CYCLE)
+        smaller = min(self.scheme.positives, self.scheme.n_units - self.scheme.positives)
+        return min(-(-self.scheme.n_units // max(smaller, 1)) + 1, LONGEST_CYCLE)
 
 
 def check_candidates(candidates: int | None, n_features: int) -> None:

@@ -1,0 +1,248 @@
+"""The front's path, pairs, errors and p-values, each against a plain computation of the same thing."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from chanceline.significance import separation_test
+from chanceline.significance.front_path import (
+    CLIP,
+    clipped,
+    correlated_pairs,
+    fewest_by_threshold,
+    follow_paths,
+    make_columns,
+)
+from chanceline.significance.front_test import BATCH, FrontDraws, batch_paths, draw_front, rank_losses
+from chanceline.significance.null import make_scheme
+from chanceline.significance.permutation import Drawing
+
+
+def random_labels(rng, draws, n_samples):
+    half = np.repeat([1.0, -1.0], [n_samples // 2, n_samples - n_samples // 2])
+    return np.array([rng.permutation(half) for _ in range(draws)])
+
+
+def residual_share(design, y):
+    """Share of y's squares that least squares on the columns of `design` leaves, by the normal route."""
+    fit = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    return float(np.sum((y - fit) ** 2) / np.sum((y - design[:, :1] @ np.linalg.lstsq(design[:, :1], y, rcond=None)[0]) ** 2))
+
+
+def plain_path(X, y, steps):
+    """Forward stepwise least squares with a refit of everything for every candidate."""
+    constant = np.ones((len(y), 1))
+    chosen, losses = [], []
+    for _ in range(steps):
+        rest = [j for j in range(X.shape[1]) if j not in chosen]
+        values = [residual_share(np.column_stack([constant, X[:, [*chosen, j]]]), y) for j in rest]
+        best = int(np.argmin(values))
+        chosen.append(rest[best])
+        losses.append(values[best])
+    return chosen, losses
+
+
+def test_the_path_is_forward_stepwise_least_squares():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 12)) * rng.uniform(0.1, 100, size=12) + rng.normal(size=12) * 50
+    X[:, 3] = X[:, 2] * 2 + 0.05 * X[:, 2].std() * rng.normal(size=30)
+    labels = random_labels(rng, 20, 30)
+    columns = make_columns(X, make_scheme(labels[0]), True)
+    paths = follow_paths(columns, labels, 5)
+    for row, y in enumerate(labels):
+        chosen, losses = plain_path(clipped(X), y, 5)
+        assert paths.chosen[row].tolist() == chosen
+        np.testing.assert_allclose(paths.losses[row, [0, 2, 3, 4]], np.array(losses)[[0, 2, 3, 4]], rtol=1e-9)
+        assert paths.losses[row, 1] <= losses[1] * (1 + 1e-9)
+
+
+def test_the_best_pair_of_a_small_table_is_the_best_of_all():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(24, 10))
+    X[:, 5] = X[:, 4] + 0.05 * rng.normal(size=24)
+    labels = random_labels(rng, 15, 24)
+    labels[0] = np.where(X[:, 4] > X[:, 5], 1.0, -1.0)
+    paths = follow_paths(make_columns(X, make_scheme(labels[1]), True), labels, 3)
+    constant = np.ones((24, 1))
+    for row, y in enumerate(labels):
+        every = {
+            pair: residual_share(np.column_stack([constant, clipped(X)[:, list(pair)]]), y) for pair in combinations(range(10), 2)
+        }
+        best = min(every, key=every.get)
+        assert paths.losses[row, 1] == pytest.approx(every[best], rel=1e-9)
+        assert paths.support(row, 2).tolist() == list(best)
+    assert paths.support(0, 2).tolist() == [4, 5]
+    assert paths.errors[0, 1] <= 2
+
+
+def test_the_list_of_pairs_is_that_of_largest_overlap(monkeypatch):
+    monkeypatch.setattr("chanceline.significance.front_path.FEW_PAIRS", 0)
+    monkeypatch.setattr("chanceline.significance.front_path.PIECE", 16)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20, 50)) + 0.8 * np.repeat(rng.normal(size=(20, 10)), 5, axis=1)
+    Z = X - X.mean(axis=0)
+    Z /= np.linalg.norm(Z, axis=0)
+    first, second, overlap = correlated_pairs(Z)
+    gram = Z.T @ Z
+    i, j = np.triu_indices(50, 1)
+    order = np.argsort(-np.abs(gram[i, j]))[:100]
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == set(zip(i[order].tolist(), j[order].tolist(), strict=True))
+    np.testing.assert_allclose(overlap, gram[first, second], rtol=1e-12)
+
+
+def test_copies_of_a_column_make_no_pair():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(15, 3))
+    Z = np.column_stack([X, -2 * X[:, 0] + 1])
+    columns = make_columns(Z, make_scheme(np.repeat([1.0, -1.0], [7, 8])), True)
+    pairs = set(zip(columns.first.tolist(), columns.second.tolist(), strict=True))
+    assert pairs == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
+
+
+def test_clipping_pulls_in_what_is_far_and_leaves_the_rest():
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.normal(size=200), np.repeat([0.0, 1.0], [190, 10])])
+    X[0, 0] = 1e6
+    pulled = clipped(X)
+    deviation = np.median(np.abs(X[:, 0] - np.median(X[:, 0]))) / 0.6744897501960817
+    assert pulled[0, 0] == pytest.approx(np.median(X[:, 0]) + CLIP * deviation)
+    assert np.array_equal(pulled[:, 1], X[:, 1])
+    inside = np.abs(X[:, 0] - np.median(X[:, 0])) < CLIP * deviation
+    assert np.array_equal(pulled[inside, 0], X[inside, 0])
+    assert spearmanr(pulled[:, 0], X[:, 0]).statistic > 0.999
+
+
+def test_errors_by_threshold_are_the_fewest_of_all_thresholds():
+    rng = np.random.default_rng(5)
+    scores = np.round(rng.normal(size=(40, 12)), 1)
+    labels = rng.choice([-1.0, 1.0], size=(40, 12))
+    counted = fewest_by_threshold(scores, labels, True)
+    for row in range(40):
+        cuts = [-np.inf, *np.unique(scores[row])]
+        errors = [np.sum(np.where(scores[row] > cut, 1, -1) != labels[row]) for cut in cuts]
+        assert counted[row] == min(errors)
+    without = fewest_by_threshold(scores, labels, False)
+    assert without.tolist() == np.sum(labels * scores <= 0, axis=1).tolist()
+
+
+def test_within_blocks_only_differences_within_blocks_count():
+    """Adding anything constant within blocks to a column changes no loss; the labels' block means are explained for free."""
+    rng = np.random.default_rng(6)
+    block = np.repeat([0, 1, 2], 8)
+    y = np.concatenate([rng.permutation(np.repeat([1.0, -1.0], [k, 8 - k])) for k in (2, 4, 6)])
+    scheme = make_scheme(y, blocks=block)
+    X = rng.uniform(size=(24, 5))
+    moved = X + 1e-3 * rng.normal(size=(3, 5))[block]
+    labels = np.array([scheme.draw(np.random.default_rng(s)) for s in range(5)])
+    plain = follow_paths(make_columns(X, scheme, True), labels, 3)
+    shifted = follow_paths(make_columns(moved, scheme, True), labels, 3)
+    np.testing.assert_allclose(plain.losses, shifted.losses, rtol=1e-9)
+    dummies = np.eye(3)[block]
+    for row, labelling in enumerate(labels):
+        left = labelling - dummies @ np.linalg.lstsq(dummies, labelling, rcond=None)[0]
+        design = np.column_stack([dummies, X[:, plain.chosen[row, :3]]])
+        rest = labelling - design @ np.linalg.lstsq(design, labelling, rcond=None)[0]
+        assert plain.losses[row, 2] == pytest.approx(np.sum(rest**2) / np.sum(left**2), rel=1e-9)
+
+
+def test_adjusted_p_values_by_the_definition():
+    rng = np.random.default_rng(7)
+    losses = np.round(rng.uniform(size=(30, 4)), 1)
+    draws = FrontDraws(losses, np.ones((30, 4), dtype=np.int64), 29, None)
+    ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(4)] for b in range(30)])
+    assert np.array_equal(rank_losses(losses), ranks)
+    far = (losses.mean(axis=0) - losses) / losses.std(axis=0)
+    # Lexicographic: the rank, then how far below the mean.
+    keys = [[(int(ranks[b, k]), -round(far[b, k], 9)) for k in range(4)] for b in range(30)]
+    smallest = [min(row) for row in keys]
+    assert draws.reading().pvalue == sum(key <= smallest[0] for key in smallest) / 30
+    assert draws.adjusted().tolist() == [sum(key <= keys[0][k] for key in smallest) / 30 for k in range(4)]
+    assert draws.adjusted().min() == draws.reading().pvalue
+
+
+def test_the_most_outstanding_labelling_reaches_the_floor():
+    """The best of every K has rank one; only the farthest out of them is alone."""
+    losses = np.random.default_rng(12).uniform(0.5, 1.0, size=(100, 6))
+    losses[0, 2] = 0.01
+    draws = FrontDraws(losses, np.ones((100, 6), dtype=np.int64), 99, None)
+    assert draws.reading().pvalue == 0.01
+    assert draws.adjusted()[2] == 0.01
+
+
+def test_rounding_makes_no_difference_between_equal_losses():
+    losses = np.array([[0.3], [0.3 * (1 + 1e-13)], [0.3 * (1 - 1e-13)], [0.4]])
+    assert rank_losses(losses).ravel().tolist() == [3, 3, 3, 4]
+
+
+def test_draws_depend_on_seed_and_number_alone():
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(20, 15)), np.repeat([1.0, -1.0], 10)
+    scheme = make_scheme(y)
+    columns = make_columns(X, scheme, True)
+    options = {"steps": 4, "seed": 3}
+    short, _ = draw_front(columns, scheme, permutations=2 * BATCH - 1, **options)
+    longer, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, **options)
+    assert np.array_equal(short.losses, longer.losses[: 2 * BATCH])
+    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, drawing=Drawing(workers=2), **options)
+    assert np.array_equal(together.losses, longer.losses)
+    assert np.array_equal(together.errors, longer.errors)
+    other, _ = draw_front(columns, scheme, permutations=BATCH - 1, steps=4, seed=4)
+    assert np.array_equal(other.losses[0], longer.losses[0])
+    assert not np.array_equal(other.losses[1:], longer.losses[1:BATCH])
+
+
+def test_an_interrupt_keeps_whole_batches(monkeypatch):
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
+    scheme = make_scheme(y)
+    columns = make_columns(X, scheme, True)
+
+    def stop(done, total):
+        if done > BATCH:
+            raise KeyboardInterrupt
+
+    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, drawing=Drawing(progress=stop))
+    assert draws.stopped_by == "interrupt"
+    assert draws.done == 2 * BATCH - 1
+    whole = batch_paths(1, columns, scheme, 999, 3, 0)
+    assert np.array_equal(draws.losses[BATCH:], whole.losses)
+
+    def at_once(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chanceline.significance.permutation.run_ordered", at_once)
+    draws, paths = draw_front(columns, scheme, permutations=999, steps=3, seed=0)
+    assert draws.done == 0
+    assert len(paths.losses) == 1
+
+
+def test_nothing_left_to_choose_ends_the_path():
+    X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
+    y = np.array([1.0, 1, -1, 1, -1, -1, -1, 1])
+    paths = follow_paths(make_columns(X, make_scheme(y), True), y[None], 4)
+    assert sorted(paths.chosen[0].tolist()) == [-1, -1, 0, 1]
+    assert paths.losses[0, 3] == pytest.approx(paths.losses[0, 1], rel=1e-12)
+    assert paths.support(0, 4).tolist() == [0, 1]
+
+
+def test_the_result_is_the_same_for_any_number_of_workers(monkeypatch):
+    monkeypatch.setattr("chanceline.significance.answer.WORTH_PROCESSES", 0.0)
+    rng = np.random.default_rng(10)
+    X, y = rng.normal(size=(24, 30)), np.repeat([0, 1], 12)
+    options = {"permutations": 199, "expected_error": False}
+    assert separation_test(X, y, **options).to_dict() == separation_test(X, y, workers=2, **options).to_dict()
+
+
+def test_correlated_pair_whose_difference_decides():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(60, 500))
+    X[:, 1] = 0.99 * X[:, 0] + np.sqrt(1 - 0.99**2) * X[:, 1]
+    y = np.where(X[:, 0] - X[:, 1] + 0.02 * rng.normal(size=60) > 0, 1, 0)
+    scheme = make_scheme(np.where(y > 0, 1.0, -1.0))
+    draws, paths = draw_front(make_columns(X, scheme, True), scheme, permutations=199, steps=6, seed=0)
+    assert draws.reading().pvalue == 1 / 200
+    assert paths.support(0, 2).tolist() == [0, 1]
