@@ -9,7 +9,9 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights
+from chanceline.select.front_exact import rule_with_errors
 
 
 def fewest_by_rays(rows):
@@ -61,7 +63,7 @@ def small_problem(kind, seed, n=6, patterns=11):
         y = np.sign(X[:, 0] - X[:, 1] + 0.3)
         y[rng.choice(patterns, 2, replace=False)] *= -1
     elif kind == "ties":
-        X, y = rng.integers(-1, 2, size=(patterns - 2, n - 1)).astype(float), y[2:]
+        X, y = rng.integers(-1, 2, size=(patterns - 2, n - 2)).astype(float), y[2:]
     elif kind == "unequal":
         y = np.where(np.arange(patterns) < 3, 1.0, -1.0)
     y[0], y[-1] = 1.0, -1.0
@@ -138,3 +140,31 @@ def test_one_class_and_constant_columns():
 def test_bad_options(options):
     with pytest.raises(InputError, match=next(iter(options))):
         chanceline.front(np.eye(4), [0, 1, 0, 1], **options)
+
+
+@pytest.mark.parametrize("kind", ["noise", "ties"])
+def test_fewest_errors_on_a_support_are_proven(kind):
+    X, y = small_problem(kind, 7)
+    for intercept, support in itertools.product([True, False], [(0, 1), (1, 2, 3)]):
+        problem = make_problem(X, y, intercept, contradictions=True)
+        columns = np.column_stack([X[:, list(support)], *([np.ones(len(y))] if intercept else [])])
+        zero = int(np.sum(np.all(columns == 0, axis=1)))
+        fewest = zero + fewest_by_rays(columns * y[:, None])
+        found = rule_with_errors(problem, np.array(support), fewest, 0)
+        weights, bias = problem.original(found.support, found.weights, found.constant)
+        assert np.count_nonzero(problem.margins(found.support, weights, bias) <= 1e-12) == fewest
+        assert fewest == 0 or rule_with_errors(problem, np.array(support), fewest - 1, 0) is None
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_exact_with_errors_proves_the_enumerated_minimum(intercept):
+    X, y = small_problem("noise", 11)
+    fewest = enumerated_front(X, y, 3, intercept)
+    for allowed in (fewest[3], fewest[2]):
+        outcome = chanceline.search(X, y, method="exact", errors=allowed, intercept=intercept, budget=100_000)
+        assert outcome.n_selected == next(k for k, errors in enumerate(fewest) if errors <= allowed)
+        assert outcome.errors <= allowed
+        assert outcome.minimum_proven
+    short = chanceline.search(X, y, method="exact", errors=fewest[3], intercept=intercept, budget=3)
+    assert short.lower_bound == 2
+    assert short.minimum_proven == (short.n_selected == 2)

@@ -12,6 +12,7 @@ from chanceline.select.exact import fitted, prove
 from chanceline.select.front import FrontSearch
 from chanceline.select.front import default_budget as front_budget
 from chanceline.select.front_errors import run_with_errors
+from chanceline.select.front_exact import prove_with_errors
 from chanceline.select.methods.amp import pass_down
 from chanceline.select.methods.l1 import l1_candidate
 from chanceline.select.methods.omp import candidate, fit_greedily
@@ -110,15 +111,17 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
     yield Bound(3, n + pairs)
 
 
-def run_exact(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | Bound | int]:
-    """Method `exact`: a good support first, then size by size from below until one separates or all are refuted.
+def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | Bound | int]:
+    """Method `exact`: a good support first, then size by size from below until one suffices or all are refuted.
 
     The budget counts nodes of the proof. When it ends, the outcome holds the best support and the bound so far.
     """
     best: Candidate | None = None
-    for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed):
+    for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed, errors):
         if isinstance(event, Candidate) and (best is None or event.support.size < best.support.size):
             best = event
         yield event
-    if best is not None:
-        yield from prove(problem, best, EXACT_NODES if budget is None else budget)
+    if best is None:
+        return
+    nodes = EXACT_NODES if budget is None else budget
+    yield from prove_with_errors(problem, best, nodes, errors) if errors else prove(problem, best, nodes)
