@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -14,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from chanceline.sklearn import SparseSeparator
 
 
-@parametrize_with_checks([SparseSeparator(), SparseSeparator(max_features=1, fit_intercept=False)])
+# Some of their data cannot be separated, of which the estimator warns.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -37,27 +40,58 @@ def test_finds_the_planted_features(planted):
     assert np.array_equal(model.predict(X) == "control", model.decision_function(X) > 0)
 
 
-def test_max_features_and_errors_make_smaller_rules(planted):
+@pytest.fixture
+def flipped(planted):
     X, y = planted
     y = y.copy()
-    flipped = [3, 40, 61]
-    y[flipped] = np.where(y[flipped] == "case", "control", "case")
+    some = [3, 40, 61]
+    y[some] = np.where(y[some] == "case", "control", "case")
+    return X, y
+
+
+def test_n_features_and_max_errors_make_smaller_rules(flipped):
+    X, y = flipped
     full = SparseSeparator().fit(X, y)
-    tolerant = SparseSeparator(errors=3).fit(X, y)
-    small = SparseSeparator(max_features=2).fit(X, y)
+    tolerant = SparseSeparator(max_errors=3).fit(X, y)
+    small = SparseSeparator(n_features=2).fit(X, y)
     assert full.n_errors_ == 0
-    assert tolerant.n_errors_ <= 3
-    assert len(tolerant.support_) < len(full.support_)
-    assert len(small.support_) == 2
-    assert small.score(X, y) > 0.6
+    assert len(full.support_) > 2
+    assert tolerant.support_.tolist() == small.support_.tolist() == [7, 30]
+    assert tolerant.n_errors_ == small.n_errors_ == 3
+    assert np.sum(small.predict(X) != y) == 3
+    assert len(SparseSeparator(n_features=5, max_errors=3).fit(X, y).support_) == 2
+
+
+def test_former_names_still_work(flipped):
+    X, y = flipped
+    with pytest.warns(DeprecationWarning, match="max_errors"):
+        assert SparseSeparator(errors=3).fit(X, y).n_errors_ == 3
+    with pytest.warns(DeprecationWarning, match="n_features"):
+        assert len(SparseSeparator(max_features=2).fit(X, y).support_) == 2
+
+
+def test_a_table_that_is_not_separable_is_fitted_with_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y = np.sign(X[:, 1] + rng.normal(size=120))
+    with pytest.warns(ConvergenceWarning, match="max_errors="):
+        model = SparseSeparator(budget=300).fit(X, y)
+    assert 0 < model.n_errors_ < 50
+    assert np.sum(model.predict(X) != y) == model.n_errors_
+
+
+def test_random_state_may_be_none_or_a_generator(planted):
+    X, y = planted
+    for state in (None, np.random.RandomState(3)):
+        assert SparseSeparator(random_state=state).fit(X, y).support_.tolist() == [7, 30]
 
 
 def test_inside_pipeline_and_grid_search(planted):
     X, y = planted
     pipeline = make_pipeline(StandardScaler(), SparseSeparator())
     assert cross_val_score(pipeline, X, y, cv=4).mean() > 0.9
-    search = GridSearchCV(pipeline, {"sparseseparator__max_features": [1, 2, 4]}, cv=3).fit(X, y)
-    assert search.best_params_["sparseseparator__max_features"] in (2, 4)
+    search = GridSearchCV(pipeline, {"sparseseparator__n_features": [1, 2, 4]}, cv=3).fit(X, y)
+    assert search.best_params_["sparseseparator__n_features"] in (2, 4)
     selector = make_pipeline(SparseSeparator(), LogisticRegression()).fit(X, y)
     assert selector[-1].coef_.shape == (1, 2)
     outer = SelectFromModel(SparseSeparator(), threshold=1e-9).fit(X, y)
@@ -70,5 +104,5 @@ def test_says_what_is_wrong():
         SparseSeparator().fit(X, [0, 1, 2, 0, 1, 2])
     with pytest.raises(ValueError, match="one class"):
         SparseSeparator().fit(X, np.zeros(6))
-    with pytest.raises(ValueError, match="max_features must be at least 1"):
-        SparseSeparator(max_features=0).fit(X, [0, 0, 0, 1, 1, 1])
+    with pytest.raises(ValueError, match="n_features must be at least 1"):
+        SparseSeparator(n_features=0).fit(X, [0, 0, 0, 1, 1, 1])

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import numbers
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chanceline.perceptron.rule import Rule, rule_on
-from chanceline.significance.procedure import Procedure
+from chanceline.perceptron.rule import Rule, consistent_rows, make_rule
+from chanceline.select.api import search
+from chanceline.select.front import front
 
 
 class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
-    """Linear classifier on the smallest set of features found to separate two classes; also a feature selector.
+    """Linear classifier on the smallest set of features found to separate two classes, or nearly; also a feature selector.
 
     Separating the training samples is no evidence by itself: `chanceline.separation_test` tells whether chance would
     allow it, and cross-validation must contain this estimator, not follow it.
 
     Parameters
     ----------
-    method : search method of `chanceline.search`.
-    errors : training errors to tolerate for the sake of fewer features.
-    max_features : at most so many features, those with the smallest standardised weights being dropped.
+    method : search method of `chanceline.search`; with `max_errors` one that allows errors.
+    max_errors : training errors to tolerate for the sake of fewer features.
+    n_features : at most so many features, with the fewest errors found (`chanceline.front`); fewer features if these
+        make no more than `max_errors`.
     budget : iterations of the search; None for its default.
     fit_intercept : whether the rule has a threshold.
-    random_state : seed of the search, a whole number.
+    random_state : seed of the search, a whole number; None draws one.
+    errors, max_features : former names of `max_errors` and `n_features`.
 
     Attributes
     ----------
@@ -36,6 +43,12 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
     coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
     support_ : indices of the selected features.
     n_errors_ : training samples on the wrong side.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no rule with at most `max_errors` errors was found, and no `n_features` asked for; the rule with the fewest
+        errors found is kept.
 
     Examples
     --------
@@ -50,21 +63,25 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
         self,
         *,
         method: str = "auto",
-        errors: int = 0,
-        max_features: int | None = None,
+        max_errors: int = 0,
+        n_features: int | None = None,
         budget: int | None = None,
         fit_intercept: bool = True,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
+        errors: int | None = None,
+        max_features: int | None = None,
     ) -> None:
         self.method = method
-        self.errors = errors
-        self.max_features = max_features
+        self.max_errors = max_errors
+        self.n_features = n_features
         self.budget = budget
         self.fit_intercept = fit_intercept
         self.random_state = random_state
+        self.errors = errors
+        self.max_features = max_features
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseSeparator:
-        """Search for few features that separate the two classes of y."""
+        """Search for few features that separate the two classes of y, or nearly."""
         data, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(labels)
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
@@ -73,9 +90,7 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"SparseSeparator needs two classes, but y has one class only: {self.classes_[0]!r}")
-        signs = np.where(codes == 1, 1.0, -1.0)
-        procedure = Procedure(self.method, self.budget, self.random_state, self.fit_intercept, self.errors)
-        rule = self._at_most(procedure.find(data, signs), data, signs)
+        rule = self._search(data, np.where(codes == 1, 1.0, -1.0))
         self.support_ = rule.support
         self.n_errors_ = rule.errors
         self.coef_ = np.zeros((1, data.shape[1]))
@@ -83,16 +98,38 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
         self.intercept_ = np.array([rule.bias])
         return self
 
-    def _at_most(self, rule: Rule, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rule:
-        """The rule on no more than `max_features` features."""
-        limit = self.max_features
-        if limit is None or rule.n_selected <= limit:
-            return rule
-        if limit < 1:
-            raise ValueError(f"max_features must be at least 1, but is {limit}.")
-        importance = np.abs(rule.weights) * X[:, rule.support].std(axis=0)
-        kept = np.sort(rule.support[np.argsort(-importance, kind="stable")[:limit]])
-        return rule_on(X, y, kept, self.fit_intercept)
+    def _search(self, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rule:
+        allowed = self._renamed("errors", "max_errors") or 0
+        size = self._renamed("max_features", "n_features")
+        seed = self.random_state
+        if not isinstance(seed, numbers.Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        if size is not None:
+            if size < 1:
+                raise ValueError(f"n_features must be at least 1, but is {size}.")
+            found = front(X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=int(seed))
+            # Without any feature there would be nothing to select.
+            points = [point for point in found.points if point.k > 0]
+            return next((point for point in points if point.errors <= allowed), points[-1]).rule
+        rows = np.arange(len(y)) if allowed else consistent_rows(X, y)
+        outcome = search(X[rows], y[rows], self.method, self.budget, int(seed), self.fit_intercept, errors=allowed)
+        rule = make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
+        if rule.errors > allowed:
+            warnings.warn(
+                f"no rule with at most {allowed} errors was found; this one makes {rule.errors}. "
+                f"Allow them with max_errors={rule.errors}, or ask for a size with n_features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return rule
+
+    def _renamed(self, old: str, new: str) -> int | None:
+        """A parameter that has got a new name."""
+        value = getattr(self, old)
+        if value is None:
+            return getattr(self, new)
+        warnings.warn(f"{old} is called {new} now.", DeprecationWarning, stacklevel=4)
+        return value
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Signed value of the rule; positive for `classes_[1]`."""
