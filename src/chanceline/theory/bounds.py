@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr
 
 from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
 from chanceline.theory.gardner import gardner
 from chanceline.theory.kernels import binary_entropy, pattern_side
 from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.solver import Newton, Solved, difference_jacobian, first_success
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian, first_success
 
 Array = NDArray[np.float64]
 
@@ -41,11 +42,20 @@ def bounds_at(rho: float, patterns: Patterns = PLAIN) -> Bounds:
 
 @dataclass(frozen=True)
 class _FirstMoment:
-    """The equations of the first moment at one point: stationary in χ (which gives α), threshold and price, and zero."""
+    """The equations of the first moment at one point: stationary in χ (which gives α/ρ), threshold and price, and zero."""
 
     alpha: float
+    rho: float
     residual: Array
     jacobian: Array
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Which of α and ρ is given; the other follows."""
+
+    name: str
+    value: float
 
 
 def first_moment_load(rho: float, patterns: Patterns) -> float:
@@ -55,34 +65,50 @@ def first_moment_load(rho: float, patterns: Patterns) -> float:
 
         H₂(ρ) + ½ρ ln(1 + 1/x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
 
-    stationary in x, b and y (y = ∞ without errors). For plain patterns this is Cover's count, `union_bound`.
+    stationary in x, b and y (y = ∞ without errors). For plain patterns this is Cover's count, `union_bound`. Infinite where so
+    many errors are allowed that their choice alone outnumbers all labellings.
     """
     if _never_vanishes(patterns):
         return np.inf
+    return _solve_first_moment(_Known("rho", rho), rho, patterns).alpha
+
+
+def first_moment_density(alpha: float, patterns: Patterns) -> float:
+    """The density where the same expected number is 1 at load α: a lower bound on ρ_VS(α), 0 where `first_moment_load` is infinite."""
+    if _never_vanishes(patterns):
+        return 0.0
+    low, high = -40.0, 30.0
+    # For plain patterns α_union has its maximum inside; the density is sought on its rising side.
+    scale = gardner(replace(patterns, errors=0.0)).load / 2
+    wanted = min(alpha / scale, 2.0)
+    guess = float(expit(brentq(lambda x: l0_gardner(float(expit(x))) - wanted, low, high))) if wanted < 2 else 0.5
+    return _solve_first_moment(_Known("alpha", alpha), guess, patterns).rho
+
+
+def _solve_first_moment(known: _Known, rho: float, patterns: Patterns) -> _FirstMoment:
     plain = rho / union_bound(rho)
     ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there
     point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
     faultless = replace(patterns, errors=0.0)
     if patterns.free_threshold:
         point = np.append(point, gardner(faultless).threshold)
-    start = _stationary(point, rho, faultless)
+    start = _stationary(point, known, faultless)
     if not patterns.errors:
-        return start.state.alpha
-    return first_success(lambda factor: _with_errors(start.unknowns, rho, patterns, factor), (1e9, 4.0, 1.5)).state.alpha
+        return start.state
 
+    def with_errors(factor: float) -> Solved[_FirstMoment]:
+        """From no errors to more and more, each share `factor` times the last and started from it."""
+        share, shares = patterns.errors, [patterns.errors]
+        while factor < 1e6 and share > 1e-3 * binary_entropy(rho):
+            share /= factor
+            shares.append(share)
+        point = np.append(start.unknowns, np.log(2 / share - 2))
+        for share in reversed(shares):
+            solved = _stationary(point, known, replace(patterns, errors=share))
+            point = solved.unknowns
+        return solved
 
-def _with_errors(faultless: Array, rho: float, patterns: Patterns, factor: float) -> Solved[_FirstMoment]:
-    """From no errors to more and more, each share `factor` times the last and started from it."""
-    share = patterns.errors
-    shares = [share]
-    while factor < 1e6 and share > 1e-3 * binary_entropy(rho):
-        share /= factor
-        shares.append(share)
-    point = np.append(faultless, np.log(2 / share - 2))
-    for share in reversed(shares):
-        solved = _stationary(point, rho, replace(patterns, errors=share))
-        point = solved.unknowns
-    return solved
+    return first_success(with_errors, (1e9, 4.0, 1.5)).state
 
 
 def _never_vanishes(patterns: Patterns) -> bool:
@@ -100,18 +126,18 @@ def _never_vanishes(patterns: Patterns) -> bool:
     return bool(values.min(axis=0).max() >= 0)
 
 
-def _stationary(start: Array, rho: float, patterns: Patterns) -> Solved[_FirstMoment]:
+def _stationary(start: Array, known: _Known, patterns: Patterns) -> Solved[_FirstMoment]:
     def residual(point: Array) -> Array:
-        return _first_moment(point, rho, patterns).residual
+        return _first_moment(point, known, patterns).residual
 
     def equations(point: Array) -> _FirstMoment:
-        return replace(_first_moment(point, rho, patterns), jacobian=difference_jacobian(residual, point))
+        return replace(_first_moment(point, known, patterns), jacobian=difference_jacobian(residual, point))
 
-    what = f"the first moment at ρ = {rho:.10g}, {patterns.describe()}"
+    what = f"the first moment at {known.name} = {known.value:.10g}, {patterns.describe()}"
     return Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60).solve(equations, start, what)
 
 
-def _first_moment(point: Array, rho: float, patterns: Patterns) -> _FirstMoment:
+def _first_moment(point: Array, known: _Known, patterns: Patterns) -> _FirstMoment:
     x = float(np.exp(point[0]))
     shares, signs = np.array(patterns.classes).T
     threshold = point[1] if patterns.free_threshold else 0.0
@@ -119,11 +145,14 @@ def _first_moment(point: Array, rho: float, patterns: Patterns) -> _FirstMoment:
     price = float(point[-1]) if patterns.errors else np.inf
     log_weight = np.logaddexp(side.log_a, -price)
     kept = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
-    alpha = rho * x / (1 + x) / float(shares @ (kept * side.second))
+    load = x / (1 + x) / float(shares @ (kept * side.second))  # α/ρ
+    rho, alpha = (known.value, load * known.value) if known.name == "rho" else (known.value / load, known.value)
+    if not 0 < rho < 1:
+        raise OutsideDomain("0 < ρ < 1 is needed")
     inside = float(shares @ log_weight) + (price * patterns.errors if patterns.errors else 0.0)
     residual = [(binary_entropy(rho) + 0.5 * rho * np.log1p(1 / x) + alpha * inside) / binary_entropy(rho)]
     if patterns.free_threshold:
         residual.append(float((shares * signs) @ (kept * side.mean)))
     if patterns.errors:
         residual.append(float(shares @ np.exp(-price - log_weight)) / patterns.errors - 1)
-    return _FirstMoment(alpha, np.array(residual), np.eye(len(point)))
+    return _FirstMoment(alpha, rho, np.array(residual), np.eye(len(point)))

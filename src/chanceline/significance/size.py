@@ -1,0 +1,134 @@
+"""How many features noise needs: the typical size of the smallest set that separates labels without meaning, at finite size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from chanceline.chance.bound import check_counts
+from chanceline.chance.counts import LOG2, log_binomial, log_cover
+from chanceline.chance.gaussian import log_expected_supports
+from chanceline.errors import ConvergenceError
+from chanceline.results import Result
+from chanceline.theory.bounds import first_moment_density
+from chanceline.theory.capacity import density
+from chanceline.theory.gardner import gardner
+from chanceline.theory.patterns import Patterns
+
+# The exact first moment is summed up to this many features; beyond, its limit N → ∞ takes its place.
+_LARGEST_EXACT = 250
+# What search found against `typical` (docs/chance-line.md): the rest of the finite-size shift is below this share of it.
+_SHARE = 0.1
+
+
+@dataclass(frozen=True, repr=False)
+class ChanceSize(Result):
+    """The smallest set of features that separates noise of a given shape.
+
+    Attributes
+    ----------
+    typical : the size in the middle, not rounded; the smallest whole set has about ⌈typical⌉ features. Infinite if noise of this
+        shape is not separated by all features together, 0 if a constant rule makes as few errors.
+    low, high : a range for single tables: where the expected number of sets is e^{−3} and e^{3}, widened by what search found.
+    first_moment : where the expected number of sets is one (exact for Gaussian inputs); None where it is not known.
+    asymptotic : N·ρ_VS(P/N), the limit without the corrections.
+    """
+
+    low: float
+    typical: float
+    high: float
+    first_moment: float | None
+    asymptotic: float
+    n_samples: int
+    n_features: int
+    positives: int
+    errors: int
+    intercept: bool
+
+    kind = "asymptotic (replica method), for independent features"
+
+    def summary(self) -> str:
+        shape = f"{self.n_samples} samples ({self.positives} positive) and {self.n_features} independent features"
+        task = "separated" if not self.errors else f"classified with at most {self.errors} error{'s' * (self.errors > 1)}"
+        if math.isinf(self.typical):
+            return f"noise of {shape} is not {task} even by all features"
+        if self.typical == 0:
+            return f"noise of {shape} is {task} by a constant rule"
+        size = max(1, math.ceil(self.typical))
+        return f"noise of {shape} is {task} by about {size} feature{'s' * (size > 1)} ({self.low:.1f} to {self.high:.1f})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "kind": self.kind}
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def chance_size(
+    n_samples: int, n_features: int, *, positives: int | None = None, errors: int = 0, intercept: bool = True
+) -> ChanceSize:
+    """The typical number of features with which the best rule separates labels that ignore them.
+
+    The exact first moment says where one set is expected, with all its finite-size corrections; the replica method says by how much
+    the typical size lies above it in the limit, N(ρ_VS − ρ_union). Both assume independent Gaussian features: dependent ones act
+    like fewer, and need more. The number describes chance and decides nothing; the test does.
+
+    Parameters
+    ----------
+    n_samples, n_features
+        P and N.
+    positives
+        Size of one class; half of the samples by default. Without a threshold it does not matter.
+    errors
+        Number of samples that may be wrong.
+    intercept
+        Whether the rule has a free threshold.
+    """
+    positives = n_samples // 2 if positives is None else positives
+    check_counts(n_samples, n_features, 1, positives, errors, "fixed")
+
+    def result(low: float, typical: float, high: float, first: float | None, limit: float) -> ChanceSize:
+        return ChanceSize(low, typical, high, first, limit, n_samples, n_features, positives, errors, intercept)
+
+    if intercept and errors >= min(positives, n_samples - positives):
+        return result(0.0, 0.0, 0.0, 0.0, 0.0)
+    balance = positives / n_samples if intercept else 0.5
+    patterns = Patterns.checked(balance, 0.0, min(errors / n_samples, 0.49))
+    load = n_samples / n_features
+    if load >= gardner(patterns).load:
+        return result(math.inf, math.inf, math.inf, None, math.inf)
+    limit = n_features * density(load, balance=patterns.balance, errors=patterns.errors).rho
+
+    def log_expected(size: int) -> float:
+        if intercept:
+            return log_expected_supports(n_samples, n_features, positives, size, errors)
+        kept = n_samples - errors
+        counted = log_cover(kept, size) - kept * LOG2 + float(log_binomial(n_samples, errors))
+        return counted + float(log_binomial(n_features, size))
+
+    try:
+        shift = limit - n_features * first_moment_density(load, patterns)
+    except ConvergenceError:
+        shift = None
+    if shift is None or limit > _LARGEST_EXACT:
+        return result(limit * (1 - _SHARE) - 1, limit, limit * (1 + _SHARE) + 1, None, limit)
+    levels = _crossings(log_expected, min(n_features, n_samples), (-3.0, 0.0, 3.0))
+    low, typical, high = (level + shift for level in levels)
+    return result(max(0.0, low - _SHARE * typical), typical, high + _SHARE * typical, levels[1], limit)
+
+
+def _crossings(log_expected: Any, largest: int, levels: tuple[float, ...]) -> tuple[float, ...]:
+    """The sizes, interpolated between whole numbers, at which the logarithm first reaches each level."""
+    before, found = -math.inf, []
+    for size in range(1, largest + 1):
+        value = log_expected(size)
+        while len(found) < len(levels) and value >= levels[len(found)]:
+            level = levels[len(found)]
+            # Below one feature there is nothing to interpolate with: the slope ahead is used.
+            step = value - before if math.isfinite(before) else log_expected(min(2, largest)) - value
+            found.append(size - (value - level) / step if step > 0 else float(size))
+        if len(found) == len(levels):
+            break
+        before = value
+    return (*found, *[float(largest)] * (len(levels) - len(found)))
