@@ -20,6 +20,8 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
+    "ChanceSize": "chanceline.significance.size",
+    "chance_size": "chanceline.significance.size",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "capacity": "chanceline.theory.capacity",
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from chanceline.select.api import search
     from chanceline.select.front import Front, front
     from chanceline.significance import SeparationTest, separation_test
+    from chanceline.significance.size import ChanceSize, chance_size
     from chanceline.theory.capacity import capacity, capacity_curve, density
     from chanceline.theory.solve import solve
 

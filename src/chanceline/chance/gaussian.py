@@ -1,20 +1,20 @@
 """The exact probability that one support separates Gaussian noise with given class sizes by a rule with threshold.
 
-A rule on M features with threshold separates the labels y exactly if no λ ≥ 0, λ ≠ 0 has Σ λ_i y_i x_i = 0 and Σ λ_i y_i = 0 (Gordan).
-For Gaussian x the first condition says that λ lies in a uniformly random subspace of codimension M, so that the conic kinematic
-formula (Amelunxen, Lotz, McCoy and Tropp 2014) gives the probability from the intrinsic volumes v_k of the cone
-C = {λ ≥ 0, Σ λ_i y_i = 0}:
+A rule on M features with threshold separates the labels y exactly if no λ ≥ 0, λ ≠ 0 has Σ λ_i y_i x_i = 0 and Σ λ_i y_i = 0
+(Gordan). For Gaussian x the first condition says that λ lies in a uniformly random subspace of codimension M, so that the
+conic kinematic formula (Amelunxen, Lotz, McCoy and Tropp 2014) gives the probability from the intrinsic volumes v_k of the
+cone C = {λ ≥ 0, Σ λ_i y_i = 0}:
 
     P_sep(M) = 2(v_{M−1} + v_{M−3} + …).
 
 v_k is the probability that the projection of a standard Gaussian g onto C lies in a face of dimension k. That projection is
-λ_i = (g_i − b y_i)₊ with b such that it obeys the constraint: k = n − 1 for n active components, i of them positive and j negative,
-and on the active ones λ and b are independent. Hence, with Φ the normal distribution function,
+λ_i = (g_i − b y_i)₊ with b such that it obeys the constraint: k = n − 1 for n active components, i of them positive and j
+negative, and on the active ones λ and b are independent. Hence, with Φ the normal distribution function,
 
     v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) ∫ db N(b; 0, 1/n) Φ(b)^{n₊−i} Φ(−b)^{n₋−j},      v_0 = 1/C(P, n₊),
 
-where β(i, j) is the share of the hyperplane Σ λ_i y_i = 0 that has λ > 0: 2^{−n}√(2πn) times the density at 0 of a sum of i halves of
-Gaussians less j of them, an integral over their characteristic function on the contour through its saddle point.
+where β(i, j) is the share of the hyperplane Σ λ_i y_i = 0 that has λ > 0: 2^{−n}√(2πn) times the density at 0 of a sum of i
+halves of Gaussians less j of them, an integral over their characteristic function on the contour through its saddle point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, logsumexp, wofz
 

@@ -34,6 +34,7 @@ def plan(
     from chanceline.chance import format_p, largest_convincing, samples_needed
     from chanceline.chance.planning import check_balance
     from chanceline.errors import InputError
+    from chanceline.significance.size import chance_size
 
     if (samples is None) == (selected is None):
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
@@ -50,8 +51,10 @@ def plan(
             null=null,
             intercept=intercept,
         )
+        noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
         if json:
-            print_json({"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()})
+            record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
+            print_json({**record, "chance_size": noise.to_dict()})
         elif largest.largest == 0:
             print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
         else:
@@ -59,6 +62,8 @@ def plan(
         for found in () if json else (largest.bound, largest.next_bound):
             if found is not None:
                 print(f"  M = {found.n_selected}: p ≤ {format_p(found.log10_p)}")
+        if not json:
+            print(f"For comparison, {noise} ({noise.kind}).")
         return
     assert selected is not None
     needed = samples_needed(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chanceline.chance.bound import check_counts
+from chanceline.chance.bound import LARGEST
 from chanceline.chance.counts import LOG2, log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports
+from chanceline.checks import whole_number
 from chanceline.errors import ConvergenceError
 from chanceline.results import Result
 from chanceline.theory.bounds import first_moment_density
@@ -56,7 +58,8 @@ class ChanceSize(Result):
         if self.typical == 0:
             return f"noise of {shape} is {task} by a constant rule"
         size = max(1, math.ceil(self.typical))
-        return f"noise of {shape} is {task} by about {size} feature{'s' * (size > 1)} ({self.low:.1f} to {self.high:.1f})"
+        low, high = (max(1, math.ceil(value)) for value in (self.low, self.high))
+        return f"noise of {shape} is {task} by about {size} feature{'s' * (size > 1)} ({low} to {high})"
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "kind": self.kind}
@@ -70,9 +73,9 @@ def chance_size(
 ) -> ChanceSize:
     """The typical number of features with which the best rule separates labels that ignore them.
 
-    The exact first moment says where one set is expected, with all its finite-size corrections; the replica method says by how much
-    the typical size lies above it in the limit, N(ρ_VS − ρ_union). Both assume independent Gaussian features: dependent ones act
-    like fewer, and need more. The number describes chance and decides nothing; the test does.
+    The exact first moment says where one set is expected, with all its finite-size corrections; the replica method says by how
+    much the typical size lies above it in the limit, N(ρ_VS − ρ_union). Both assume independent Gaussian features: dependent ones
+    act like fewer, and need more. The number describes chance and decides nothing; the test does.
 
     Parameters
     ----------
@@ -85,8 +88,11 @@ def chance_size(
     intercept
         Whether the rule has a free threshold.
     """
-    positives = n_samples // 2 if positives is None else positives
-    check_counts(n_samples, n_features, 1, positives, errors, "fixed")
+    n_samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
+    n_features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
+    errors = whole_number(errors, "the number of errors allowed", at_most=n_samples - 1)
+    what = f"the number of positives among {n_samples} samples of two classes"
+    positives = whole_number(n_samples // 2 if positives is None else positives, what, at_least=1, at_most=n_samples - 1)
 
     def result(low: float, typical: float, high: float, first: float | None, limit: float) -> ChanceSize:
         return ChanceSize(low, typical, high, first, limit, n_samples, n_features, positives, errors, intercept)
@@ -118,9 +124,10 @@ def chance_size(
     return result(max(0.0, low - _SHARE * typical), typical, high + _SHARE * typical, levels[1], limit)
 
 
-def _crossings(log_expected: Any, largest: int, levels: tuple[float, ...]) -> tuple[float, ...]:
+def _crossings(log_expected: Callable[[int], float], largest: int, levels: tuple[float, ...]) -> tuple[float, ...]:
     """The sizes, interpolated between whole numbers, at which the logarithm first reaches each level."""
-    before, found = -math.inf, []
+    before = -math.inf
+    found: list[float] = []
     for size in range(1, largest + 1):
         value = log_expected(size)
         while len(found) < len(levels) and value >= levels[len(found)]:

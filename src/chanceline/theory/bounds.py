@@ -74,7 +74,7 @@ def first_moment_load(rho: float, patterns: Patterns) -> float:
 
 
 def first_moment_density(alpha: float, patterns: Patterns) -> float:
-    """The density where the same expected number is 1 at load α: a lower bound on ρ_VS(α), 0 where `first_moment_load` is infinite."""
+    """Where the same expected number is 1 at load α: a lower bound on ρ_VS(α); 0 where `first_moment_load` is infinite."""
     if _never_vanishes(patterns):
         return 0.0
     low, high = -40.0, 30.0
