@@ -165,8 +165,8 @@ def test_biht_at_fixed_size():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[1.0, np.nan], [2.0, 3.0]], [0, 1], "row 0, column 1"),
-        ([[1.0, 2.0], [1.0, 2.0]], [0, 1], "Rows 0 and 1"),
+        ([[1.0, np.nan], [2.0, 3.0]], [0, 1], "row 1, column 'x1'"),
+        ([[1.0, 2.0], [1.0, 2.0]], [0, 1], "Rows 1 and 2"),
         ([[1.0, 2.0], [1.0, 3.0]], [0, 1, 1], "one label for each of the 2 rows"),
         ([[1.0], [2.0], [3.0]], [0, 1, 2], "two classes"),
         ([1.0, 2.0], [0, 1], "two dimensions"),
@@ -207,3 +207,34 @@ def test_real_data(real_data):
         assert check_weights(X, y, outcome.support, outcome.weights, outcome.bias).separable
         if name != "colon_alon":
             assert outcome.minimum_proven
+
+
+def test_a_data_frame_keeps_its_names():
+    import pandas as pd
+
+    X, y = random_problem(20, 0.8, 1, "gaussian")
+    plain = chanceline.search(X, y)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(20)])
+    named = chanceline.search(frame, pd.Series(np.where(y > 0, "ill", "a well one")))
+    assert named.features == tuple(f"gene {j}" for j in plain.support)
+    assert np.array_equal(named.weights, plain.weights)
+    assert "variables gene " in str(named)
+    assert named.to_dict()["features"] == list(named.features)
+    assert plain.features == ()
+    assert plain.to_dict()["features"] == [f"x{j}" for j in plain.support]
+    assert repr(plain) == f"<SearchOutcome: {plain.summary()}>"
+    assert "\n" not in plain.summary()
+
+
+def test_rows_are_counted_from_one_and_a_turned_table_is_noticed():
+    X, y = random_problem(20, 0.5, 1, "gaussian")
+    with pytest.raises(InputError, match=r"10 labels; pass X.T") as turned:
+        chanceline.search(X.T, y)
+    assert "20 rows and 10 columns" in str(turned.value)
+    X[3] = X[6]
+    y[[3, 6]] = [1, -1]
+    with pytest.raises(InputError, match="Rows 4 and 7"):
+        chanceline.search(X, y)
+    X[2, 5] = np.nan
+    with pytest.raises(InputError, match="row 3, column 'x5'"):
+        chanceline.search(X, y)

@@ -61,7 +61,7 @@ def run_search(
         outcome = search(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
     if outcome.interrupted:
         say("interrupted: this is the best so far.")
-    record = _record(outcome, names)
+    record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
     if json:
         print_json(record)
         return
@@ -83,30 +83,6 @@ def _falling(tell: Callable[[str], None]) -> Callable[[int, SearchOutcome], None
             tell(f"iteration {iterations}: {best.n_selected} variables{left}")
 
     return show
-
-
-def _record(outcome: SearchOutcome, names: list[str]) -> dict[str, Any]:
-    return {
-        "method": outcome.method,
-        "n_samples": outcome.n_samples,
-        "n_features": outcome.n_features,
-        "n_selected": outcome.n_selected,
-        "support": outcome.support,
-        "features": [names[j] for j in outcome.support],
-        "weights": outcome.weights,
-        "bias": outcome.bias,
-        "margin": outcome.margin,
-        "errors": outcome.errors,
-        "allowed": outcome.allowed,
-        "separates": outcome.separates,
-        "iterations": outcome.iterations,
-        "history": outcome.history,
-        "minimum_proven": outcome.minimum_proven,
-        "lower_bound": outcome.lower_bound,
-        "proof_size": outcome.proof_size,
-        "interrupted": outcome.interrupted,
-        "seed": outcome.seed,
-    }
 
 
 def _read(table: TableChoice) -> tuple[Any, Any, list[str]]:

@@ -20,8 +20,8 @@ def check_arrays(
     X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[Floats, Floats, tuple[str, ...]]:
     """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
-    if feature_names is None and hasattr(X, "columns"):
-        feature_names = [str(name) for name in X.columns]
+    if feature_names is None:
+        feature_names = column_names(X)
     data = as_numbers(X)
     if data.ndim != 2 or data.shape[0] < 2 or data.shape[1] < 1:
         raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
@@ -32,10 +32,15 @@ def check_arrays(
         row, column = (int(i) for i in np.argwhere(~np.isfinite(data))[0])
         raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
     check_range(data, names)
-    labels, values = read_classes(y, data.shape[0])
+    labels, values = read_classes(y, data.shape)
     if len(values) != 2:
         raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
     return data, np.where(labels == values[1], 1.0, -1.0), names
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns; None for an array."""
+    return tuple(map(str, X.columns)) if hasattr(X, "columns") else None
 
 
 def as_numbers(X: ArrayLike) -> Floats:
@@ -73,14 +78,17 @@ def check_range(X: Floats, names: Sequence[str]) -> None:
         )
 
 
-def read_classes(y: ArrayLike, n_samples: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The labels, one a sample, and their different values in order."""
+def read_classes(y: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The labels, one for each row of an X of that shape, and their different values in order."""
+    n_samples, n_features = shape
     if hasattr(y, "toarray") or np.ma.is_masked(y):
         raise InputError("y must be an array without masked values, one label for each row of X.")
     try:
         labels: NDArray[Any] = np.asarray(y)
     except ValueError:
         raise InputError("y must hold one label for each row of X, but holds lists of different lengths.") from None
+    if labels.shape == (n_features,) != (n_samples,):
+        raise InputError(f"X has {n_samples} rows and {n_features} columns for {n_features} labels; pass X.T, samples are rows.")
     if labels.shape != (n_samples,):
         raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
     if labels.dtype.kind in "cmMV":
@@ -93,7 +101,7 @@ def read_classes(y: ArrayLike, n_samples: int) -> tuple[NDArray[Any], NDArray[An
         except TypeError:
             labels = labels.astype(str)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(f"y has missing labels, the first in row {int(np.argmin(np.isfinite(labels)))}; remove those rows.")
+        raise InputError(f"y has missing labels, the first in row {int(np.argmin(np.isfinite(labels))) + 1}; remove those rows.")
     return labels, np.unique(labels)
 
 

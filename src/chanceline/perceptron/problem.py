@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.data import as_numbers, check_range, read_classes
+from chanceline.perceptron.data import as_numbers, check_range, column_names, read_classes
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
     rows with opposite labels are refused unless `contradictions` are allowed.
     """
     data = _as_matrix(X)
-    labels = _as_signs(y, data.shape[0])
+    labels = _as_signs(y, data.shape)
     problem = Problem(X=data, y=labels, intercept=bool(intercept))
     if not contradictions:
         _refuse_contradictions(problem)
@@ -89,6 +89,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
 
 
 def _as_matrix(X: ArrayLike) -> Floats:
+    names = column_names(X)
     data = as_numbers(X)
     if data.ndim != 2:
         raise InputError(f"X must have two dimensions (samples × variables), but has {data.ndim}.")
@@ -96,20 +97,19 @@ def _as_matrix(X: ArrayLike) -> Floats:
         raise InputError(f"X must have at least one row and one column, but has shape {data.shape}.")
     if not np.isfinite(data).all():
         row, column = np.argwhere(~np.isfinite(data))[0]
-        raise InputError(
-            f"X holds {data[row, column]} in row {row}, column {column} (counted from 0); fill or remove such values."
-        )
-    check_range(data, [str(column) for column in range(data.shape[1])])
+        name = f"x{column}" if names is None else names[column]
+        raise InputError(f"X holds {data[row, column]} in row {row + 1}, column {name!r}; fill or remove such values.")
+    check_range(data, names or [f"x{j}" for j in range(data.shape[1])])
     return data
 
 
-def _as_signs(y: ArrayLike, n_samples: int) -> Floats:
-    labels, values = read_classes(y, n_samples)
+def _as_signs(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    labels, values = read_classes(y, shape)
     if len(values) > 2:
         shown = ", ".join(str(value) for value in values[:4])
         raise InputError(f"y must have two classes, but has {len(values)} different values ({shown}, …).")
     if len(values) == 1:
-        return np.full(n_samples, -1.0 if values[0] in (-1, 0, False) else 1.0)
+        return np.full(shape[0], -1.0 if values[0] in (-1, 0, False) else 1.0)
     return np.where(labels == values[1], 1.0, -1.0)
 
 
@@ -120,6 +120,5 @@ def _refuse_contradictions(problem: Problem) -> None:
         first = seen.setdefault(values.tobytes(), row)
         if problem.y[first] != problem.y[row]:
             raise InputError(
-                f"Rows {first} and {row} of X (counted from 0) are equal but have opposite labels, so nothing separates "
-                "them; remove one."
+                f"Rows {first + 1} and {row + 1} of X are equal but have opposite labels, so nothing separates them; remove one."
             )

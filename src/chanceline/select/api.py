@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from chanceline.checks import whole_number
 from chanceline.errors import InputError
+from chanceline.perceptron.data import column_names
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.exact import fitted
 from chanceline.select.front_rule import widest_rule
@@ -63,12 +64,15 @@ def iter_search(
     if errors:
         options["errors"] = errors
     problem = make_problem(X, y, intercept, contradictions=errors > 0)
+    names = column_names(X)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
     for event in METHODS[method](problem, budget, seed, **options):
         better = None
         if isinstance(event, Candidate):
             outcome = _outcome(problem, event, method, seed, history, errors)
+            if names is not None:
+                outcome = replace(outcome, features=tuple(names[j] for j in outcome.support))
             if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
                 better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
@@ -101,7 +105,8 @@ def search(
 
     Parameters
     ----------
-    X : (P, N) matrix of real numbers; columns are scaled internally, and the weights given in the units of X.
+    X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then has; columns are scaled
+        internally, and the weights given in the units of X.
     y : P labels of at most two values, the larger of which is the positive class.
     method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `greedy-biht-literal`, `biht`, `l1`,
         `reweighted-l1`, `exact`.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chanceline.results import Result, visible
 
 
 class Candidate(NamedTuple):
@@ -26,13 +28,14 @@ class Bound(NamedTuple):
     nodes: int
 
 
-@dataclass(frozen=True, eq=False)
-class SearchOutcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchOutcome(Result):
     """The fewest variables found, and the perceptron on them.
 
     Attributes
     ----------
     support : sorted indices of the selected columns of X.
+    features : names of the selected columns, if X has names (a DataFrame).
     weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean length 1.
     bias : weight of the intercept, 0 without one; it does not count as a selected variable.
     margin : min_μ y_μ(x_μ·w + b), positive if and only if every pattern is classified.
@@ -62,6 +65,7 @@ class SearchOutcome:
     proof_size: int = 0
     allowed: int = 0
     interrupted: bool = field(default=False)
+    features: tuple[str, ...] = ()
 
     @property
     def n_selected(self) -> int:
@@ -75,11 +79,44 @@ class SearchOutcome:
     def minimum_proven(self) -> bool:
         return self.errors <= self.allowed and self.n_selected <= self.lower_bound
 
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Whether the number of variables is the minimum, or only known to suffice."""
+        return "exact" if self.minimum_proven else "certified"
+
+    def summary(self) -> str:
+        return str(self).partition("\n")[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "method": self.method,
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "n_selected": self.n_selected,
+            "support": self.support.tolist(),
+            "features": list(self.features) or [f"x{j}" for j in self.support],
+            "weights": self.weights.tolist(),
+            "bias": self.bias,
+            "margin": self.margin,
+            "errors": self.errors,
+            "allowed": self.allowed,
+            "separates": self.separates,
+            "iterations": self.iterations,
+            "history": self.history,
+            "minimum_proven": self.minimum_proven,
+            "lower_bound": self.lower_bound,
+            "proof_size": self.proof_size,
+            "interrupted": self.interrupted,
+            "seed": self.seed,
+        }
+
     def __str__(self) -> str:
         verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
         proof = ", the proven minimum" if self.minimum_proven else ""
         nodes = f", a proof of {self.proof_size} nodes" if self.proof_size else ""
-        shown = ", ".join(str(j) for j in self.support[:12]) + (", …" if self.n_selected > 12 else "")
+        names = self.features or tuple(map(str, self.support))
+        shown = ", ".join(map(visible, names[:12])) + (", …" if self.n_selected > 12 else "")
         return (
             f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} patterns{proof} "
             f"({self.method}, seed {self.seed}, {self.iterations} iterations{nodes})\n"
