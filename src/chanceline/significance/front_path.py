@@ -31,12 +31,12 @@ CLIP = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
 NORMAL_DEVIATION = 0.6744897501960817
 # Columns are worked through in pieces that stay in the processor's cache with the draws of one batch.
-PIECE = 512
+PIECE = 256
 # A column with less than this squared length outside the chosen span adds nothing but rounding.
 SPENT = 1e-6
-# Pairs of columns beside the path: twice as many as columns, and all of a small table's.
-PAIRS_PER_COLUMN = 2
-FEW_PAIRS = 5_000
+# Pairs of columns beside the path: as many as columns, and all of a small table's.
+PAIRS_PER_COLUMN = 1
+FEW_PAIRS = 2_000
 # All overlaps of so many columns are too many to look at; then there is no pair.
 MOST_COLUMNS = 40_000
 # Values closer than this are one value: thresholds do not part them.
@@ -160,12 +160,12 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     total = np.einsum("ij,ij->i", residual, residual)
     # Labels that the threshold explains alone leave nothing: the best fit there is.
     scale = np.where(total > 0, total, 1.0)
-    state = _State(residual @ columns.fitted, np.ones((draws, count)))
+    # A little more than their length keeps columns that the span has used up from a division by nothing.
+    state = _State(residual @ columns.fitted, np.full((draws, count), 1 + SPENT))
     pair, pair_gain = _best_pairs(columns, state.products)
-    losses, errors = np.empty((draws, steps)), np.empty((draws, steps), dtype=np.int64)
+    losses, scores = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
     span, seen = (np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
-    score = np.zeros_like(labels)
     direction = along = None
     for step in range(steps):
         best = state.advance(columns.fitted, direction, along)
@@ -178,16 +178,16 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
             seen[:, step] = _same_combination(columns, best, alive, span[:, :step], seen[:, :step])
         along = np.einsum("ij,ij->i", direction, residual)[:, None]
         residual = residual - along * direction
-        score = score + along * seen[:, step]
+        scores[:, step] = along * seen[:, step]
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
-        errors[:, step] = fewest_by_threshold(score, labels, columns.intercept)
+    errors = _errors(np.cumsum(scores, axis=1), labels, columns.intercept)
     pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
         better = pair_loss < losses[:, 1] * (1 - SAME)
         losses[better, 1] = np.maximum(pair_loss[better], 0.0)
-        scores = _pair_scores(columns, labels[better], pair[better])
-        errors[better, 1] = fewest_by_threshold(scores, labels[better], columns.intercept)
+        of_pairs = _pair_scores(columns, labels[better], pair[better])
+        errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
         pairs[better, 0] = columns.index[columns.first[pair[better]]]
         pairs[better, 1] = columns.index[columns.second[pair[better]]]
     return Paths(losses, np.minimum.accumulate(errors, axis=1), chosen, pairs)
@@ -200,7 +200,7 @@ class _State:
         self.products = products
         self.lengths = lengths
         shape = (len(products), min(PIECE, products.shape[1]))
-        self._work = [np.empty(shape) for _ in range(3)]
+        self._work = [np.empty(shape) for _ in range(2)]
         self._gain = np.empty(shape, dtype=np.float32)
 
     def advance(self, columns: Floats, direction: Floats | None, along: Floats | None) -> Ints:
@@ -217,12 +217,12 @@ class _State:
                 np.matmul(direction, columns[:, piece], out=first)
                 np.multiply(first, along, out=second)
                 products -= second
-                np.multiply(first, first, out=second)
-                lengths -= second
+                first *= first
+                lengths -= first
             np.multiply(products, products, out=first)
-            np.maximum(lengths, SPENT, out=second)
+            first /= lengths
             # In single precision columns whose gains differ by rounding alone are equal, and the first of them is taken.
-            np.divide(first, second, out=gain, casting="same_kind")
+            gain[...] = first
             place = gain.argmax(axis=1)
             value = gain[rows, place]
             higher = value > most
@@ -233,9 +233,9 @@ class _State:
 def _orthogonal(columns: Floats, best: Ints, span: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The chosen columns made orthogonal to the span, of length 1; zero where nothing is left of them."""
     direction = columns[:, best].T.copy()
-    for _ in range(2):
-        parts = np.matmul(span, direction[:, :, None])
-        direction -= np.matmul(parts.transpose(0, 2, 1), span)[:, 0]
+    # Once is enough: what is left is no shorter than the square root of SPENT.
+    parts = np.matmul(span, direction[:, :, None])
+    direction -= np.matmul(parts.transpose(0, 2, 1), span)[:, 0]
     length = np.sqrt(np.einsum("ij,ij->i", direction, direction))
     alive = length**2 > SPENT
     return np.where(alive[:, None], direction / np.where(alive, length, 1.0)[:, None], 0.0), alive
@@ -286,6 +286,13 @@ def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
     weights = (one - overlap * two) / inner, (two - overlap * one) / inner
     result: Floats = (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
     return result
+
+
+def _errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:
+    """Errors of every draw at every step, from scores (draws × steps × samples)."""
+    draws, steps, samples = scores.shape
+    counted = fewest_by_threshold(scores.reshape(-1, samples), np.repeat(labels, steps, axis=0), intercept)
+    return counted.reshape(draws, steps)
 
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,10 +83,14 @@ class LabelScheme:
             return rng.choice([-1.0, 1.0], size=self.n_units)[self.unit_of]
         # Sorting random keys within blocks permutes each block uniformly.
         order = np.lexsort((rng.random(self.n_units), self.block_of))
-        places = np.argsort(self.block_of, kind="stable")
         shuffled = np.empty(self.n_units)
-        shuffled[places] = self.unit_labels[order]
+        shuffled[self._places] = self.unit_labels[order]
         return shuffled[self.unit_of]
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Units in the order of their blocks."""
+        return np.argsort(self.block_of, kind="stable")
 
 
 def make_scheme(

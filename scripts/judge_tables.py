@@ -1,0 +1,127 @@
+"""The verdict, front and figure of every table in a folder of published data: docs/published-tables.md and its images.
+
+    python scripts/judge_tables.py ../shared/data
+
+The folder holds `NAME.csv.gz`, features first and the column `label` last; none of the data is copied into the project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import matplotlib  # noqa: E402
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402
+
+from chanceline.chance.bound import format_p  # noqa: E402
+from chanceline.figures.style import house_style  # noqa: E402
+from chanceline.files import write_text  # noqa: E402
+from chanceline.significance import SeparationTest, judge  # noqa: E402
+from chanceline.tables import load_data  # noqa: E402
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "published-tables.md"
+IMAGES = DOCS / "images" / "tables"
+SOURCES = {
+    "breast_gravier": "Gravier 2010",
+    "breast_west": "West 2001",
+    "cns_pomeroy": "Pomeroy 2002",
+    "colon_alon": "Alon 1999",
+    "dlbcl_shipp": "Shipp 2002",
+    "golub38": "Golub 1999, training set",
+    "golub72": "Golub 1999, all",
+    "lung_gordon": "Gordon 2002",
+    "prostate_singh": "Singh 2002",
+    "sonar": "Gorman and Sejnowski 1988",
+    "wdbc": "Street, Wolberg and Mangasarian 1993",
+}
+HEAD = """# Which published tables hold?
+
+Every table was given to `chanceline test` with its defaults: no choice of features, of their number or of a method was made by
+hand. Made by `python scripts/judge_tables.py FOLDER`; the tables themselves are not part of this package.
+
+"Structure" says that labels unrelated to the features would not do as well. It does not say that the structure is the one the
+study looked for: batch, site and date are structure too. "Chance allows this" says that the features on these samples do not show
+more than shuffled labels do; more samples may.
+"""
+
+
+def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
+    smallest = f"{result.n_selected} separate" if result.separates else f"{result.n_selected} leave {result.errors} errors"
+    permutation = "–" if result.permutation is None else f"{result.permutation.pvalue:.2g}"
+    expected = "–" if result.expected_error is None else f"{result.expected_error.error:.0%} ({result.expected_error.guess:.0%})"
+    cells = [
+        f"[{name}](#{name.replace('_', '-')})",
+        f"{result.n_samples} × {result.n_features}",
+        f"**{result.verdict}**",
+        format_p(result.log10_pvalue),
+        smallest,
+        format_p(result.bound.log10_p),
+        permutation,
+        expected,
+        f"{seconds:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def section(name: str, result: SeparationTest) -> list[str]:
+    lines = [f"## {name.replace('_', '-')}", "", f"{SOURCES.get(name, '')}. {result.reason}", ""]
+    lines += [f"![Front of {name}](images/tables/{name}.svg)", ""]
+    lines += ["| features | errors | on shuffled labels, 90 % | adjusted p | fewest errors found |", "|---|---|---|---|---|"]
+    for point in result.front:
+        band = "–" if point.shuffled is None else f"{point.shuffled.median} ({point.shuffled.low} to {point.shuffled.high})"
+        pvalue = "–" if point.pvalue is None else f"{point.pvalue:.2g}"
+        lines.append(f"| {point.k} | {point.errors} | {band} | {pvalue} | {point.fewest} |")
+    if result.n_selected <= 6:
+        lines += ["", f"The rule reported: {result.rule_text}."]
+    return [*lines, ""]
+
+
+def draw(name: str, result: SeparationTest) -> None:
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with house_style(), plt.rc_context({"svg.hashsalt": name}):
+        chart, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+        result.plot(ax)
+        chart.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
+        plt.close(chart)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", help="only these, and no page")
+    options = parser.parse_args()
+    rows, sections = [], []
+    for path in sorted(options.folder.glob("*.csv.gz")):
+        name = path.name.removesuffix(".csv.gz")
+        if options.names and name not in options.names:
+            continue
+        dataset = load_data(path, "label")
+        begin, wall = time.process_time(), time.monotonic()
+        result = judge(dataset)
+        seconds = time.process_time() - begin
+        print(f"{name}: {result.summary()} ({seconds:.1f} CPU s, {time.monotonic() - wall:.1f} s)", flush=True)
+        if not options.names:
+            draw(name, result)
+        rows.append(summary_row(name, result, seconds))
+        sections += section(name, result)
+    if options.names:
+        return
+    table = [
+        "| table | samples × features | verdict | p | smallest set | bound | shuffles | new samples (guessing) | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *rows,
+    ]
+    write_text(PAGE, "\n".join([HEAD, *table, "", *sections]))
+
+
+if __name__ == "__main__":
+    main()
