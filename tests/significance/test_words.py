@@ -1,0 +1,224 @@
+"""Headlines and advice say what was shown, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chanceline.chance import chance_bound
+from chanceline.errors import InputError
+from chanceline.perceptron.rule import Rule
+from chanceline.significance import TestSettings, separation_test
+from chanceline.significance.null import make_scheme
+from chanceline.significance.price import Price
+from chanceline.tables.examples import load_example
+
+QUICK = {"budget": 300, "expected_error": False}
+
+
+def noise(n_samples, n_features, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_samples, n_features)), np.arange(n_samples) % 2
+
+
+def test_the_replica_line_never_decides():
+    """Noise far below the line: without shuffles and with a silent bound the word is "cannot tell"."""
+    data = load_example("noise")
+    result = separation_test(data.X, data.y, permutations=0, restarts=0, **QUICK)
+    assert result.replica is not None
+    assert result.replica.chance_reaches
+    assert result.verdict == "cannot tell"
+    assert "no labels were shuffled" in result.reason
+    candidates = separation_test(data.X[:, :200], data.y, candidates=500, restarts=0, **QUICK)
+    assert candidates.verdict == "cannot tell"
+    assert any("full table" in sentence for sentence in candidates.advice)
+
+
+def test_the_replica_line_does_not_speak_of_features_fixed_beforehand():
+    """20 × 50, four features fixed beforehand that separate: chosen sets would at that size, these four were not chosen."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 50))
+    y = np.where(X[:, :4].sum(axis=1) > 0, 1, 0)
+    silent = separation_test(X, y, [0, 1, 2, 3], preregistered=True, permutations=0, level=1e-9, **QUICK)
+    assert silent.errors == 0
+    assert silent.replica is None
+    assert silent.verdict == "cannot tell"
+    shuffled = separation_test(X, y, [0, 1, 2, 3], preregistered=True, always_permute=True, permutations=199, **QUICK)
+    assert shuffled.verdict == "structure"
+    assert shuffled.permutation.pvalue == 1 / 200
+
+
+def test_tables_that_nothing_separates_get_their_errors():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 8))
+    y = np.where(X[:, 0] + 1.5 * rng.normal(size=200) > 0, 1, 0)
+    result = separation_test(X, y, always_permute=True, **QUICK)
+    assert result.verdict == "structure"
+    assert not result.separates
+    assert f"of 8 features leaves {result.errors} errors among 200 samples" in result.reason or (
+        f"of 8 features leave {result.errors} errors among 200 samples" in result.reason
+    )
+    unrelated = separation_test(X, rng.permutation(y), permutations=199, **QUICK)
+    assert unrelated.verdict == "chance allows this"
+    assert "where shuffled labels leave" in unrelated.reason
+    point = min(unrelated.front, key=lambda point: point.pvalue)
+    assert f"leave {point.shuffled.median} ({point.shuffled.low} to {point.shuffled.high})" in unrelated.reason
+
+
+def test_the_bound_speaks_about_points_of_the_front():
+    """Strong signal with a few wrong labels: nothing separates, and the bound convinces with the price of counted errors."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 6))
+    y = np.where(X[:, 0] > 0, 1, 0)
+    y[:3] = 1 - y[:3]
+    result = separation_test(X, y, **QUICK)
+    assert result.permutation is None
+    assert result.verdict == "structure"
+    assert "rigorous bound" in result.reason
+    exact = chance_bound(120, 6, result.n_selected, positives=int(y.sum()), errors=result.errors).log10_p
+    assert result.bound.log10_p == pytest.approx(exact + result.errors * np.log10(2))
+    # What the bound without errors could have spent before is added, and lies orders of magnitude below.
+    assert result.log10_pvalue == pytest.approx(result.bound.log10_p, abs=1e-6)
+
+
+def test_stage_two_is_a_p_value_beside_the_first():
+    """P(p ≤ a) ≤ β(a) + P(q ≤ a − β(a)): the p-value for q is the smallest such a, by a scan."""
+    scheme = make_scheme(np.repeat([1.0, -1.0], 12))
+    price = Price(scheme, 5, True, 0)
+    values = np.array([chance_bound(24, 5, m, positives=12).pvalue for m in range(1, 6)])
+    for q in (1e-9, 1e-6, 3e-5, 1e-3, 0.02):
+        levels = np.sort(np.concatenate([np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]))
+        spent = np.array([values[values <= a].max(initial=0.0) for a in levels])
+        smallest = levels[q <= (levels - spent) * (1 + 1e-12)].min()
+        assert 10 ** price.beside_no_errors(np.log10(q)) == pytest.approx(smallest, rel=2e-3)
+
+
+def test_named_features_are_not_credited_with_the_tables_structure():
+    """Features 0 and 1 carry the signal, feature 29 is noise: nothing is shown about it, and the table holds structure."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 40))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
+    result = separation_test(X, y, [29], permutations=199, **QUICK)
+    assert result.verdict == "cannot tell"
+    assert result.reason.startswith("nothing is shown about the feature named (x29)")
+    assert "The table as a whole holds structure" in result.reason
+    assert result.log10_pvalue == result.bound.log10_p
+    assert result.permutation.pvalue <= 0.05
+    chance = separation_test(X, rng.permutation(y), [29], permutations=199, **QUICK)
+    assert chance.verdict != "structure"
+    assert "The table as a whole holds structure" not in chance.reason
+    good = separation_test(X, y, [0, 1], **QUICK)
+    assert good.verdict == "structure"
+    assert good.reason.startswith("the 2 features named (x0, x1) leave no error")
+    assert "rigorous bound" in good.reason
+
+
+def same_for_all_labels(X, y):
+    return [0, 1]
+
+
+def nothing_on_some(X, y):
+    return [0, 1] if y[0] > 0 else []
+
+
+def nothing_at_all(X, y):
+    return np.zeros(X.shape[1], dtype=bool)
+
+
+def test_a_search_that_does_not_look_at_the_labels_is_noticed():
+    """The set was chosen with the true labels in view; shuffles would all do worse, and that means nothing."""
+    X, y = noise(30, 20, seed=5)
+    X[:, 0] += 1.3 * np.where(y > 0, 1, -1)
+    result = separation_test(X, y, search=same_for_all_labels, permutations=39, **QUICK)
+    assert result.permutation.void
+    assert result.verdict == "cannot tell"
+    assert "the same features for every shuffled labelling" in result.reason
+    assert result.log10_pvalue >= result.bound.log10_p
+    assert "void" in str(result)
+
+
+def test_every_feature_for_all_labels_is_no_such_search():
+    X, y = noise(20, 2, seed=6)
+    result = separation_test(X, y, search=same_for_all_labels, permutations=19, **QUICK)
+    assert not result.permutation.void
+
+
+def test_a_search_that_finds_nothing_loses_the_draw():
+    X, y = noise(20, 6, seed=7)
+    X[:, 0] += 5 * np.where(y > 0, 1, -1)
+    y = np.where(y > 0, 1, 0)
+    signs = y if y[0] else 1 - y
+    result = separation_test(X, signs, search=nothing_on_some, permutations=39, always_permute=True, **QUICK)
+    assert result.permutation.done == 39
+    assert None in result.permutation.null_sizes
+    assert result.permutation.exceedances < 39
+    with pytest.raises(InputError, match="selected no feature"):
+        separation_test(X, y, search=nothing_at_all, permutations=19, **QUICK)
+
+
+def rule(selected, errors=0):
+    return Rule(np.arange(selected), np.ones(selected), 0.0, np.arange(errors))
+
+
+def smallest_convincing(level, bound_at, sizes):
+    """From which size on every bound is at most the level, by a scan."""
+    fails = [size for size in sizes if bound_at(size) > np.log10(level)]
+    return next(size for size in sizes if size > max(fails))
+
+
+def test_samples_needed_of_preregistered_features():
+    scheme = make_scheme(np.repeat([1.0, -1.0], 5))
+    price = Price(scheme, 100, True, None, preregistered=4)
+
+    def bound(n):
+        return chance_bound(n, 4, 4, positives=round(n / 2), preregistered=True).log10_p
+
+    wanted = smallest_convincing(0.05, bound, range(6, 60))
+    assert price.samples_needed(rule(4), 0.05) == wanted == 21
+
+
+def test_samples_needed_pays_for_errors_counted_afterwards():
+    scheme = make_scheme(np.repeat([1.0, -1.0], 10))
+    price = Price(scheme, 50, True, None)
+
+    def bound(n):
+        return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
+
+    assert price.samples_needed(rule(2, 2), 0.05) == smallest_convincing(0.05, bound, range(10, 90))
+
+
+def test_samples_needed_with_pairs_as_blocks():
+    """Twenty pairs: only 2^20 labellings, so that the bound is silent where it would speak without blocks."""
+    y = np.tile([1.0, -1.0], 20)
+    scheme = make_scheme(y, blocks=np.repeat(np.arange(20), 2))
+    price = Price(scheme, 100, True, 0)
+
+    def bound(pairs):
+        return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
+
+    assert price.samples_needed(rule(3), 0.05) == 2 * smallest_convincing(0.05, bound, range(5, 90))
+    assert bound(20) == 0
+
+
+def test_settings_are_checked_and_travel_with_the_result():
+    X, y = noise(16, 4)
+    settings = TestSettings(permutations=19, expected_error=False, budget=50)
+    result = separation_test(X, y, settings=settings, level=0.1)
+    assert result.settings == settings.changed(level=0.1)
+    assert result.to_dict()["settings"]["level"] == 0.1
+    with pytest.raises(TypeError, match="no setting 'permutation'"):
+        separation_test(X, y, permutation=3)
+    for change, match in (({"time_limit": 0}, "time limit"), ({"largest": 0}, "largest"), ({"seed": 1.5}, "whole number")):
+        with pytest.raises(InputError, match=match):
+            TestSettings(**change)
+
+
+def test_short_repr_and_pages():
+    X, y = noise(20, 5)
+    result = separation_test(X, y, permutations=19, **QUICK)
+    assert repr(result) == f"<SeparationTest: {result.summary()}>"
+    assert len(repr(result)) < 120
+    assert result.verdict.upper() in result._repr_html_()
+    assert "<table>" in result._repr_html_()
+    assert result.to_html().startswith("<!doctype html>")
+    assert result.reason in str(result)
