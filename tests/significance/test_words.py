@@ -45,7 +45,7 @@ def test_the_replica_line_does_not_speak_of_features_fixed_beforehand():
     assert silent.verdict == "cannot tell"
     shuffled = separation_test(X, y, [0, 1, 2, 3], preregistered=True, always_permute=True, permutations=199, **QUICK)
     assert shuffled.verdict == "structure"
-    assert shuffled.permutation.pvalue == 1 / 200
+    assert shuffled.permutation.pvalue <= 0.02
 
 
 def test_tables_that_nothing_separates_get_their_errors():
