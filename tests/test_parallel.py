@@ -121,15 +121,17 @@ import sys
 from chanceline.parallel import run_ordered
 import toy_calls
 if __name__ == "__main__":
-    for value in run_ordered(toy_calls.note_pid, range(1000), common=(sys.argv[1], 60.0), workers=2):
+    for value in run_ordered(toy_calls.FUNCTION, range(1000), common=(sys.argv[1], *COMMON), workers=2):
         print(value)
 """
 
 
-@pytest.fixture
-def script(tmp_path):
+@pytest.fixture(params=["note_pid", "hold"])
+def script(tmp_path, request):
+    """A process whose two workers sleep, or hold the interpreter's lock so that no thread of theirs can act."""
     path = tmp_path / "script.py"
-    path.write_text(SCRIPT)
+    common = "(60.0,)" if request.param == "note_pid" else "()"
+    path.write_text(SCRIPT.replace("FUNCTION", request.param).replace("COMMON", common))
     marks = tmp_path / "marks"
     marks.mkdir()
     process = subprocess.Popen([sys.executable, path, marks], stderr=subprocess.PIPE, text=True)

@@ -10,6 +10,7 @@ Ctrl-C to the main process and end when it dies. What a dead worker had in hand 
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
@@ -17,6 +18,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -40,6 +42,8 @@ ENGINES = ("processes", "dask")
 AHEAD = 4
 # Dead workers that one call may cost; a call that takes its worker with it every time must end too.
 MOST_LOSSES = 5
+COUNT_SECONDS = 5.0
+GIVE_UP_SECONDS = 30.0
 
 
 class WorkersLostError(ChancelineError):
@@ -191,13 +195,20 @@ class DaskWorkers(Executor):
     def __init__(self, executor: Any) -> None:
         self._executor = executor
         self._client = executor._client
+        self._counted = (-math.inf, 1)
 
     @property
     def workers(self) -> int:
-        return sum(self._client.nthreads().values()) or 1
+        """Threads of the cluster, which may grow: asked for now and then."""
+        now = time.monotonic()
+        if now - self._counted[0] > COUNT_SECONDS:
+            with _dask_alive():
+                self._counted = now, sum(self._client.nthreads().values()) or 1
+        return self._counted[1]
 
     def submit(self, function: Callable[..., Value], /, *args: Any, **kwargs: Any) -> Future[Value]:
-        future: Future[Value] = self._executor.submit(function, *args, **kwargs)
+        with _dask_alive():
+            future: Future[Value] = self._executor.submit(function, *args, **kwargs)
         return future
 
     def share(self, common: Sequence[Any]) -> Any:
@@ -205,7 +216,7 @@ class DaskWorkers(Executor):
         import dask
 
         # Dask warns of more than 10 MB in a task; here they go to every worker once.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        with _dask_alive(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             return self._client.submit(_unpack, _pack(common), pure=False)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -224,6 +235,16 @@ def _open_dask(scheduler: str) -> Iterator[Executor]:
         raise InputError(f"no Dask scheduler answers at {scheduler}; start one or mend the address") from error
     with client:
         yield DaskWorkers(client.get_executor(pure=False))
+
+
+@contextmanager
+def _dask_alive() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not (_is_dasks(error) or isinstance(error, OSError)):
+            raise
+        raise WorkersLostError(_obituary(error)) from error
 
 
 def _in_own_processes(
@@ -321,10 +342,13 @@ class Calls:
             self._repeat()
         return sorted(ended, key=lambda pair: pair[0])
 
+    def _is_gone(self, future: Future[Any]) -> bool:
+        return _is_lost(future) if future.done() else isinstance(self._executor, LocalWorkers)
+
     def _hand_over(self, call: _Call) -> None:
         try:
             future = self._executor.submit(_call, self._function, call.item, self._common)
-        except BrokenExecutor as error:
+        except (BrokenExecutor, BrokenPipeError) as error:
             # The pool broke since the last look.
             if not isinstance(self._executor, LocalWorkers):
                 raise WorkersLostError(_obituary(error)) from error
@@ -336,17 +360,19 @@ class Calls:
         """All that a broken pool had, running or waiting, is lost with one worker: start it again, in the old order."""
         if isinstance(self._executor, LocalWorkers):
             self._executor.renew()
-            # The old pool gives up its calls one after the other; a few may still end well.
-            wait(self._pending)
+            # The old pool gives up its calls one after the other; a few may still end well. One that it has forgotten is lost.
+            for future in wait(self._pending, GIVE_UP_SECONDS).not_done:
+                future.cancel()
         in_order = sorted(self._pending.items(), key=lambda pair: pair[1].number)
-        lost = [(future, call) for future, call in in_order if _is_lost(future)]
+        lost = [(future, call) for future, call in in_order if self._is_gone(future)]
         for future, _ in lost:
             del self._pending[future]
-        for place, (future, call) in enumerate(lost):
-            # The first ones were running; the others waited, and had no part in it.
-            call.losses += place < self.workers
+        # The first ones were running; the others waited, and had no part in it.
+        for _, call in lost[: self.workers] if isinstance(self._executor, LocalWorkers) else []:
+            call.losses += 1
+        for future, call in lost:
             if not isinstance(self._executor, LocalWorkers) or call.losses > MOST_LOSSES:
-                error = None if future.cancelled() else future.exception()
+                error = future.exception() if future.done() and not future.cancelled() else None
                 raise WorkersLostError(_obituary(error)) from error
             self._hand_over(call)
 
@@ -393,11 +419,24 @@ def _unpack(content: bytes) -> tuple[Any, ...]:
 
 def _enter_worker(stop: connection.Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        _end_by_signal(stop.fileno())
     threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
 
 
+def _end_by_signal(stop: int) -> None:
+    """Let the system end this process when the pipe's other end closes: a compiled loop lets no thread act for minutes."""
+    import fcntl
+
+    # Opened anew, because the owner of a signal belongs to what was opened, and all workers were handed the same.
+    own = os.open(f"/proc/self/fd/{stop}", os.O_RDONLY | os.O_NONBLOCK)
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(own, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(own, fcntl.F_SETFL, fcntl.fcntl(own, fcntl.F_GETFL) | os.O_ASYNC)
+
+
 def _end_with_parent(stop: connection.Connection) -> None:
-    """A pool's workers would otherwise outlive a parent that was killed."""
+    """A pool's workers would otherwise outlive a parent that was killed; here as soon as a thread may act."""
     parent = multiprocessing.parent_process()
     connection.wait([stop] if parent is None else [stop, parent.sentinel])
     os._exit(1)

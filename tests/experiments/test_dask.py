@@ -1,9 +1,11 @@
 """A real scheduler and two workers on loopback, one of which dies on the way."""
 
+import pytest
+
 from chanceline.experiments.run import iter_run, run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.parallel import open_executor
+from chanceline.parallel import WorkersLostError, open_executor
 
 
 def results(records):
@@ -59,3 +61,18 @@ def test_the_same_table_byte_for_byte_wherever_it_is_made(dask_processes, tmp_pa
     assert tables[0].count(b"\n") == 1 + 12 + 2
     assert tables[1] == tables[0]
     assert tables[2] == tables[0]
+
+
+def test_the_scheduler_dies_and_what_was_finished_is_kept(dask_processes, walks, tmp_path):
+    address, (scheduler, _, _) = dask_processes
+    tasks = walks(60, pause=0.05)
+    with Store(tmp_path / "s.sqlite", write=True) as store:
+        with open_executor("dask", scheduler=address) as executor:
+            records = iter_run(tasks, executor=executor, store=store, in_flight=10)
+            seen = [next(records).task.id for _ in range(8)]
+            scheduler.kill()
+            with pytest.raises(WorkersLostError, match="workers are lost"):
+                seen.extend(record.task.id for record in records)
+        assert 8 <= len(seen) < 60
+        assert store.finished() == set(seen)
+        assert results(run(tasks, store=store)) == results(run(tasks))
