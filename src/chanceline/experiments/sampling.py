@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import make_hinge, next_random, refit, set_support
 from chanceline.perceptron.linalg import counter
 
@@ -62,14 +62,14 @@ class CountCurve:
         return f"Monte Carlo counts for P = {self.patterns[0]} … {self.patterns[-1]}; {last}"
 
 
-@njit(cache=True)
+@kernel()
 def fits(hinge: Any, support: NDArray) -> bool:
     """Does the support separate this hinge's patterns? (Starting from a neighbour's weights takes twice as long.)"""
     set_support(hinge, support, np.zeros(support.size))
     return bool(refit(hinge, NEWTON))
 
 
-@njit(cache=True)
+@kernel()
 def _count_blocks(hinge: Any, m: int, blocks: int) -> int:
     hits = 0
     for block in range(blocks):
@@ -82,7 +82,7 @@ def count_separable(columns: NDArray[np.float64], m: int) -> int:
     return int(_count_blocks(make_hinge(columns, m, ridge=RIDGE), m, len(columns) // m))
 
 
-@njit(cache=True)
+@kernel()
 def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> int:
     """Uniform supports order[:m] until one separates; returns how many were drawn, or 0 if none did."""
     for attempt in range(attempts):
@@ -94,7 +94,7 @@ def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> i
     return 0
 
 
-@njit(cache=True)
+@kernel()
 def walk(hinge: Any, order: NDArray, m: int, steps: int, state: NDArray) -> int:
     """Swap one variable in for one out, kept when the new support separates; returns how many were kept.
 

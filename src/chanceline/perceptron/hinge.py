@@ -11,26 +11,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
-    FOUR,
     ZERO,
-    add_four,
-    add_products,
     add_scaled,
+    border,
     combine,
-    dot,
     dot_first,
     dot_masked,
-    invert,
-    invert_four,
-    overlaps,
+    next_pivot,
     rank_one,
-    swap_places,
-    times_four,
+    unborder,
 )
 
 RIDGE = 1e-6
@@ -57,7 +51,7 @@ class Hinge(NamedTuple):
     target : A_actᵀ1.
     flips_since_rebuild : how many patterns the inverse was updated for, one number.
     trial, shift : the Newton step of the weights and of the margins.
-    flipped, images : work space for four patterns that flip together, and what the inverse makes of them.
+    flipped, image : work space for a pattern that flips, and what the inverse makes of it.
     """
 
     columns: NDArray[np.float64]
@@ -77,7 +71,7 @@ class Hinge(NamedTuple):
     trial: NDArray[np.float64]
     shift: NDArray[np.float64]
     flipped: NDArray[np.float64]
-    images: NDArray[np.float64]
+    image: NDArray[np.float64]
 
     @property
     def size(self) -> int:
@@ -107,111 +101,95 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         flips_since_rebuild=np.zeros(1, dtype=np.int64),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
-        flipped=np.zeros((FOUR, capacity)),
-        images=np.zeros((FOUR, capacity)),
+        flipped=np.zeros(capacity),
+        image=np.zeros(capacity),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
 
 
-@njit(cache=True)
+@inner_kernel()
+def border_inverse(hinge: Any, size: int) -> None:
+    """Let the inverse of the first `size` columns of the support, and the target, take in the next one."""
+    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped, hinge.margins.size
+    for i in range(size):
+        cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
+    diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
+    pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
+    border(hinge.inverse, size, max(pivot, hinge.ridge), hinge.trial)
+    hinge.target[size] = dot_first(column, hinge.active, patterns)
+
+
+@kernel()
 def rebuild(hinge: Any) -> None:
     """Margins, active set and inverse Hessian from support and weights, without updates."""
     k = hinge.k[0]
     combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
     for pattern in range(hinge.margins.size):
         hinge.active[pattern] = 1.0 if hinge.margins[pattern] < 1.0 else 0.0
-    for i in range(k):
-        column = hinge.columns[hinge.support[i]]
-        for j in range(i + 1):
-            hinge.inverse[i, j] = dot_masked(column, hinge.columns[hinge.support[j]], hinge.active)
-        hinge.inverse[i, i] += hinge.ridge
-        hinge.target[i] = dot(column, hinge.active)
-    invert(hinge.inverse, k)
+    for size in range(k):
+        border_inverse(hinge, size)
     hinge.flips_since_rebuild[0] = 0
 
 
-@njit(cache=True)
-def set_support(hinge: Any, support: NDArray, weights: NDArray) -> None:
+def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
     """Start from a given support and weights (the kept columns first)."""
-    for j in range(hinge.position.size):
-        hinge.position[j] = -1
-    hinge.k[0] = support.size
-    for i in range(support.size):
-        hinge.support[i] = support[i]
-        hinge.position[support[i]] = i
-        hinge.weights[i] = weights[i]
+    hinge.position.fill(-1)
+    hinge.k[0] = len(support)
+    hinge.support[: len(support)] = support
+    hinge.position[support] = np.arange(len(support))
+    hinge.weights[: len(support)] = weights
     rebuild(hinge)
 
 
-@njit(cache=True)
-def flip(hinge: Any, patterns: NDArray, count: int) -> bool:
-    """Up to four patterns R enter or leave the active set (T = ±1); False if the update would be unstable.
+@kernel()
+def flip(hinge: Any, pattern: int) -> bool:
+    """One pattern r enters or leaves the active set (t = ±1); False if the update would be unstable.
 
-    Woodbury: (H + RᵀTR)⁻¹ = H⁻¹ − (RH⁻¹)ᵀ (T + RH⁻¹Rᵀ)⁻¹ RH⁻¹.
+    Sherman and Morrison: (H + t r rᵀ)⁻¹ = H⁻¹ − H⁻¹r (H⁻¹r)ᵀ / (t + rᵀH⁻¹r).
     """
     k = hinge.k[0]
-    turns, coupling = np.ones(FOUR), np.zeros((FOUR, FOUR))
-    for b in range(FOUR):
-        for i in range(k):
-            hinge.flipped[b, i] = hinge.rows[patterns[b], hinge.support[i]] if b < count else 0.0
-        if b < count:
-            turns[b] = 1.0 - 2.0 * hinge.active[patterns[b]]
-            hinge.active[patterns[b]] += turns[b]
-    add_four(hinge.target, turns, hinge.flipped, k)
-    times_four(hinge.inverse, hinge.flipped, hinge.images, k)
-    overlaps(hinge.flipped, hinge.images, coupling, k)
-    for b in range(FOUR):
-        coupling[b, b] += turns[b]
-    if not invert_four(coupling, turns, UNSTABLE):
+    row, image = hinge.flipped, hinge.image
+    turn = 1.0 - 2.0 * hinge.active[pattern]
+    hinge.active[pattern] += turn
+    for i in range(k):
+        row[i] = hinge.rows[pattern, hinge.support[i]]
+    add_scaled(hinge.target, turn, row, k)
+    for i in range(k):
+        image[i] = dot_first(hinge.inverse[i], row, k)
+    pivot = turn + dot_first(row, image, k)
+    if turn * pivot < UNSTABLE:
         return False
-    # The rows that flipped are not needed any more: their room takes C·images.
-    add_products(hinge.inverse, coupling, hinge.images, hinge.flipped, k)
+    rank_one(hinge.inverse, -1.0 / pivot, image, k)
     return True
 
 
-@njit(cache=True)
+@kernel()
 def add_column(hinge: Any, j: int) -> None:
-    """Put column j into the support with weight 0 (bordered inverse)."""
+    """Put column j into the support with weight 0."""
     k = hinge.k[0]
-    column, cross = hinge.columns[j], hinge.images[0]
-    for i in range(k):
-        cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
-    for i in range(k):
-        hinge.trial[i] = dot_first(hinge.inverse[i], cross, k)
-    schur = dot_masked(column, column, hinge.active) + hinge.ridge - dot_first(cross, hinge.trial, k)
-    schur = max(schur, hinge.ridge)
-    rank_one(hinge.inverse, 1.0 / schur, hinge.trial, k)
-    for i in range(k):
-        hinge.inverse[i, k] = -hinge.trial[i] / schur
-        hinge.inverse[k, i] = hinge.inverse[i, k]
-    hinge.inverse[k, k] = 1.0 / schur
-    hinge.target[k] = dot(column, hinge.active)
     hinge.support[k] = j
     hinge.position[j] = k
     hinge.weights[k] = 0.0
+    border_inverse(hinge, k)
     hinge.k[0] = k + 1
 
 
-@njit(cache=True)
+@kernel()
 def drop_column(hinge: Any, place: int) -> None:
-    """Take the variable at this place of the support out (its part of the margins too)."""
+    """Take the variable at this place of the support out (its part of the margins too); the last one takes its place."""
     last = hinge.k[0] - 1
     add_scaled(hinge.margins, -hinge.weights[place], hinge.columns[hinge.support[place]], hinge.margins.size)
+    hinge.position[hinge.support[last]] = place
     hinge.position[hinge.support[place]] = -1
-    if place != last:
-        hinge.support[place] = hinge.support[last]
-        hinge.position[hinge.support[place]] = place
-        hinge.weights[place] = hinge.weights[last]
-        hinge.target[place] = hinge.target[last]
-        swap_places(hinge.inverse, place, last, last + 1)
-    for i in range(last):
-        hinge.trial[i] = hinge.inverse[last, i]
-    rank_one(hinge.inverse, -1.0 / hinge.inverse[last, last], hinge.trial, last)
+    hinge.support[place] = hinge.support[last]
+    hinge.weights[place] = hinge.weights[last]
+    hinge.target[place] = hinge.target[last]
+    unborder(hinge.inverse, last + 1, place, hinge.trial)
     hinge.k[0] = last
 
 
-@njit(cache=True, fastmath=FAST)
+@kernel(fastmath=FAST)
 def energy_at(margins: NDArray, shift: NDArray, step: float) -> float:
     total = 0.0
     for pattern in range(margins.size):
@@ -220,7 +198,7 @@ def energy_at(margins: NDArray, shift: NDArray, step: float) -> float:
     return 0.5 * total
 
 
-@njit(cache=True)
+@kernel()
 def refit(hinge: Any, max_newton: int) -> bool:
     """Newton on the active set with a halving line search; True as soon as every margin is positive.
 
@@ -258,39 +236,25 @@ def refit(hinge: Any, max_newton: int) -> bool:
             return True
         if flips == 0 and step == 1.0:
             return False
-        settle_active(hinge, flips)
+        # Bring the inverse in line with the margins, by updates or, when there are many, anew.
+        hinge.flips_since_rebuild[0] += flips
+        settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        for pattern in range(patterns):
+            if settled and (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
+                settled = flip(hinge, pattern)
+        if not settled:
+            rebuild(hinge)
     return False
 
 
-@njit(cache=True)
-def settle_active(hinge: Any, flips: int) -> None:
-    """Bring the active set and its inverse in line with the margins, by updates or, when there are many, anew."""
-    hinge.flips_since_rebuild[0] += flips
-    if flips > 4 * hinge.k[0] or hinge.flips_since_rebuild[0] > REBUILD_AFTER:
-        rebuild(hinge)
-        return
-    count, batch = ZERO, np.zeros(FOUR, dtype=np.int64)
-    for pattern in range(hinge.margins.size):
-        if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
-            batch[count] = pattern
-            count += 1
-            if count == FOUR:
-                if not flip(hinge, batch, count):
-                    rebuild(hinge)
-                    return
-                count = ZERO
-    if count > 0 and not flip(hinge, batch, count):
-        rebuild(hinge)
-
-
-@njit(cache=True)
+@kernel()
 def slacks(hinge: Any, out: NDArray) -> None:
     """r = (1 − Aw)₊, the residual whose correlations with the columns are the gradient."""
     for pattern in range(out.size):
         out[pattern] = max(1.0 - hinge.margins[pattern], 0.0)
 
 
-@njit(cache=True)
+@kernel()
 def next_random(state: NDArray) -> float:
     """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and library version."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)

@@ -6,71 +6,83 @@ w is the direction of the largest margin, or w = 0 and λ proves that nothing se
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import NONE, ZERO, combine, dot, dot_first, invert, rank_one, swap_places
+from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.linalg import NONE, ZERO, border, combine, dot_first, next_pivot, unborder
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
 RESOLUTION = 1e-8
 
 
-@njit(cache=True)
-def border(inverse: NDArray, size: int, cross: NDArray, diagonal: float, work: NDArray) -> bool:
-    """Inverse of a symmetric matrix that gains a row; False if that row depends on the others."""
+class Passive(NamedTuple):
+    """Patterns with λ > 0, and the inverse of their Gram matrix (rows extended by a common last coordinate √unit)."""
+
+    rows: NDArray[np.float64]
+    unit: float
+    size: NDArray[np.int64]
+    members: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    values: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    work: NDArray[np.float64]
+
+
+@inner_kernel()
+def take_in(passive: Any, pattern: int, value: float) -> bool:
+    """Add a pattern; False if it depends on those inside."""
+    rows, size, k = passive.rows, passive.size[0], passive.rows.shape[1]
+    cross = np.empty(size)
     for i in range(size):
-        work[i] = dot_first(inverse[i], cross, size)
-    schur = diagonal - dot_first(cross, work, size)
-    if schur < 1e-13 * diagonal:
-        return False
-    rank_one(inverse, 1.0 / schur, work, size)
-    for i in range(size):
-        inverse[i, size] = -work[i] / schur
-        inverse[size, i] = inverse[i, size]
-    inverse[size, size] = 1.0 / schur
-    return True
+        cross[i] = dot_first(rows[passive.members[i]], rows[pattern], k) + passive.unit
+    diagonal = dot_first(rows[pattern], rows[pattern], k) + passive.unit
+    pivot = next_pivot(passive.inverse, size, cross, diagonal, passive.work)
+    passive.inside[pattern] = pivot >= 1e-13 * diagonal
+    if passive.inside[pattern]:
+        border(passive.inverse, size, pivot, passive.work)
+        passive.members[size], passive.values[size] = pattern, value
+        passive.size[0] += 1
+    return passive.inside[pattern]
 
 
-@njit(cache=True)
-def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
-    """Inverse of a symmetric matrix that loses a row; the last row takes its place."""
-    last = size - 1
-    if place != last:
-        swap_places(inverse, place, last, size)
-    for i in range(last):
-        work[i] = inverse[last, i]
-    rank_one(inverse, -1.0 / inverse[last, last], work, last)
-
-
-@njit(cache=True)
-def refresh(rows: NDArray, passive: NDArray, size: int, unit: float, inverse: NDArray) -> None:
-    """The inverse of the passive Gram matrix (rows extended by their common last coordinate) from scratch."""
-    for i in range(size):
-        for j in range(i + 1):
-            inverse[i, j] = dot(rows[passive[i]], rows[passive[j]]) + unit
-    invert(inverse, size)
-
-
-@njit(cache=True)
-def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool) -> int:
-    """Separate the rows or prove that it cannot be done; a start that leads nowhere is given up for a cold one."""
-    warm = False
-    for pattern in range(multipliers.size):
-        warm = warm or multipliers[pattern] > 0.0
-    for _ in range(2):
-        verdict = active_set(rows, weights, multipliers, early)
-        if verdict != UNDECIDED or not warm:
+@inner_kernel()
+def settle(passive: Any) -> int:
+    """Least squares on the passive patterns, walking back to the positive orthant; how many had to leave."""
+    values, inverse, goal, left = passive.values, passive.inverse, np.empty(passive.values.size), ZERO
+    while passive.size[0] > 0:
+        size = passive.size[0]
+        step, leaving = 1.0, NONE
+        for i in range(size):
+            goal[i] = 0.0
+            for j in range(size):
+                goal[i] += inverse[i, j]
+            goal[i] *= passive.unit
+            if goal[i] <= 1e-13:
+                length = values[i] / max(values[i] - goal[i], 1e-300)
+                if length < step or leaving < 0:
+                    step, leaving = min(step, length), i
+        for i in range(size):
+            values[i] += step * (goal[i] - values[i])
+        if leaving < 0:
             break
-        for pattern in range(multipliers.size):
-            multipliers[pattern] = 0.0
-    return verdict
+        passive.inside[passive.members[leaving]] = False
+        unborder(inverse, size, leaving, passive.work)
+        passive.size[0] = size - 1
+        passive.members[leaving] = passive.members[size - 1]
+        values[leaving] = values[size - 1]
+        left += 1
+    return left
 
 
-@njit(cache=True)
-def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool) -> int:
-    """Lawson and Hanson's active-set method, with the inverse of the passive Gram matrix kept up to date.
+@kernel()
+def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool) -> int:
+    """Separate the rows or prove that it cannot be done, by Lawson and Hanson's active-set method.
+
+    A start that leads nowhere is given up for a cold one.
 
     Parameters
     ----------
@@ -81,98 +93,66 @@ def active_set(rows: NDArray, weights: NDArray, multipliers: NDArray, early: boo
     """
     patterns, k = rows.shape
     capacity = min(patterns, k + 1) + 1
-    inverse = np.zeros((capacity, capacity))
-    passive = np.zeros(capacity, dtype=np.int64)
-    inside = np.zeros(patterns, dtype=np.bool_)
-    values = np.zeros(capacity)
-    goal = np.zeros(capacity)
-    cross = np.zeros(capacity)
-    work = np.zeros(capacity)
-    size = ZERO
-    longest = 0.0
+    longest = 1e-300
     for pattern in range(patterns):
-        longest = max(longest, dot(rows[pattern], rows[pattern]))
-    # The least squares' last coordinate has the length of the rows, so that neither drowns the other.
-    unit = max(longest, 1e-300)
+        longest = max(longest, dot_first(rows[pattern], rows[pattern], k))
+    # The last coordinate has the length of the rows, so that neither drowns the other.
+    passive = Passive(
+        rows, longest, np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(patterns, dtype=np.bool_),
+        np.zeros(capacity), np.zeros((capacity, capacity)), np.zeros(capacity),
+    )  # fmt: skip
     for pattern in range(patterns):
-        if multipliers[pattern] > 0.0 and size < capacity - 1:
-            for i in range(size):
-                cross[i] = dot(rows[passive[i]], rows[pattern]) + unit
-            diagonal = dot(rows[pattern], rows[pattern]) + unit
-            if border(inverse, size, cross, diagonal, work):
-                passive[size] = pattern
-                inside[pattern] = True
-                values[size] = multipliers[pattern]
-                size += 1
+        if multipliers[pattern] > 0.0 and passive.size[0] < capacity - 1:
+            take_in(passive, pattern, multipliers[pattern])
+    warm = passive.size[0] > 0
     status = UNDECIDED
-    changes = size
-    for _ in range(40 * (patterns + k) + 40):
-        # Least squares on the passive set, walking back to the positive orthant where needed.
-        while size > 0:
-            for i in range(size):
-                goal[i] = 0.0
-                for j in range(size):
-                    goal[i] += inverse[i, j]
-                goal[i] *= unit
-            step, leaving = 1.0, NONE
-            for i in range(size):
-                if goal[i] <= 1e-13:
-                    length = values[i] / max(values[i] - goal[i], 1e-300)
-                    if length < step or leaving < 0:
-                        step, leaving = min(step, length), i
-            for i in range(size):
-                values[i] += step * (goal[i] - values[i])
-            if leaving < 0:
-                break
-            changes += 1
-            inside[passive[leaving]] = False
-            unborder(inverse, size, leaving, work)
-            size -= 1
-            passive[leaving] = passive[size]
-            values[leaving] = values[size]
-        combine(rows, passive, values, size, weights)
-        total = 0.0
+    changes = passive.size[0]
+    for _ in range(80 * (patterns + k) + 80):
+        changes += settle(passive)
+        size, total = passive.size[0], 0.0
+        combine(rows, passive.members, passive.values, size, weights)
         for i in range(size):
-            total += values[i]
-        if size > 0 and dot(weights, weights) <= RESOLUTION**2 * longest * total * total:
+            total += passive.values[i]
+        if size > 0 and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total:
             status = INSEPARABLE
             break
-        worst, entering = np.inf, NONE
-        lowest, drift = np.inf, 0.0
-        slack = unit * (1.0 - total)
+        slack = longest * (1.0 - total)
+        worst, entering, lowest, drift = np.inf, NONE, np.inf, 0.0
         for pattern in range(patterns):
-            margin = dot(rows[pattern], weights)
+            margin = dot_first(rows[pattern], weights, k)
             lowest = min(lowest, margin)
-            if inside[pattern]:
+            if passive.inside[pattern]:
                 drift = max(drift, abs(margin - slack))
             elif margin < worst:
                 worst, entering = margin, pattern
-        if drift > 1e-11 * unit and changes > 0:
+        if drift > 1e-11 * longest and changes > 0:
             # On the passive set a_μ·w = 1 − s; if not, updates have worn the inverse out.
-            refresh(rows, passive, size, unit, inverse)
+            passive.size[0] = 0
+            for i in range(size):
+                take_in(passive, passive.members[i], passive.values[i])
             changes = 0
             continue
         if early and lowest > 1e-12 * longest * total and size > 0:
             status = SEPARABLE
             break
-        if entering < 0 or worst >= slack - 1e-12 * unit or size == capacity - 1:
-            status = SEPARABLE if lowest > 0.0 and size > 0 else INSEPARABLE
-            if size == 0:
-                status = UNDECIDED
+        done = entering < 0 or worst >= slack - 1e-12 * longest or size == capacity - 1
+        if done and size > 0:
+            status = SEPARABLE if lowest > 0.0 else INSEPARABLE
             break
-        for i in range(size):
-            cross[i] = dot(rows[passive[i]], rows[entering]) + unit
-        diagonal = dot(rows[entering], rows[entering]) + unit
-        if not border(inverse, size, cross, diagonal, work):
-            status = SEPARABLE if lowest > 0.0 else UNDECIDED
-            break
-        passive[size] = entering
-        inside[entering] = True
-        values[size] = 0.0
-        size += 1
         changes += 1
+        if not done and take_in(passive, entering, 0.0):
+            continue
+        if lowest > 0.0 and size > 0:
+            status = SEPARABLE
+        if status == SEPARABLE or not warm:
+            break
+        # The start led nowhere: once more from nothing.
+        warm = False
+        passive.size[0] = 0
+        for pattern in range(patterns):
+            passive.inside[pattern] = False
     for pattern in range(patterns):
         multipliers[pattern] = 0.0
-    for i in range(size):
-        multipliers[passive[i]] = values[i]
+    for i in range(passive.size[0]):
+        multipliers[passive.members[i]] = passive.values[i]
     return status

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from math import comb
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.perceptron.bits import only_signs
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem
 from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
@@ -23,7 +23,7 @@ from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
 MOST_SIGNS = 7  # the relative signs of the others number one bit of a 64-bit word
 
 
-@njit(cache=True)
+@kernel()
 def opposite_patterns(code: NDArray, relative: NDArray, turned: NDArray) -> bool:
     """Whether a turned and an unturned pattern have the same code 2·code_μ + relative_μ."""
     plain, mirrored = np.uint64(0), np.uint64(0)
@@ -34,7 +34,7 @@ def opposite_patterns(code: NDArray, relative: NDArray, turned: NDArray) -> bool
     return (plain & mirrored) != 0
 
 
-@njit(cache=True)
+@kernel()
 def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: NDArray) -> NDArray:
     """The first separating support of `size` variables whose lowest is `first`, or nothing (−1 everywhere).
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.problem import Problem
 from chanceline.select.front_line import all_singles, count_errors, descend
@@ -24,7 +24,7 @@ CHUNK = 500  # swaps between two looks at the keyboard
 WORK = 2e10  # of the default budget at 128 × 128, in multiplications
 
 
-@njit(cache=True)
+@kernel()
 def few_enough(state: Any, allowed: int, near: int, random: NDArray, trial: NDArray, margins: NDArray, breaks: NDArray) -> bool:
     """Whether the present support makes at most `allowed` errors; within `near` of that, after a descent on the errors."""
     errors = count_errors(state.margins)
@@ -46,7 +46,7 @@ def few_enough(state: Any, allowed: int, near: int, random: NDArray, trial: NDAr
     return True
 
 
-@njit(cache=True)
+@kernel()
 def swaps_forgiving(
     state: Any, allowed: int, near: int, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray, room: Any, steps: int
 ) -> tuple[int, bool]:

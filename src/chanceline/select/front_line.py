@@ -8,9 +8,9 @@ intervals matter.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import add_scaled, combine
 
@@ -18,7 +18,7 @@ NARROWEST = 1e-9  # intervals narrower than this, relative to their place, do no
 ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
 
 
-@njit(cache=True)
+@kernel()
 def count_errors(margins: NDArray) -> int:
     """Patterns whose margin is not safely positive."""
     largest = 0.0
@@ -30,7 +30,7 @@ def count_errors(margins: NDArray) -> int:
     return errors
 
 
-@njit(cache=True)
+@kernel()
 def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction; ties are drawn by lot."""
     turning, errors = 0, 0
@@ -71,7 +71,7 @@ def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state:
     return best, step
 
 
-@njit(cache=True)
+@kernel()
 def descend(
     columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, breaks: NDArray, state: NDArray, rounds: int
 ) -> int:
@@ -98,7 +98,7 @@ def descend(
     return errors
 
 
-@njit(cache=True)
+@kernel()
 def sweep_singles_for_errors(columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray) -> None:
     """For every column alone the fewest errors, and its rule (threshold, weight).
 

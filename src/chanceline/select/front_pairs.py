@@ -7,9 +7,9 @@ squares by (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.problem import Problem
 
 PAIRS_AT_MOST = 100_000_000
@@ -17,7 +17,7 @@ BLOCK = 512
 NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 
 
-@njit(cache=True)
+@kernel()
 def best_partners(gram: NDArray, products: NDArray, first: int, gains: NDArray, partners: NDArray) -> None:
     """For every variable i = first, first + 1, … of a block of the Gram matrix the partner j > i of largest gain."""
     for row in range(gram.shape[0]):

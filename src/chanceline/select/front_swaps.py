@@ -6,9 +6,9 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import NONE, dot
 from chanceline.select.front_line import count_errors, descend
@@ -36,7 +36,7 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
     )
 
 
-@njit(cache=True)
+@kernel()
 def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
     k = state.size[0]
     features = k - state.size[1]
@@ -46,7 +46,7 @@ def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
         best.weights[features, i] = weights[i]
 
 
-@njit(cache=True)
+@kernel()
 def note(state: Any, best: Any, near: int, random: NDArray) -> int:
     """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
     k = state.size[0]
@@ -66,14 +66,14 @@ def note(state: Any, best: Any, near: int, random: NDArray) -> int:
     return errors
 
 
-@njit(cache=True)
+@kernel()
 def load(state: Any, best: Any, features: int) -> None:
     """Continue from the best rule of this size."""
     k = features + state.size[1]
     use(state, best.supports[features, :k], best.weights[features, :k])
 
 
-@njit(cache=True)
+@kernel()
 def choose_addition(state: Any, slack: NDArray, until: NDArray, clock: int, random: NDArray) -> int:
     """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), r the slack of the active patterns."""
     for pattern in range(slack.size):
@@ -87,7 +87,7 @@ def choose_addition(state: Any, slack: NDArray, until: NDArray, clock: int, rand
     return best
 
 
-@njit(cache=True)
+@kernel()
 def choose_removal(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
     """Place of the non-tabu variable that costs least, w_i² / [H⁻¹]_ii (1 + 0.2u)."""
     best, least = NONE, np.inf
@@ -99,7 +99,7 @@ def choose_removal(state: Any, until: NDArray, clock: int, random: NDArray) -> i
     return best
 
 
-@njit(cache=True)
+@kernel()
 def swap_steps(
     state: Any, best: Any, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray, near: int, steps: int
 ) -> int:
@@ -131,7 +131,7 @@ def swap_steps(
     return steps
 
 
-@njit(cache=True)
+@kernel()
 def grow(state: Any, best: Any, slack: NDArray, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
     """Add the most promising columns up to `most`, forgiving `allowed` patterns (−1: one fewer than the best makes)."""
     while state.size[0] - state.size[1] < most:

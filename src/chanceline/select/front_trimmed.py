@@ -10,9 +10,9 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.linalg import combine, dot_first, invert
 
 RIDGE = 1e-6
@@ -54,7 +54,7 @@ def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trim
     return state
 
 
-@njit(cache=True)
+@kernel()
 def use(state: Any, support: NDArray, weights: NDArray) -> None:
     """Start from a support (the kept columns first) and weights."""
     for i in range(state.size[0]):
@@ -66,7 +66,7 @@ def use(state: Any, support: NDArray, weights: NDArray) -> None:
         state.weights[i] = weights[i]
 
 
-@njit(cache=True)
+@kernel()
 def put_in(state: Any, column: int) -> None:
     k = state.size[0]
     state.support[k] = column
@@ -75,7 +75,7 @@ def put_in(state: Any, column: int) -> None:
     state.size[0] = k + 1
 
 
-@njit(cache=True)
+@kernel()
 def take_out(state: Any, place: int) -> None:
     last = state.size[0] - 1
     state.position[state.support[place]] = -1
@@ -86,7 +86,7 @@ def take_out(state: Any, place: int) -> None:
     state.size[0] = last
 
 
-@njit(cache=True)
+@kernel()
 def smallest_first(values: NDArray, count: int) -> None:
     """Reorder values so that the `count` smallest come first (Hoare's selection)."""
     low, high = 0, values.size - 1
@@ -110,7 +110,7 @@ def smallest_first(values: NDArray, count: int) -> None:
             return
 
 
-@njit(cache=True)
+@kernel()
 def trimmed_energy(state: Any, step: float, allowed: int) -> float:
     """½ Σ' (1 − m_μ − step·s_μ)₊² without the `allowed` largest terms."""
     work = state.work
@@ -125,7 +125,7 @@ def trimmed_energy(state: Any, step: float, allowed: int) -> float:
     return 0.5 * total
 
 
-@njit(cache=True)
+@kernel()
 def choose_active(state: Any, allowed: int) -> tuple[bool, float]:
     """Forgive the `allowed` patterns of smallest margin: (whether the active set changed, smallest margin of the others)."""
     level, quota = -np.inf, 0
@@ -153,7 +153,7 @@ def choose_active(state: Any, allowed: int) -> tuple[bool, float]:
     return changed, lowest
 
 
-@njit(cache=True)
+@kernel()
 def solve_active(state: Any) -> None:
     """inverse and target on the active patterns; trial = the Newton step."""
     k = state.size[0]
@@ -176,7 +176,7 @@ def solve_active(state: Any) -> None:
         state.trial[i] = dot_first(state.inverse[i], state.target, k) - state.weights[i]
 
 
-@njit(cache=True)
+@kernel()
 def fit_trimmed(state: Any, allowed: int, most: int) -> bool:
     """Newton with a halving line search; True as soon as at most `allowed` margins are not positive."""
     k = state.size[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem
 
@@ -20,7 +20,7 @@ CONSTRAINTS_AT_MOST = 20_000
 ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
 
 
-@njit(cache=True)
+@kernel()
 def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     """Intersect the open cone between directions (c0, c1) and (c2, c3), counter-clockwise, with x·u + y·v > 0.
 
@@ -39,7 +39,7 @@ def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel()
 def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArray, cone: NDArray) -> bool:
     """Whether some (u, v) has u·left_c + v·right_c > 0 for all constraints c = first − second."""
     x = left[first[0]] - (left[second[0]] if second[0] >= 0 else 0.0)
@@ -59,7 +59,7 @@ def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArra
     return cone[0] * cone[3] - cone[1] * cone[2] > 0.0 or cone[0] * cone[2] + cone[1] * cone[3] < 0.0
 
 
-@njit(cache=True)
+@kernel()
 def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, after: int, stop: int) -> tuple[int, int]:
     """The first pair (i, j) from (start, after) on, i < stop and j > i, that meets all constraints, or (−1, −1)."""
     cone = np.zeros(4)
@@ -70,7 +70,7 @@ def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, af
     return -1, -1
 
 
-@njit(cache=True)
+@kernel()
 def sweep_singles(values: NDArray, first: NDArray, second: NDArray, start: int) -> int:
     """The first variable from `start` on that meets all constraints alone (with either sign), or −1."""
     for j in range(start, values.shape[0]):

@@ -11,10 +11,10 @@ from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.perceptron.bits import pack_signs
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 
 UNDECIDED_YET, IN, OUT = 0, 1, 2
@@ -72,7 +72,7 @@ def make_tree(columns: NDArray[np.float64], kept: int, wanted: int, counting: bo
     )
 
 
-@njit(cache=True)
+@kernel()
 def opposite_pair(bits: NDArray, mask: Any) -> bool:
     """Whether two patterns are opposite on the masked variables, so that no w can have both."""
     for first in range(bits.size):
@@ -84,7 +84,7 @@ def opposite_pair(bits: NDArray, mask: Any) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel()
 def test_separable(tree: Any, only_in: bool, level: int) -> int:
     """Whether the variables in (or, unless `only_in`, all that are not out) separate; fills the level's witness."""
     n, kept = tree.size[0], tree.size[1]
@@ -124,13 +124,13 @@ def test_separable(tree: Any, only_in: bool, level: int) -> int:
     return verdict
 
 
-@njit(cache=True)
+@kernel()
 def record(tree: Any, only_in: bool) -> None:
     for j in range(tree.size[0]):
         tree.found[j] = tree.status[j] == IN or (tree.status[j] == UNDECIDED_YET and not only_in)
 
 
-@njit(cache=True)
+@kernel()
 def open_level(tree: Any, level: int) -> None:
     """The undecided variables by falling |w_j| of the level's witness."""
     count = 0
@@ -148,7 +148,7 @@ def open_level(tree: Any, level: int) -> None:
     tree.size[3] = level
 
 
-@njit(cache=True)
+@kernel()
 def close_level(tree: Any, level: int) -> None:
     for place in range(tree.turn[level]):
         tree.status[tree.order[level, place]] = UNDECIDED_YET
@@ -156,7 +156,7 @@ def close_level(tree: Any, level: int) -> None:
     tree.size[3] = level - 1
 
 
-@njit(cache=True)
+@kernel()
 def walk(tree: Any, budget: int) -> int:
     """Walk on for `budget` nodes: EXHAUSTED, PAUSED, or FOUND (a support is in `found`; lower `wanted` to go on)."""
     wanted, counting = tree.size[2], tree.size[5] == 1

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.checks import whole_number
 from chanceline.errors import InputError
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.linalg import add_scaled
 from chanceline.perceptron.problem import Problem
 from chanceline.select.methods.biht_signs import biht_signs, sign_tables
@@ -79,7 +79,7 @@ def greedy_biht_plain(
             l, err = 0, np.inf
 
 
-@njit(cache=True)
+@kernel()
 def time_to_cross(margin: float, velocity: float, most: int) -> int:
     """Iterations until margin + t·velocity has another sign (t ≥ 1), at most `most`."""
     if margin < 0.0 and velocity > 0.0:
@@ -94,7 +94,7 @@ def time_to_cross(margin: float, velocity: float, most: int) -> int:
     return most if steps >= most else max(1, int(steps))
 
 
-@njit(cache=True)
+@kernel()
 def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
     margins[:] = 0.0
     for j in range(w.size):
@@ -102,7 +102,7 @@ def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
             add_scaled(margins, w[j], columns[j], margins.size)
 
 
-@njit(cache=True)
+@kernel()
 def recount(
     rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray
 ) -> None:
@@ -116,7 +116,7 @@ def recount(
             add_scaled(drift, change, gram[pattern], drift.size)
 
 
-@njit(cache=True)
+@kernel()
 def best_free(w: NDArray, pull: NDArray, is_fixed: NDArray) -> tuple[int, float]:
     """Where the largest |w_j + c_j| is off the fixed places (of equals the first), and the largest other |c_j|."""
     best, largest = -1, -1.0
@@ -132,7 +132,7 @@ def best_free(w: NDArray, pull: NDArray, is_fixed: NDArray) -> tuple[int, float]
     return best, rival
 
 
-@njit(cache=True)
+@kernel()
 def biht_jumps(
     columns: NDArray,
     rows: NDArray,

@@ -9,10 +9,10 @@ Weights change by multiples of ½, margins too: they are kept as whole numbers, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from chanceline.perceptron.bits import only_signs
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.linalg import add_scaled
 
 FAR = 2.0**61
@@ -28,7 +28,7 @@ def sign_tables(columns: NDArray) -> tuple[NDArray, NDArray]:
     return np.ascontiguousarray(columns, dtype=narrow), np.ascontiguousarray(columns.T, dtype=narrow)
 
 
-@njit(cache=True)
+@kernel()
 def add_rows(rows: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
     """out += Σ_{i < count} factor_i rows[chosen_i] in whole numbers, four rows at a time."""
     whole = count - count % 4
@@ -43,7 +43,7 @@ def add_rows(rows: NDArray, chosen: NDArray, factors: NDArray, count: int, out: 
             out[j] += factor * row[j]
 
 
-@njit(cache=True)
+@kernel()
 def set_levels(columns: NDArray, places: NDArray, weights: NDArray, size: int, levels: NDArray) -> None:
     """Whole numbers with the signs of the margins: 4m if 2m is whole, else the odd number next to it.
 
@@ -58,7 +58,7 @@ def set_levels(columns: NDArray, places: NDArray, weights: NDArray, size: int, l
         levels[pattern] = np.int64(min(FAR, max(-FAR, level)))
 
 
-@njit(cache=True)
+@kernel()
 def advance(moved: NDArray, levels: NDArray) -> int:
     """m += moved/2; how many levels are zero."""
     zeros = 0
@@ -68,7 +68,7 @@ def advance(moved: NDArray, levels: NDArray) -> int:
     return zeros
 
 
-@njit(cache=True)
+@kernel()
 def list_flips(levels: NDArray, wrong: NDArray, flips: NDArray, turned: NDArray, turns: NDArray) -> int:
     """Bring `wrong` up to date; list the patterns that became wrong (turn 2) or right (−2): how many."""
     for pattern in range(levels.size):
@@ -85,7 +85,7 @@ def list_flips(levels: NDArray, wrong: NDArray, flips: NDArray, turned: NDArray,
     return int(listed)
 
 
-@njit(cache=True)
+@kernel()
 def list_zeros(levels: NDArray, turned: NDArray, turns: NDArray) -> int:
     """List the patterns at zero, which pull half as much as a wrong one (turn 1): how many."""
     listed = 0
@@ -96,7 +96,7 @@ def list_zeros(levels: NDArray, turned: NDArray, turns: NDArray) -> int:
     return listed
 
 
-@njit(cache=True)
+@kernel()
 def free_place(pull: NDArray, order: NDArray, free: int, weight: float) -> int:
     """The first of the largest |w_j + c_j| among the open places, where w = 0, and `free` (−1: none); pull = 2c.
 
@@ -113,7 +113,7 @@ def free_place(pull: NDArray, order: NDArray, free: int, weight: float) -> int:
     return place
 
 
-@njit(cache=True)
+@kernel()
 def move_weights(pull: NDArray, places: NDArray, size: int, weights: NDArray, step: NDArray) -> tuple[int, int]:
     """w += c at the places in use; step = 2c there, and the sums of its sizes and of its squares."""
     length, squares = 0, 0
@@ -126,7 +126,7 @@ def move_weights(pull: NDArray, places: NDArray, size: int, weights: NDArray, st
     return length, squares
 
 
-@njit(cache=True)
+@kernel()
 def same_entries(first: NDArray, second: NDArray, size: int) -> bool:
     """Whether the leading entries agree; they are compared from the last, which changes soonest."""
     same = 0
@@ -135,7 +135,7 @@ def same_entries(first: NDArray, second: NDArray, size: int) -> bool:
     return same == size
 
 
-@njit(cache=True)
+@kernel()
 def lay_out(w: NDArray, is_fixed: NDArray, free: int, places: NDArray, weights: NDArray, order: NDArray) -> int:
     """Places and weights of the fixed entries, then of the free one; the order of the open places. How many are used."""
     used = 0
@@ -150,7 +150,7 @@ def lay_out(w: NDArray, is_fixed: NDArray, free: int, places: NDArray, weights: 
     return used + 1
 
 
-@njit(cache=True)
+@kernel()
 def biht_signs(
     columns: NDArray, rows: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int, settled: float
 ) -> int:

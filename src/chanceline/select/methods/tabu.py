@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import (
     Hinge,
     add_column,
@@ -30,7 +30,7 @@ NOISE = 0.2
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
 
-@njit(cache=True)
+@kernel()
 def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, state: NDArray) -> int:
     """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), u ~ U(−1, 1)."""
     slacks(hinge, slack)
@@ -43,7 +43,7 @@ def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, stat
     return best
 
 
-@njit(cache=True)
+@kernel()
 def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> int:
     """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u)."""
     best, least = NONE, np.inf
@@ -56,7 +56,7 @@ def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> in
     return best
 
 
-@njit(cache=True)
+@kernel()
 def tabu_steps(
     hinge: Any, slack: NDArray, until: NDArray, clock: NDArray, state: NDArray, steps: int
 ) -> tuple[int, bool]:
