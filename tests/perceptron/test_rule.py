@@ -98,7 +98,7 @@ def test_selectors_and_functions_as_search():
     with pytest.raises(InputError, match="get_support"):
         Procedure(LogisticRegression())(X, y)
     with pytest.raises(InputError, match="indices of columns"):
-        Procedure(lambda X, y: [])(X, y)
+        Procedure(lambda X, y: [10])(X, y)
 
 
 def test_features_fixed_beforehand_count_errors():
