@@ -20,7 +20,8 @@ import chanceline
 from chanceline.select import random_problem
 
 found = []
-for n, inputs, method in ((14, "binary", "auto"), (10, "gaussian", "tabu"), (10, "binary", "greedy-biht"), (7, "sphere", "exact")):
+cases = (14, "binary", "auto"), (10, "gaussian", "tabu"), (10, "binary", "greedy-biht"), (7, "sphere", "exact")
+for n, inputs, method in cases:
     X, y = random_problem(n, 1.0, 3, inputs)
     outcome = chanceline.search(X, y, method, budget=20)
     found.append([outcome.support.tolist(), np.round(outcome.weights, 6).tolist()])
