@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import typer
 
 from chanceline.cli.output import print_json
@@ -33,8 +35,8 @@ def plan(
 ) -> None:
     from chanceline.chance import format_p, largest_convincing, samples_needed
     from chanceline.chance.planning import check_balance
-    from chanceline.errors import InputError
-    from chanceline.significance.size import chance_size
+    from chanceline.errors import ConvergenceError, InputError
+    from chanceline.significance.size import ChanceSize, chance_size
 
     if (samples is None) == (selected is None):
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
@@ -51,10 +53,13 @@ def plan(
             null=null,
             intercept=intercept,
         )
-        noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
+        noise: ChanceSize | None = None
+        # The rigorous answer stands without it, where replica symmetry with errors has none.
+        with contextlib.suppress(ConvergenceError):
+            noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
         if json:
             record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
-            print_json({**record, "chance_size": noise.to_dict()})
+            print_json({**record, "chance_size": noise and noise.to_dict()})
         elif largest.largest == 0:
             print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
         else:
@@ -62,8 +67,8 @@ def plan(
         for found in () if json else (largest.bound, largest.next_bound):
             if found is not None:
                 print(f"  M = {found.n_selected}: p ≤ {format_p(found.log10_p)}")
-        if not json:
-            print(f"For comparison, {noise} ({noise.kind}).")
+        if noise is not None and not json:
+            print(f"For comparison, {noise}: {noise.kind}.")
         return
     assert selected is not None
     needed = samples_needed(

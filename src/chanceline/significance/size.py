@@ -18,8 +18,8 @@ from chanceline.theory.capacity import density
 from chanceline.theory.gardner import gardner
 from chanceline.theory.patterns import Patterns
 
-# The exact first moment is summed up to this many features; beyond, its limit N → ∞ takes its place.
-_LARGEST_EXACT = 250
+# The exact first moment is summed up to this many features times splits of the errors; beyond, its limit N → ∞ takes its place.
+_LARGEST_EXACT = 400
 # What search found against `typical` (docs/chance-line.md): the rest of the finite-size shift is below this share of it.
 _SHARE = 0.1
 
@@ -117,7 +117,7 @@ def chance_size(
         shift = limit - n_features * first_moment_density(load, patterns)
     except ConvergenceError:
         shift = None
-    if shift is None or limit > _LARGEST_EXACT:
+    if shift is None or limit * (errors + 1) > _LARGEST_EXACT:
         return result(limit * (1 - _SHARE) - 1, limit, limit * (1 + _SHARE) + 1, None, limit)
     levels = _crossings(log_expected, min(n_features, n_samples), (-3.0, 0.0, 3.0))
     low, typical, high = (level + shift for level in levels)
