@@ -39,9 +39,7 @@ def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> 
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.axhline(0, color="0.4", linewidth=0.8)
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
-    ax.annotate(
-        rf"$\alpha_{{\rm VS}}={capacity:.4f}$", (capacity, 0), xytext=(-8, 10), textcoords="offset points", ha="right"
-    )
+    ax.annotate(rf"$\alpha_{{\rm VS}}={capacity:.4f}$", (capacity, 0), xytext=(-8, 10), textcoords="offset points", ha="right")
     _mark_cover_gardner(ax, rho)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"entropy $\Sigma$")
 
@@ -63,16 +61,18 @@ def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | 
 def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
     rho = table["rho"]
+    typical = r"$\alpha_{\rm CG}$, typical choice" if "balance" in table else r"$\alpha_{\rm CG}=2\rho$, typical choice"
     ax.plot(rho, table["union"], color=COLOURS["union"], linestyle=":", label="union bound (rigorous)")
     ax.plot(rho, table["l0_gardner"], color=COLOURS["l0"], linestyle="--", label=r"$\ell_0$-Gardner")
     ax.plot(rho, table["alpha_vs"], color=COLOURS["rs"], linewidth=2.4, label=r"$\alpha_{\rm VS}$, replica symmetric")
-    ax.plot(rho, table["cover_gardner"], color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$, typical choice")
+    ax.plot(rho, table["cover_gardner"], color=COLOURS["cover-gardner"], label=typical)
     ax.plot(rho, table["vc"], color=COLOURS["vc"], label=r"$\alpha_{\rm VC}=\rho$, every choice")
     if "replicon_alpha" in table:
         ax.fill_between(
             rho, 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is stable"
         )
-    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.2))
+    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1))
+    ax.set_ylim(0, 1.1 * float(table["l0_gardner"].max()))
     ax.legend(loc="lower right", fontsize=9)
 
 

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from chanceline import __version__
 from chanceline.errors import InputError
 from chanceline.figures.style import COLOURS
+from chanceline.figures.theory import draw_capacity
 from chanceline.report.diagram import interpolated_lines
 from chanceline.report.page import PAPER, Page, figure, table, tiles, verdict
+from chanceline.theory.curves import curve_table, evenly_spaced
+from chanceline.theory.gardner import gardner
+from chanceline.theory.kernels import binary_entropy
+from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.rs import Branch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +67,7 @@ def theory_page(result: TheoryResult) -> Page:
     else:
         raise InputError("a theory report needs the result of solve, capacity or density.")
     caption = f"Where ρ = {result.rho:.5g}, α = {result.alpha:.6g} lies on the capacity diagram."
-    page.add(figure(lambda ax: _draw_position(ax, result.rho, result.alpha), caption, (7.5, 5.2)))
+    page.add(figure(lambda ax: _draw_position(ax, result.rho, result.alpha, _patterns(record)), caption, (7.5, 5.2)))
     rows = [(key, value) for key, value in _flat(record) if value is not None]
     page.section("All numbers", table(("quantity", "value"), rows))
     return page
@@ -87,7 +93,7 @@ def _solution_page(result: TheoryResult, record: dict[str, Any], name: str) -> P
         )
     )
     caption = f"Entropy of separating choices against the load at ρ = {result.rho:g}, replica symmetric."
-    page.add(figure(lambda ax: _draw_entropy(ax, result, record["entropy"]), caption))
+    page.add(figure(lambda ax: _draw_entropy(ax, result, record["entropy"], _patterns(record)), caption))
     return page
 
 
@@ -109,8 +115,8 @@ def _line_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
         page.add(
             tiles(
                 [
-                    ("every choice, α_VC", f"{bounds['vc']:.6g}", "rigorous"),
-                    ("typical choice, 2ρ", f"{bounds['cover_gardner']:.6g}", "N → ∞"),
+                    ("every choice, α_VC", "none" if bounds["vc"] is None else f"{bounds['vc']:.6g}", "rigorous"),
+                    ("typical choice, α_CG", f"{bounds['cover_gardner']:.6g}", "N → ∞"),
                     ("ℓ₀-Gardner", f"{bounds['l0_gardner']:.6g}", "upper bound, asymptotic"),
                     ("union bound", f"{bounds['union']:.6g}", "upper bound, rigorous"),
                 ]
@@ -129,39 +135,47 @@ def _flat(record: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
     return rows
 
 
-def diagram_frame() -> pd.DataFrame:
-    """The lines of the diagram as `figures.theory.draw_capacity` wants them."""
+def _patterns(record: dict[str, Any]) -> Patterns:
+    return Patterns(record["balance"], record["margin"], record["errors"])
+
+
+def diagram_frame(patterns: Patterns = PLAIN) -> pd.DataFrame:
+    """The lines as `figures.theory.draw_capacity` wants them: from the shipped table, or solved for other patterns."""
     import pandas as pd
 
+    if not patterns.plain:
+        p = patterns
+        return curve_table(evenly_spaced(59), balance=p.balance, margin=p.margin, errors=p.errors).astype(float)
     lines = interpolated_lines([k / 200 for k in range(1, 200)])
     frame = pd.DataFrame(lines).rename(columns={"alpha_rs": "alpha_vs"})
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
 
-def _draw_position(ax: Any, rho: float, alpha: float) -> None:
-    from chanceline.figures.theory import draw_capacity
-
-    draw_capacity(ax, diagram_frame())
+def _draw_position(ax: Any, rho: float, alpha: float, patterns: Patterns) -> None:
+    draw_capacity(ax, diagram_frame(patterns))
     ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
     ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color=COLOURS["here"], weight="bold")
 
 
-def _draw_entropy(ax: Any, result: TheoryResult, entropy: float) -> None:
+def _draw_entropy(ax: Any, result: TheoryResult, entropy: float, patterns: Patterns) -> None:
     import numpy as np
     from scipy.interpolate import CubicHermiteSpline
 
-    from chanceline.theory.kernels import binary_entropy
-    from chanceline.theory.rs import Branch
-
     rho = result.rho
-    branch = [point.state for point in Branch(rho).follow(lambda state: state.entropy < 0)]
+    all_choices = binary_entropy(rho)
+    branch = [point.state for point in Branch(rho, patterns).follow(lambda state: state.entropy < 0)]
+    typical = rho * gardner(patterns).load
+    if patterns.errors:
+        # It counts from where there are fewer choices than all of them.
+        branch = [state for state in branch if state.entropy < all_choices]
+        typical = min(typical, 0.98 * branch[0].alpha)
     # The branch is followed in long steps; its slope is known at each of them.
-    loads = [0.0, 2 * rho, *(state.alpha for state in branch)]
-    values = [binary_entropy(rho)] * 2 + [state.entropy for state in branch]
+    loads = [0.0, typical, *(state.alpha for state in branch)]
+    values = [all_choices] * 2 + [state.entropy for state in branch]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
     dense = np.linspace(0, loads[-1], 400)
     ax.plot(dense, CubicHermiteSpline(loads, values, slopes)(dense), color=COLOURS["rs"])
     ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.axvline(2 * rho, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")
+    ax.axvline(typical, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")
     ax.plot([result.alpha], [entropy], "o", color=COLOURS["here"], markersize=9)
     ax.set(xlabel="load α", ylabel="entropy of separating choices Σ")

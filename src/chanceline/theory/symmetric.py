@@ -147,24 +147,27 @@ def _above(alpha: float, rho: float, patterns: Patterns) -> RSSolution:
 
 
 def _with_errors(alpha: float, rho: float, patterns: Patterns) -> RSSolution:
-    """The point at load α past the fold of the branch.
+    """The point at load α past the fold of the branch, if it has one.
 
-    With errors the branch first runs back from α_CG to smaller loads, with Σ > H₂(ρ), more than there are choices: there replica
-    symmetry within a support fails. It is taken from where Σ falls below H₂(ρ); at smaller loads typical choices separate.
+    With many errors the branch first runs back from α_CG to smaller loads, with Σ > H₂(ρ), more than there are choices: there
+    replica symmetry within a support fails. It is taken from where Σ falls below H₂(ρ); at smaller loads typical choices separate.
     """
     branch, all_choices = Branch(rho, patterns), binary_entropy(rho)
-    points = []
-    for point in branch.follow(lambda state: state.entropy < all_choices and state.alpha >= alpha):
-        points.append(point)
-    last = max(i for i, point in enumerate(points) if point.state.entropy >= all_choices)
-    first = branch.point_where((points[last], points[last + 1]), lambda state: state.entropy - all_choices)
+    points = list(branch.follow(lambda state: state.entropy < all_choices and state.alpha >= alpha))
+    too_many = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
+    first = points[0]
+    if too_many:
+        last = too_many[-1]
+        first = branch.point_where((points[last], points[last + 1]), lambda state: state.entropy - all_choices)
+        points = [first, *points[last + 1 :]]
     if first.state.alpha >= alpha:
+        if not too_many and alpha > bounds_at(rho, patterns).cover_gardner:
+            return _above(alpha, rho, patterns)
         raise InputError(
             f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up to {first.state.alpha:.6g} "
             "in replica symmetry), and the entropy is that of all choices; choose a larger alpha"
         )
-    ahead = [first, *points[last + 1 :]]
-    return _at_load(branch, alpha, (ahead[-2], ahead[-1]))
+    return _at_load(branch, alpha, (points[-2], points[-1]))
 
 
 def _at_load(branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]) -> RSSolution:
