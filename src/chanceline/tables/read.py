@@ -25,7 +25,9 @@ from chanceline.tables.parquet import read_parquet
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.text import decoded, decompressed, is_number, read_grid
 
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+# What the readers of damaged files raise; zipfile has RuntimeError for passwords and unknown compressions.
+UNREADABLE = (OSError, ValueError, EOFError, LookupError, OverflowError, MemoryError, RuntimeError, SyntaxError)
+UNREADABLE += (lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 # First bytes of files that hold tables but are not read, and what to do about them.
 REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
