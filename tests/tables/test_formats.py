@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -77,6 +80,13 @@ def test_files_that_cannot_be_read(write, name, content, match):
     assert "\n" not in str(caught.value)
 
 
+def test_cells_that_mean_missing_in_gct(write):
+    path = write("a.gct", GCT_1_3.replace("4\t5", "4\t<LOD"))
+    with pytest.raises(InputError, match="na='<LOD'"):
+        load_data(path, "group")
+    assert load_data(path, "group", na="<LOD", missing="columns").feature_names == ("g1",)
+
+
 def test_excel(tmp_path):
     pytest.importorskip("openpyxl")
     table = pd.DataFrame({"a": [1.5, 2.0, 3.0], "b c": [4, 5, 6.5], "outcome": ["x", "y", "x"]})
@@ -119,6 +129,30 @@ def test_parquet_of_many_columns_in_parts(tmp_path):
     assert np.array_equal(np.delete(dataset.X, 9, axis=1), np.delete(X, 5, axis=1))
     assert dataset.X[:, 9].tolist() == [1, 0, 0, 1]
     assert dataset.classes == ("x", "y")
+
+
+@pytest.mark.slow
+def test_parquet_of_200_000_columns_in_bounded_memory(tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    n = 200_000
+    X = np.random.default_rng(0).normal(size=(100, n))
+    columns = [pa.array(X[:, j]) for j in range(n)]
+    names = [f"cg{j:08d}" for j in range(n)]
+    parquet.write_table(pa.table([*columns, pa.array(["a", "b"] * 50)], names=[*names, "outcome"]), tmp_path / "wide.parquet")
+    read = (
+        "import resource, sys\nfrom chanceline.tables import load_data\n"
+        "data = load_data(sys.argv[1], 'outcome')\n"
+        "print(data.X.shape, data.X.sum(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    command = [sys.executable, "-c", read, str(tmp_path / "wide.parquet")]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shape, total, megabytes = re.fullmatch(r"(\(.*\)) (\S+) (\d+)\s*", output).groups()
+    assert shape == "(100, 200000)"
+    assert float(total) == pytest.approx(X.sum())
+    # 160 MB of numbers, and some 600 MB that Parquet's own description of so many columns takes.
+    assert int(megabytes) < 1500
 
 
 def test_parquet_with_an_index(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.results import Result
+from chanceline.results import Result, visible
 from chanceline.tables.classes import attach_labels, find_column, guess_label, read_labels
 from chanceline.tables.doctor import Finding
 from chanceline.tables.names import count
@@ -39,8 +39,8 @@ class Dataset(Result):
     def summary(self) -> str:
         positives = int(np.sum(self.y > 0))
         negative, positive = self.classes
-        sizes = f"{len(self.y) - positives} {negative}, {positives} {positive}"
-        return f"{self.source}: {count(len(self.y), 'sample')} ({sizes}), {count(self.X.shape[1], 'feature')}"
+        sizes = visible(f"{len(self.y) - positives} {negative}, {positives} {positive}")
+        return f"{visible(self.source)}: {count(len(self.y), 'sample')} ({sizes}), {count(self.X.shape[1], 'feature')}"
 
     def __str__(self) -> str:
         return "\n".join([self.summary(), *(f"  - {finding}" for finding in self.findings)])

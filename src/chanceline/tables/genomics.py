@@ -31,11 +31,11 @@ def is_cls(text: str) -> bool:
     return len(numbers) == 3 and all(number.isdigit() for number in numbers) and rest.startswith("#")
 
 
-def read_gct(text: str, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_gct(text: str, name: str, na: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values (samples × genes, the index holds the samples' names) and what the file says about the samples."""
     version, size, body = text.split("\n", 2)
     sizes = [int(one) for one in size.split() if one.isdigit()]
-    table = _turned_table(body, name)
+    table = _turned_table(body, name, na)
     beside, above = 1, 0
     if version.startswith("#1.3"):
         if len(sizes) != 4:
@@ -50,13 +50,13 @@ def read_gct(text: str, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _numbers(samples.iloc[above:], name).T, samples.iloc[:above].T
 
 
-def read_series_matrix(text: str, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_series_matrix(text: str, name: str, na: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Values (samples × probes) and the `!Sample_…` lines; `disease: tumour` becomes a column `disease`."""
     above, _, rest = text.partition(TABLE_BEGIN)
     body, end, _ = rest.partition(TABLE_END)
     if not end:
         raise InputError(f"{name} has no line {TABLE_END}; it seems to be cut off.")
-    table = _turned_table(body.lstrip("\n"), name)
+    table = _turned_table(body.lstrip("\n"), name, na)
     if len(table) == 0:
         raise InputError(f"{name} holds no values (GEO keeps those of sequencing studies in other files).")
     about: dict[str, list[str]] = {}
@@ -89,9 +89,9 @@ def _characteristic(key: str, cells: Sequence[str]) -> tuple[str, list[str]]:
     return key, list(cells)
 
 
-def _turned_table(body: str, name: str) -> pd.DataFrame:
+def _turned_table(body: str, name: str, na: Sequence[str]) -> pd.DataFrame:
     """Tab-separated text, the first column as index; cells stay as they are where a column is not all numbers."""
-    table = pd.read_csv(io.StringIO(body), sep="\t", index_col=0, low_memory=False)
+    table = pd.read_csv(io.StringIO(body), sep="\t", index_col=0, low_memory=False, na_values=list(na))
     if table.shape[1] == 0:
         raise InputError(f"{name} holds no samples.")
     return table
@@ -104,6 +104,6 @@ def _numbers(table: pd.DataFrame, name: str) -> pd.DataFrame:
         row, column = (int(place[0]) for place in odd.nonzero())
         raise InputError(
             f"{name} holds {table.iloc[row, column]!r} for {table.index[row]!r} in sample {str(table.columns[column])!r}; "
-            "numbers are needed."
+            f"set na={str(table.iloc[row, column])!r} if that means missing."
         )
     return numbers.astype(float)

@@ -26,8 +26,8 @@ from chanceline.tables.settings import TableSettings
 from chanceline.tables.text import decoded, decompressed, is_number, read_grid
 
 # What the readers of damaged files raise; zipfile has RuntimeError for passwords and unknown compressions.
-UNREADABLE = (OSError, ValueError, EOFError, LookupError, OverflowError, MemoryError, RuntimeError, SyntaxError)
-UNREADABLE += (lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (OSError, ValueError, EOFError, LookupError, OverflowError, MemoryError, RuntimeError, SyntaxError)
+UNREADABLE = (*DAMAGED, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 # First bytes of files that hold tables but are not read, and what to do about them.
 REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
@@ -90,9 +90,9 @@ def _read(path: Path, settings: TableSettings) -> RawTable:
             raise InputError(f"{path.name} {sentence}")
     text = decoded(content, path.name)
     if is_gct(text):
-        values, about = read_gct(text, path.name)
+        values, about = read_gct(text, path.name, settings.na)
     elif is_series_matrix(text):
-        values, about = read_series_matrix(text, path.name)
+        values, about = read_series_matrix(text, path.name, settings.na)
     else:
         return _from_grid(*read_grid(text, path.name, settings), path.name, settings)
     columns, findings = unique_names([str(name) for name in values.columns])
