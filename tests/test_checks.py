@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from chanceline.checks import real_number, shown, whole_number
+from chanceline.checks import real_number, shown, truth, whole_number
 from chanceline.errors import InputError
 
 
@@ -51,6 +51,17 @@ def test_what_is_no_number(value):
 def test_what_is_not_finite(value):
     with pytest.raises(InputError, match="finite"):
         real_number(value, "x")
+
+
+@pytest.mark.parametrize("value", [True, 1, np.bool_(True), np.array(True), 1.0])
+def test_truth(value):
+    assert truth(value, "x") is True
+
+
+@pytest.mark.parametrize("value", [None, "True", 2, float("nan"), [], np.array([True]), {}, 1j, object()])
+def test_what_is_no_truth(value):
+    with pytest.raises(InputError, match="x must be True or False"):
+        truth(value, "x")
 
 
 def test_values_are_shown_in_one_short_line():

@@ -46,6 +46,14 @@ def real_number(value: Any, name: str) -> float:
     return number
 
 
+def truth(value: Any, name: str) -> bool:
+    """The value as a bool; 0 and 1 will do."""
+    is_bool = isinstance(value, bool) or (getattr(value, "shape", None) == () and str(getattr(value, "dtype", "")) == "bool")
+    if is_bool or _whole(value) in (0, 1):
+        return bool(value)
+    raise InputError(f"{name} must be True or False, not {shown(value)}.")
+
+
 def shown(value: Any) -> str:
     """A value for a sentence: in one line, and not too long."""
     text = " ".join(repr(value).split())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.chance.labellings import log_coin, log_fixed
-from chanceline.checks import shown, whole_number
+from chanceline.checks import shown, truth, whole_number
 from chanceline.errors import InputError
 
 LARGEST = 10**7
@@ -139,6 +139,7 @@ def chance_bound(
     Bound
     """
     n_samples, n_features, n_selected, positives, errors = _checked(n_samples, n_features, n_selected, positives, errors, null)
+    intercept, preregistered = truth(intercept, "intercept"), truth(preregistered, "preregistered")
     largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
@@ -181,6 +182,7 @@ def bound_curve(
     −∞).
     """
     n_samples, n_features, _, positives, errors = _checked(n_samples, n_features, 1, positives, errors, null)
+    intercept = truth(intercept, "intercept")
     largest = min(n_features, n_samples)
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)

@@ -20,6 +20,11 @@ def print_json(record: Mapping[str, Any]) -> None:
     print(text if faithful else json.dumps(plain(record), indent=2, ensure_ascii=True))
 
 
+def show(text: str) -> None:
+    """Text for people on stdout, names from outside in it."""
+    print(visible(text, keep="\n"))
+
+
 def complain(sentence: str) -> None:
     """One sentence on stderr."""
     print(f"chanceline: {visible(in_flags(sentence))}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from chanceline.cli.options import Budget, Intercept, Json, Quiet, Seed
-from chanceline.cli.output import print_json, say
+from chanceline.cli.output import print_json, say, show
 from chanceline.cli.progress import status_line
 from chanceline.cli.table_options import TableChoice, with_table_options
 
@@ -65,9 +65,9 @@ def run_search(
     if json:
         print_json(record)
         return
-    print(outcome)
+    show(str(outcome))
     for name, weight in zip(record["features"], record["weights"], strict=True):
-        print(f"  {weight:+12.5g}  {name}")
+        show(f"  {weight:+12.5g}  {name}")
 
 
 def _falling(tell: Callable[[str], None]) -> Callable[[int, SearchOutcome], None]:

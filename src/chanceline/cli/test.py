@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from chanceline.cli.flags import in_flags
 from chanceline.cli.options import Workers
 from chanceline.cli.output import print_json, say
 from chanceline.cli.progress import progress_bar
+from chanceline.results import visible
 
 if TYPE_CHECKING:
     from chanceline.significance import SeparationTest
@@ -191,16 +193,14 @@ def _show(result: SeparationTest, dataset: Dataset) -> None:
     from chanceline.significance.words import CHANCE, STRUCTURE
 
     colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
-    first, _, rest = str(result).partition(":")
+    first, _, rest = visible(in_flags(str(result)), keep="\n").partition(":")
     console = Console(highlight=False, soft_wrap=True)
     console.print(first, style=colour, end="", markup=False)
     console.print(f":{rest}", markup=False)
     negative, positive = result.classes
+    classes = f"{result.n_samples - result.positives} {negative}, {result.positives} {positive}"
     console.print(
-        f"\n  {dataset.source}: {result.n_samples} samples ({result.n_samples - result.positives} "
-        f"{negative}, "
-        f"{result.positives} {positive}), {result.n_features} features",
-        markup=False,
+        "\n  " + visible(f"{dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features"), markup=False
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from chanceline.checks import whole_number
 from chanceline.errors import InputError
 from chanceline.memory.files import read_memory, write_memory
 from chanceline.memory.storage import StorageReport
@@ -60,12 +61,10 @@ class AssociativeMemory:
         kappa: float = 0.0,
         budget: int = DEFAULT_BUDGET,
     ) -> None:
-        if not (_whole(n_neurons) and n_neurons >= 2):
-            raise InputError(f"A network needs at least 2 neurons, but n_neurons is {n_neurons}.")
+        n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
         if wiring not in WIRINGS:
             raise InputError(f"There is no {wiring!r} wiring; choose one of {', '.join(WIRINGS)}.")
-        if not (_whole(seed) and seed >= 0):
-            raise InputError(f"The seed must be a whole number from 0 up, but is {seed}.")
+        seed = whole_number(seed, "The seed")
         if not (_real(kappa) and 0 <= kappa < np.inf):
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
         if not (_whole(budget) and 0 <= budget < 2**62):
@@ -246,11 +245,11 @@ def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def _real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def _whole_report(values: NDArray[Any], name: str, n_neurons: int) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline.checks import truth
 from chanceline.errors import InputError
 from chanceline.perceptron.data import as_numbers, check_range, column_names, read_classes
 
@@ -82,7 +83,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
     """
     data = _as_matrix(X)
     labels = _as_signs(y, data.shape)
-    problem = Problem(X=data, y=labels, intercept=bool(intercept))
+    problem = Problem(X=data, y=labels, intercept=truth(intercept, "intercept"))
     if not contradictions:
         _refuse_contradictions(problem)
     return problem

@@ -7,8 +7,10 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from chanceline.errors import InputError
+from chanceline.files import explained
 from chanceline.report.page import Page, picture, table, verdict
 
 # What the figures show; a figure without an entry is shown under its own name.
@@ -31,12 +33,7 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
 
 def reproduce_page(folder: Path) -> Page:
     """The page before it is written."""
-    provenance_file = folder / "provenance.json"
-    if not provenance_file.is_file():
-        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
-    made = json.loads(provenance_file.read_text(encoding="utf-8"))
-    with (folder / "numbers.csv").open(encoding="utf-8", newline="") as file:
-        numbers = list(csv.DictReader(file))
+    made, numbers = _read(folder)
     names = [_inside(name) for name in made["figures"]]
     methods = (
         f"All figures were computed anew with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
@@ -50,10 +47,28 @@ def reproduce_page(folder: Path) -> Page:
     page = Page("The paper, made anew", {"provenance": made, "numbers": numbers}, methods, provenance)
     page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", f"Made in {made['mode']} mode."))
     for name in names:
-        page.section(name, picture((folder / f"{name}.svg").read_text(encoding="utf-8"), CAPTIONS.get(name, name)))
+        page.section(name, picture(_drawing(folder / f"{name}.svg"), CAPTIONS.get(name, name)))
     if numbers:
         page.section("Numbers", table(list(numbers[0]), [list(row.values()) for row in numbers]))
     return page
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """What provenance.json and numbers.csv hold; damaged files get a sentence."""
+    file = folder / "provenance.json"
+    if not file.is_file():
+        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
+    with explained(f"cannot read what is in {folder}"):
+        try:
+            made = json.loads(file.read_text(encoding="utf-8"))
+            numbers = list(csv.DictReader((folder / "numbers.csv").read_text(encoding="utf-8").splitlines(), strict=True))
+        except (ValueError, csv.Error) as error:
+            raise InputError(f"{folder} is damaged ({' '.join(str(error).split())}); run reproduce again.") from None
+    kinds = {"figures": list, "mode": str, "packages": dict}
+    whole = isinstance(made, dict) and all(isinstance(made.get(key), kind) for key, kind in kinds.items())
+    if not whole or "chanceline" not in made["packages"] or any(None in row or None in row.values() for row in numbers):
+        raise InputError(f"{folder} is damaged, or another version wrote it; run reproduce again.")
+    return made, numbers
 
 
 def _inside(name: object) -> str:
@@ -63,8 +78,17 @@ def _inside(name: object) -> str:
     return name
 
 
+def _drawing(path: Path) -> str:
+    with explained(f"cannot read {path}"):
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from None
+
+
 def _hash_tables(folder: Path, names: list[str]) -> str:
     digest = hashlib.sha256()
     for name in names:
-        digest.update((folder / f"{name}.csv").read_bytes())
+        with explained(f"cannot read {folder / name}.csv"):
+            digest.update((folder / f"{name}.csv").read_bytes())
     return digest.hexdigest()

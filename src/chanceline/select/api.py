@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -63,6 +64,7 @@ def iter_search(
         raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
     if errors:
         options["errors"] = errors
+    _check_options(method, options)
     problem = make_problem(X, y, intercept, contradictions=errors > 0)
     names = column_names(X)
     history: list[tuple[int, int]] = []
@@ -86,6 +88,18 @@ def iter_search(
             progress(best.iterations if done is None else done, best)
         if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
             return
+
+
+def _check_options(method: str, options: dict[str, Any]) -> None:
+    """Refuse options that the method does not take."""
+    taken = inspect.signature(METHODS[method]).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken):
+        return
+    names = [parameter.name for parameter in taken][3:]
+    for name in options:
+        if name not in names:
+            known = f"it takes {', '.join(names)}" if names else "it takes none"
+            raise InputError(f"The method {method!r} has no option {name!r}; {known}.")
 
 
 def search(

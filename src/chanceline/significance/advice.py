@@ -76,6 +76,8 @@ def _more_permutations(reading: PermutationReading, word: str, level: float, sha
     if word == CHANCE:
         return []
     spent = shares.spent + shares.later
+    if spent >= level:
+        return ["no number of permutations can help: the level is spent on the bound already."]
     if 1 / (1 + reading.requested) + spent > level:
         return [f"at least {ceil(1 / (level - spent))} permutations are needed to reach level {level:g}."]
     if reading.interval[0] <= level <= reading.interval[1]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.errors import InputError
 from chanceline.perceptron.data import distinct_columns
 from chanceline.significance.null import LabelScheme
 
@@ -108,6 +109,9 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     lengths = np.sqrt(np.einsum("ij,ij->j", fitted, fitted))
     # Within blocks a column may be constant although it is not over all.
     useful = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
+    if not useful.any():
+        where = "" if block_of is None else " within every block"
+        raise InputError(f"every feature is constant{where} up to rounding, so that there is nothing to separate with.")
     index, lengths = index[useful], lengths[useful]
     shown = np.ascontiguousarray(shown[:, useful] / lengths)
     fitted = shown if block_of is None else np.ascontiguousarray(fitted[:, useful] / lengths)

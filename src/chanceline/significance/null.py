@@ -127,7 +127,12 @@ def make_scheme(
 
 
 def _codes(values: ArrayLike, n_samples: int, role: str) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(values)
+    try:
+        array: NDArray[Any] = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{role} must hold one value for each of the {n_samples} samples.") from None
     if array.shape != (n_samples,):
         raise InputError(f"{role} must hold one value for each of the {n_samples} samples, but have shape {array.shape}.")
+    if array.dtype.kind == "O":
+        array = array.astype(str)
     return np.unique(array, return_inverse=True)[1].astype(np.int64)

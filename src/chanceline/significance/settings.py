@@ -6,11 +6,24 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypedDict, Unpack
 
 from chanceline.chance.planning import check_level
-from chanceline.checks import real_number, whole_number
+from chanceline.checks import LARGEST, real_number, whole_number
 from chanceline.errors import InputError
 
 NULLS = ("fixed", "coin")
 MOST_PERMUTATIONS = 10**7
+# Fields that are whole numbers: the least allowed, and what a sentence calls them.
+WHOLE = (
+    ("permutations", 0, "the number of permutations"),
+    ("seed", 0, "the seed"),
+    ("restarts", 0, "the number of restarts"),
+    ("largest", 1, "the largest number of features of the front"),
+    ("workers", 1, "the number of workers"),
+    ("errors", 0, "the number of errors allowed"),
+    ("budget", 0, "the budget"),
+    ("candidates", 1, "the number of candidates"),
+    ("stop_after", 1, "the number of shuffles to stop after"),
+)
+OPTIONAL = ("errors", "budget", "candidates", "stop_after")
 
 
 @dataclass(frozen=True)
@@ -86,19 +99,11 @@ class TestSettings:
         check_level(self.level)
         if self.null not in NULLS:
             raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {self.null!r}.")
-        whole_number(self.permutations, "the number of permutations", at_most=MOST_PERMUTATIONS)
-        whole_number(self.seed, "the seed")
-        whole_number(self.restarts, "the number of restarts")
-        whole_number(self.largest, "the largest number of features of the front", at_least=1)
-        whole_number(self.workers, "the number of workers", at_least=1)
-        for value, least, what in (
-            (self.errors, 0, "the number of errors allowed"),
-            (self.budget, 0, "the budget"),
-            (self.candidates, 1, "the number of candidates"),
-            (self.stop_after, 1, "the number of shuffles to stop after"),
-        ):
-            if value is not None:
-                whole_number(value, what, at_least=least)
+        for name, least, what in WHOLE:
+            if getattr(self, name) is not None or name not in OPTIONAL:
+                most = MOST_PERMUTATIONS if name == "permutations" else LARGEST
+                # 9.0 is kept as 9; the object is frozen for everybody else.
+                object.__setattr__(self, name, whole_number(getattr(self, name), what, at_least=least, at_most=most))
         if self.time_limit is not None and not real_number(self.time_limit, "the time limit") > 0:
             raise InputError(f"the time limit must be a positive number of seconds, not {self.time_limit}.")
 

@@ -5,6 +5,7 @@ Rows are counted from 1 and are samples: "row 3" is the third sample, a header i
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.checks import shown, whole_number
 from chanceline.errors import InputError
 from chanceline.results import Result, visible
 from chanceline.tables.classes import attach_labels, find_column, guess_label, read_labels
@@ -70,6 +72,11 @@ def load_data(path: str | Path, label: str | None = None, settings: TableSetting
     settings : how to read the file and what to make of its columns.
     changes : single settings by name, such as `missing="median"` or `transpose=True`.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the path must be the name of a file, not {shown(path)}.")
+    if label is not None and not isinstance(label, str):
+        # A column's number is as good as its name.
+        label = str(whole_number(label, "the label, a column's name or number,", at_least=-(2**31)))
     path = Path(path)
     settings = (settings or TableSettings()).with_changes(changes)
     table = read_table(path, settings)

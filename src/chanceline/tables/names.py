@@ -40,7 +40,7 @@ def find_name(name: str, names: Sequence[str]) -> str | None:
         return alike[0]
     try:
         return names[int(name)]
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         return None
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from chanceline.checks import shown
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.results import Result
 from chanceline.theory.bounds import Bounds, bounds_at
@@ -179,10 +180,10 @@ def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: fl
         not convex, and replica symmetry within a support is an approximation.
     """
     rho, patterns = check_rho(rho), Patterns.checked(balance, margin, errors)
-    if ansatz in ("1rsb", "full"):
-        return _broken_capacity(rho, ansatz, patterns)
+    if not isinstance(ansatz, str) or ansatz not in ("rs", "1rsb", "full"):
+        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
     if ansatz != "rs":
-        raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {ansatz!r}")
+        return _broken_capacity(rho, ansatz, patterns)
     branch = Branch(rho, patterns)
     end = _zero_entropy(branch, None)
     return _capacity(branch, end, _replicon_crossing(branch, end.solved))
@@ -212,7 +213,10 @@ def capacity_curve(
     With `replicon` the load where symmetry breaks is found too (it costs more than the capacity itself). The other parameters are
     those of `capacity`.
     """
-    wanted = [check_rho(rho) for rho in rhos]
+    try:
+        wanted = [check_rho(rho) for rho in rhos]
+    except TypeError:
+        raise InputError(f"the densities must be a list of numbers, not {shown(rhos)}") from None
     patterns = Patterns.checked(balance, margin, errors)
     if ansatz != "rs":
         return tuple(capacity(rho, ansatz, balance=balance, margin=margin, errors=errors) for rho in wanted)

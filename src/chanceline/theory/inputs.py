@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
+from chanceline.checks import real_number
 from chanceline.errors import InputError
+
+SMALLEST_RHO = 1e-200
 
 
 def check_rho(rho: float) -> float:
     """ρ as a float strictly between 0 and 1, or InputError."""
     value = check_number("rho", rho)
+    if 0 < value < SMALLEST_RHO:
+        raise InputError(f"rho = {value:g} is too close to 0 to resolve; choose a larger rho")
     if not 0 < value < 1:
         raise InputError(f"rho must lie strictly between 0 and 1 (it is the share of variables kept), but is {rho!r}")
     return value
@@ -25,10 +28,4 @@ def check_alpha(alpha: float) -> float:
 
 def check_number(name: str, value: float) -> float:
     """A finite float, or InputError."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number, but is {value!r}") from None
-    if not math.isfinite(number):
-        raise InputError(f"{name} must be a finite number, but is {value!r}")
-    return number
+    return real_number(value, name)

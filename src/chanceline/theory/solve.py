@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chanceline.checks import shown
 from chanceline.errors import InputError
 from chanceline.theory.patterns import Patterns
 from chanceline.theory.rsb import OneStepSolution, solve_1rsb
@@ -30,8 +31,6 @@ def solve(
         Order parameters, entropy Σ of separating choices, both stability products, residual and quadrature error.
     """
     patterns = Patterns.checked(balance, margin, errors)
-    if ansatz == "rs":
-        return solve_rs(alpha, rho, patterns)
-    if ansatz == "1rsb":
-        return solve_1rsb(alpha, rho, patterns)
-    raise InputError(f"ansatz must be 'rs' or '1rsb', but is {ansatz!r}")
+    if not isinstance(ansatz, str) or ansatz not in ("rs", "1rsb"):
+        raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
+    return solve_rs(alpha, rho, patterns) if ansatz == "rs" else solve_1rsb(alpha, rho, patterns)
