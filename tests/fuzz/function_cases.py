@@ -36,6 +36,7 @@ Call = tuple[Callable[..., Any], dict[str, Any]]
 GOOD: tuple[Call, ...] = (
     (chanceline.chance_bound, {"n_samples": 40, "n_features": 100, "n_selected": 3, "positives": 20, "errors": 0}),
     (chanceline.chance_bound, {"n_samples": 40, "n_features": 100, "n_selected": 3, "null": "coin", "intercept": False}),
+    (chanceline.chance_size, {"n_samples": 40, "n_features": 100, "positives": 15, "errors": 0, "intercept": True}),
     (chanceline.largest_convincing, {"n_samples": 40, "n_features": 100, "positives": 20, "level": 0.05, "errors": 0}),
     (chanceline.samples_needed, {"n_features": 100, "n_selected": 3, "balance": 0.4, "level": 0.05, "errors": 0}),
     (chanceline.capacity, {"rho": 0.5, "ansatz": "rs"}),
