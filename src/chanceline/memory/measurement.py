@@ -28,7 +28,7 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
     n_neurons = whole_number(n_neurons, "The number of neurons", at_least=1)
     wanted = real_number(load, "The load") * (n_neurons - 1) if load is not None else whole_number(n_patterns, "n_patterns")
-    if wanted * n_neurons > MOST_BITS:
+    if abs(wanted) * n_neurons > MOST_BITS:
         raise InputError(f"{wanted:.3g} patterns of {n_neurons} neurons are more than {MOST_BITS:.0e} bits; take fewer.")
     count = round(wanted)
     if count < 1:

@@ -97,6 +97,7 @@ class TestSettings:
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        object.__setattr__(self, "level", float(self.level))
         if self.null not in NULLS:
             raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {self.null!r}.")
         for name, least, what in WHOLE:

@@ -10,7 +10,7 @@ from typing import Any
 from chanceline.chance.bound import LARGEST
 from chanceline.chance.counts import LOG2, log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports
-from chanceline.checks import whole_number
+from chanceline.checks import truth, whole_number
 from chanceline.errors import ConvergenceError
 from chanceline.results import Result
 from chanceline.theory.bounds import first_moment_density
@@ -91,6 +91,7 @@ def chance_size(
     n_samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
     n_features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
     errors = whole_number(errors, "the number of errors allowed", at_most=n_samples - 1)
+    intercept = truth(intercept, "intercept")
     what = f"the number of positives among {n_samples} samples of two classes"
     positives = whole_number(n_samples // 2 if positives is None else positives, what, at_least=1, at_most=n_samples - 1)
 
