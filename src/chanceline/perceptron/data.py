@@ -68,7 +68,7 @@ def as_numbers(X: ArrayLike) -> Floats:
 
 def check_range(X: Floats, names: Sequence[str]) -> None:
     """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
-    largest = np.abs(X).max(axis=0)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
     if odd.size:
         column = int(odd[0])

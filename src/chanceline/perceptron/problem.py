@@ -13,6 +13,7 @@ from chanceline.errors import InputError
 from chanceline.perceptron.data import as_numbers, check_range, column_names, read_classes
 
 Floats = NDArray[np.float64]
+BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,13 @@ class Problem:
 
     @cached_property
     def scale(self) -> Floats:
-        largest = np.maximum(np.abs(self.X - self.centre).max(axis=0), np.finfo(float).tiny)
-        root_mean_square = largest * np.sqrt((((self.X - self.centre) / largest) ** 2).mean(axis=0))
+        root_mean_square = np.empty(self.n_features)
+        width = max(1, BLOCK_ENTRIES // self.n_samples)
+        for start in range(0, self.n_features, width):
+            some = slice(start, start + width)
+            centred = self.X[:, some] - self.centre[some]
+            largest = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
+            root_mean_square[some] = largest * np.sqrt(((centred / largest) ** 2).mean(axis=0))
         # A column that is constant up to rounding carries nothing that the intercept does not.
         noise = 64 * np.finfo(float).eps * np.abs(self.centre)
         return np.where(root_mean_square > noise, root_mean_square, np.inf)
@@ -117,8 +123,8 @@ def _as_signs(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
 def _refuse_contradictions(problem: Problem) -> None:
     """Equal rows with opposite labels cannot be separated by any choice of variables."""
     seen: dict[bytes, int] = {}
-    for row, values in enumerate(problem.X + 0.0):
-        first = seen.setdefault(values.tobytes(), row)
+    for row, values in enumerate(problem.X):
+        first = seen.setdefault((values + 0.0).tobytes(), row)
         if problem.y[first] != problem.y[row]:
             raise InputError(
                 f"Rows {first + 1} and {row + 1} of X are equal but have opposite labels, so nothing separates them; remove one."

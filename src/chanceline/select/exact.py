@@ -50,10 +50,12 @@ def branch(problem: Problem, size: int) -> Iterator[Step]:
 
 def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
     """The candidate of largest margin on a support."""
-    chosen = np.concatenate([support, np.arange(problem.n_features, problem.n_features + problem.kept)])
-    rows = np.ascontiguousarray(problem.columns[chosen].T)
-    weights = np.zeros(chosen.size)
-    hard_margin(rows, weights, np.zeros(problem.n_samples), False)
+    # Not from the problem's scaled columns, which very wide tables do without.
+    rows = (problem.X[:, support] - problem.centre[support]) / problem.scale[support]
+    if problem.intercept:
+        rows = np.column_stack([rows, np.ones(problem.n_samples)])
+    weights = np.zeros(rows.shape[1])
+    hard_margin(np.ascontiguousarray(rows * problem.y[:, None]), weights, np.zeros(problem.n_samples), False)
     constant = float(weights[-1]) if problem.kept else 0.0
     return Candidate(support, weights[: support.size], constant, iterations)
 

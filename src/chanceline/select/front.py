@@ -17,6 +17,7 @@ from chanceline.perceptron.rule import Rule
 from chanceline.results import Result
 from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
+from chanceline.select.front_pool import is_wide, pool_of_columns, pooled
 from chanceline.select.front_rule import widest_rule
 from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
 from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, use
@@ -148,8 +149,9 @@ def front(
     seed = whole_number(seed, "The seed")
     problem = make_problem(X, y, intercept, contradictions=True)
     most = min(max_features, problem.n_features)
-    walk = FrontSearch(problem, most, seed)
-    total = default_budget(problem, most) if budget is None else budget
+    pool = pool_of_columns(problem, most + 1) if is_wide(problem) else None
+    walk = FrontSearch(problem if pool is None else pooled(problem, pool), most, seed)
+    total = default_budget(walk.problem, most) if budget is None else budget
     interrupted = False
     try:
         for done in walk.run(total):
@@ -158,7 +160,7 @@ def front(
     except KeyboardInterrupt:
         interrupted = True
     return Front(
-        points=walk.points(),
+        points=walk.points(problem, pool),
         n_samples=problem.n_samples,
         n_features=problem.n_features,
         intercept=problem.intercept,
@@ -271,12 +273,14 @@ class FrontSearch:
         swap_steps(state, best, self.slack, self.until, self.clock, self.random, self.near, steps)
         self.done += steps
 
-    def points(self) -> tuple[FrontPoint, ...]:
-        """The rules found, their errors counted exactly, monotone, up to the first without errors."""
+    def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> tuple[FrontPoint, ...]:
+        """The rules found, in the columns of the whole problem, errors counted exactly, up to the first without."""
         found: list[FrontPoint] = []
         for k in range(self.most + 1):
-            if self.best.errors[k] < (found[-1].errors if found else self.problem.n_samples + 1):
-                rule = self._rule(k)
+            if self.best.errors[k] < (found[-1].errors if found else problem.n_samples + 1):
+                best = self.candidate(k, self.done)
+                support = best.support if pool is None else pool[best.support]
+                rule = widest_rule(problem, support, best.weights, best.constant)
                 if not found or rule.errors < found[-1].errors:
                     found.append(FrontPoint(k, rule.errors, rule))
                     if rule.errors == 0:
@@ -284,10 +288,6 @@ class FrontSearch:
                     continue
             found.append(FrontPoint(k, found[-1].errors, found[-1].rule))
         return tuple(found)
-
-    def _rule(self, k: int) -> Rule:
-        found = self.candidate(k, self.done)
-        return widest_rule(self.problem, found.support, found.weights, found.constant)
 
     def candidate(self, k: int, iterations: int) -> Candidate:
         """The best rule of k variables, in scaled weights."""

@@ -18,9 +18,12 @@ def widest_rule(problem: Problem, support: NDArray[np.int64], weights: NDArray[n
     right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
     if support.size == 0 or right.size == 0:
         return rule
-    chosen = np.append(support, np.arange(problem.n_features, problem.n_features + problem.kept))
-    widest = np.zeros(chosen.size)
-    hard_margin(np.ascontiguousarray(problem.columns[chosen][:, right].T), widest, np.zeros(right.size), False)
+    rows = (problem.X[np.ix_(right, support)] - problem.centre[support]) / problem.scale[support]
+    if problem.intercept:
+        rows = np.column_stack([rows, np.ones(right.size)])
+    rows *= problem.y[right, None]
+    widest = np.zeros(rows.shape[1])
+    hard_margin(np.ascontiguousarray(rows), widest, np.zeros(right.size), False)
     wide = _rule(problem, support, widest[: support.size], float(widest[-1]) if problem.kept else 0.0)
     return wide if wide.errors <= rule.errors else rule
 

@@ -13,14 +13,18 @@ from chanceline.select.front import FrontSearch
 from chanceline.select.front import default_budget as front_budget
 from chanceline.select.front_errors import run_with_errors
 from chanceline.select.front_exact import prove_with_errors
+from chanceline.select.front_pool import from_pool, is_wide, pool_of_columns, pooled
 from chanceline.select.methods.amp import pass_down
 from chanceline.select.methods.l1 import l1_candidate
 from chanceline.select.methods.omp import candidate, fit_greedily
-from chanceline.select.methods.tabu import default_budget, random_state, swap_down
+from chanceline.select.methods.tabu import default_budget, random_state, step_cost, swap_down
 from chanceline.select.outcome import Bound, Candidate
 from chanceline.select.singles_and_pairs import separating_pairs, separating_single
 
 PASS_FROM = 20  # variables from which message passing pays
+CACHED_ENTRIES = 2_000_000
+UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
+MOST_WORK = 4.6e11  # of swaps beyond the cache, in multiplications
 PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
@@ -41,6 +45,10 @@ def start_from(problem: Problem, found: Candidate) -> Hinge:
 
 def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | Bound | int]:
     """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort."""
+    if is_wide(problem):
+        pool = pool_of_columns(problem, problem.n_samples)
+        yield from from_pool(run_auto(pooled(problem, pool), budget, seed, errors), pool)
+        return
     if errors:
         yield from run_with_errors(problem, budget, seed, errors)
         return
@@ -71,11 +79,20 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
                 best = event
             yield event
         hinge = start_from(problem, best)
-    steps = default_budget(problem, best.support.size) if budget is None else budget
+    steps = affordable_swaps(problem, best.support.size) if budget is None else budget
     for event in swap_down(hinge, steps, seed, spent=best.iterations):
         yield event
         if isinstance(event, Candidate) and event.support.size <= lower:
             return
+
+
+def affordable_swaps(problem: Problem, size: int) -> int:
+    """The default budget, but no more than is worth a minute where the columns do not fit into the processor's cache."""
+    n, patterns = problem.columns.shape
+    swaps = default_budget(problem, size)
+    if n * patterns <= CACHED_ENTRIES:
+        return swaps
+    return min(swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns))))
 
 
 def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int) -> Iterator[Candidate | int]:
@@ -99,7 +116,7 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
         return
     yield Bound(2, n)
     pairs = n * (n - 1) // 2
-    swaps = default_budget(problem, best.support.size) if budget is None else budget
+    swaps = affordable_swaps(problem, best.support.size) if budget is None else budget
     if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
         return
     for pair in separating_pairs(problem):
