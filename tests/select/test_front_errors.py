@@ -62,7 +62,7 @@ def test_too_few_errors_allowed_gives_the_best_found():
     assert plain.errors <= fewest + 2
 
 
-@pytest.mark.parametrize(("options", "message"), [({"errors": -1}, "negative"), ({"errors": 1, "method": "omp"}, "omp")])
+@pytest.mark.parametrize(("options", "message"), [({"errors": -1}, "errors allowed"), ({"errors": 1, "method": "omp"}, "omp")])
 def test_bad_requests(options, message):
     with pytest.raises(InputError, match=message):
         chanceline.search(np.eye(4), [0, 1, 0, 1], **options)
