@@ -48,10 +48,12 @@ def peer_abess(X: np.ndarray, y: np.ndarray) -> Rules:
 
 
 def gams_path(X: np.ndarray, y: np.ndarray, loss: str) -> Rules:
-    """All supports of up to ten features on fastsparsegams' path of penalties, by coordinate descent and local swaps."""
+    """All supports of up to ten features on fastsparsegams' path of penalties."""
     import fastsparsegams
 
-    path = fastsparsegams.fit(X, y, loss=loss, penalty="L0", num_lambda=100, algorithm="CDPSI", max_support_size=MOST)
+    # Local swaps over thousands of columns take minutes.
+    algorithm = "CDPSI" if X.shape[1] <= 2500 else "CD"
+    path = fastsparsegams.fit(X, y, loss=loss, penalty="L0", num_lambda=100, algorithm=algorithm, max_support_size=MOST)
     values = path.coeff().toarray()
     rules = []
     for column in values.T:
@@ -197,7 +199,7 @@ def main() -> None:
         "",
     ]
     better = 0
-    for path in sorted(arguments.data.glob("*.csv.gz")):
+    for path in sorted(arguments.data.glob("*.csv.gz"), key=lambda path: path.stat().st_size):
         name = path.name.removesuffix(".csv.gz")
         if arguments.tables and name not in arguments.tables:
             continue
@@ -207,10 +209,9 @@ def main() -> None:
         better += sum(int(np.sum(row.errors < mine.errors)) for row in rows)
         lines += lines_for(name, X.shape, [mine, *rows])
         print("\n".join(lines_for(name, X.shape, [mine, *rows])), flush=True)
-    lines.append(f"Points at which a peer has fewer errors than the front: {better}.")
-    print(lines[-1])
-    if not arguments.tables:
-        write_text(TABLE, "\n".join(lines) + "\n")
+        summary = f"Points at which a peer has fewer errors than the front: {better}."
+        write_text(TABLE, "\n".join([*lines, summary]) + "\n")
+    print(summary)
 
 
 if __name__ == "__main__":

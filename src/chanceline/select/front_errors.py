@@ -11,17 +11,29 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
+from chanceline.perceptron.linalg import combine
 from chanceline.perceptron.problem import Problem
 from chanceline.select.front_line import all_singles, count_errors, descend
 from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON, NEWTON_AFTER_ADDITION, choose_addition, choose_removal
-from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, put_in, take_out, use
+from chanceline.select.front_trimmed import (
+    Trimmed,
+    fit_trimmed,
+    make_trimmed,
+    put_in,
+    smallest_first,
+    solve_active,
+    take_out,
+    use,
+)
 from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Bound, Candidate
 
 PAIRS_TRIED = 300
 CHUNK = 500  # swaps between two looks at the keyboard
-WORK = 2e10  # of the default budget at 128 × 128, in multiplications
+PHASE = 10_000  # swaps with and without noise in whom to forgive, in turn
+FORGIVING_NOISE = 0.3
+WORK = 3.6e10  # of the default budget at 128 × 128, in multiplications
 
 
 @kernel()
@@ -47,9 +59,29 @@ def few_enough(state: Any, allowed: int, near: int, random: NDArray, trial: NDAr
 
 
 @kernel()
+def forgive_others(state: Any, allowed: int, noise: float, random: NDArray) -> None:
+    """One Newton step with the patterns to forgive ranked by margin + noise·u, u ~ U(−1, 1): out of a poor choice of them."""
+    k = state.size[0]
+    combine(state.columns, state.support, state.weights, k, state.margins)
+    for pattern in range(state.margins.size):
+        state.shift[pattern] = state.margins[pattern] + noise * (2.0 * next_random(random) - 1.0)
+        state.work[pattern] = state.shift[pattern]
+    smallest_first(state.work, allowed)
+    level = -np.inf
+    for place in range(allowed):
+        level = max(level, state.work[place])
+    for pattern in range(state.margins.size):
+        state.active[pattern] = 1.0 if state.margins[pattern] < 1.0 and state.shift[pattern] > level else 0.0
+    solve_active(state)
+    for i in range(k):
+        state.weights[i] += state.trial[i]
+
+
+@kernel()
 def swaps_forgiving(
-    state: Any, allowed: int, near: int, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray, room: Any, steps: int
-) -> tuple[int, bool]:
+    state: Any, allowed: int, near: int, noise: float, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray,
+    room: Any, steps: int,
+) -> tuple[int, bool]:  # fmt: skip
     """Up to `steps` swaps at the present size; stops early when at most `allowed` errors are made."""
     trial, margins, breaks = room
     for step in range(steps):
@@ -64,6 +96,8 @@ def swaps_forgiving(
             return steps, False
         put_in(state, addition)
         until[addition] = clock[0] + 2 + int(6 * next_random(random))
+        if noise > 0.0:
+            forgive_others(state, allowed, noise, random)
         fit_trimmed(state, allowed, NEWTON_AFTER_ADDITION)
         removal = choose_removal(state, until, clock[0], random)
         if removal < 0:
@@ -103,7 +137,7 @@ def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int
 
 
 def default_budget(problem: Problem, size: int) -> int:
-    """Swaps for a start of `size` variables: about 2 s at N = P = 64, 5 s at 128, 10 s at 256."""
+    """Swaps for a start of `size` variables: about 3 s at N = P = 64, 8 s at 128, 20 s at 256."""
     n, patterns = problem.columns.shape
     work = WORK * math.sqrt(patterns * min(n, 4 * patterns)) / 128
     swap = 40_000 + n * patterns + 4 * patterns * (size + 1) ** 2
@@ -195,9 +229,11 @@ class _Forgiving:
                     yield self.candidate(spent + budget - left)
             if left <= 0:
                 return
+            noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
             done, enough = swaps_forgiving(
-                self.state, self.allowed, self.near, self.slack, self.until, self.clock, self.random, self.room, min(CHUNK, left)
-            )
+                self.state, self.allowed, self.near, noise, self.slack, self.until, self.clock, self.random, self.room,
+                min(CHUNK, left),
+            )  # fmt: skip
             left -= done
             yield self.candidate(spent + budget - left) if enough else spent + budget - left
 
