@@ -47,8 +47,6 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     settings = TestSettings()
     lines = [
-        "# Cost of the shuffles",
-        "",
         f"CPU seconds on one core, best of {REPEATS}: {settings.permutations} labellings, the front up to {settings.largest}",
         f"features, beside the products of the table with {COLUMNS_PER_DRAW} columns for each labelling.",
         "By `python benchmarks/front_test.py`.",

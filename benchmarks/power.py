@@ -200,8 +200,6 @@ def write_table() -> None:
     """Power with its standard error, and CPU seconds a set."""
     there = read_store()
     lines = [
-        "# Power of the test",
-        "",
         f"Share of sets with p ≤ {LEVEL:g} (standard error), and CPU seconds a set on one core, by `python benchmarks/power.py`;",
         f"{FAST} permutations for the first two tests, {SLOW} for the others ({SLOWEST} at 200 × 2000), all on the same sets.",
         "",
