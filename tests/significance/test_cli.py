@@ -74,6 +74,33 @@ def test_test_in_words_and_json(capsys, planted):
     assert record["verdict"] == "structure"
 
 
+def test_json_has_the_front(capsys, planted):
+    _, out, _ = call(capsys, "test", planted, "--label", "status", "--always-permute", "--permutations", 99, "--json", "--quiet")
+    record = json.loads(out)
+    assert [point["k"] for point in record["front"]] == [1, 2, 3, 4, 5, 6]
+    for point in record["front"]:
+        assert set(point["shuffled"]) == {"low", "median", "high"}
+        assert point["shuffled"]["low"] <= point["shuffled"]["median"] <= point["shuffled"]["high"]
+        assert 0 < point["pvalue"] <= 1
+        assert point["fewest"] <= point["errors"]
+    assert min(point["pvalue"] for point in record["front"]) == record["permutation"]["pvalue"] == 0.01
+    assert record["permutation"]["statistic"] == "front"
+    assert record["rule_text"].startswith("predict well if ")
+    assert record["expected_error"]["error"] < 0.5
+    _, out, _ = call(capsys, "test", planted, "--label", "status", "--no-expected-error", "--json", "--quiet")
+    assert json.loads(out)["expected_error"] is None
+
+
+def test_a_cluster_gives_the_same_result(capsys, planted):
+    from distributed import LocalCluster
+
+    arguments = ["test", planted, "--label", "status", "--always-permute", "--permutations", 199, "--json", "--quiet"]
+    _, alone, _ = call(capsys, *arguments)
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        _, together, _ = call(capsys, *arguments, "--engine", "dask", "--scheduler", cluster.scheduler_address)
+    assert json.loads(alone) == json.loads(together)
+
+
 def test_examples_give_the_three_kinds_of_answer(capsys):
     answers = {}
     for name in ("breast-cancer", "planted"):

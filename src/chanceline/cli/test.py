@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from chanceline.cli.flags import in_flags
-from chanceline.cli.options import Workers
+from chanceline.cli.options import Engine, Scheduler, Workers
 from chanceline.cli.output import print_json, say
 from chanceline.cli.progress import progress_bar
 from chanceline.results import visible
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from chanceline.significance import SeparationTest
     from chanceline.significance.settings import TestSettings
     from chanceline.tables import Dataset
 
-HELP = """Few features classify your samples perfectly: structure, or would noise allow it?
+HELP = """Few features classify your samples: structure, or would noise allow it?
 
 Reads CSV (any separator, compressed or not), Parquet or .npz (X, y). The verdict comes first, then the
-three readings, then what would change the verdict.
+readings, then what would change the verdict. One Ctrl-C during the shuffles keeps what is done.
 
 Example: [bold]chanceline test data.csv --label outcome[/bold]
 
@@ -74,6 +76,8 @@ def run_test(
         None, "--time-limit", help="Seconds after which no further shuffle is begun.", show_default=False
     ),
     workers: Workers = None,
+    engine: Engine = "processes",
+    scheduler: Scheduler = None,
     demonstrate_leakage: bool = typer.Option(
         False, "--demonstrate-leakage", help="Show what the usual workflow says about shuffled labels of these data."
     ),
@@ -113,7 +117,8 @@ def run_test(
     if demonstrate_leakage:
         _leakage(dataset, repeats, settings, json=json, quiet=quiet)
         return
-    result = _run(dataset, _names(features) or None, settings, quiet=quiet)
+    with _cluster(engine, scheduler) as executor:
+        result = _run(dataset, _names(features) or None, settings, executor, quiet=quiet)
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
         _draw(result, figure)
@@ -140,12 +145,26 @@ def _load(data: Path | None, example: str | None, label: str | None, **options: 
     return load_data(data, label, **options)
 
 
-def _run(dataset: Dataset, features: list[str] | None, settings: TestSettings, *, quiet: bool) -> SeparationTest:
+@contextmanager
+def _cluster(engine: str, scheduler: str | None) -> Iterator[Executor | None]:
+    """The workers of a Dask cluster, or None: the test opens its own processes when there is work for them."""
+    from chanceline.parallel import open_executor
+
+    if engine == "processes" and scheduler is None:
+        yield None
+        return
+    with open_executor(engine, None, scheduler) as executor:
+        yield executor
+
+
+def _run(
+    dataset: Dataset, features: list[str] | None, settings: TestSettings, executor: Executor | None, *, quiet: bool
+) -> SeparationTest:
     """The test; one Ctrl-C or SIGTERM during the shuffles keeps what is done, a second one ends at once."""
     from chanceline.significance import judge
 
     with progress_bar("shuffled labellings", quiet=quiet) as progress, gentle_end():
-        return judge(dataset, features, settings=settings, progress=progress)
+        return judge(dataset, features, settings=settings, progress=progress, executor=executor)
 
 
 @contextmanager

@@ -50,6 +50,7 @@ def _combination(weights: Sequence[str], names: Sequence[str]) -> str:
             continue
         sign = "−" if weight.startswith("-") else "+"
         size = weight.lstrip("-").replace("-", "−")
-        term = name if size == "1" else f"{size}·{name}"
+        # A name that begins like a number needs its weight beside it.
+        term = name if size == "1" and not name[:1].isdigit() else f"{size}·{name}"
         text += f" {sign} {term}" if text else f"−{term}" if sign == "−" else term
     return text
