@@ -76,7 +76,8 @@ def arrays() -> list[Callable[[Random, Any], Any]]:
     def put(value: Any) -> Callable[[Random, Any], Any]:
         def spoil(rng: Random, array: Any) -> Any:
             spoiled = np.array(array, dtype=object if isinstance(value, str | bytes | complex) or value is None else float)
-            spoiled.flat[rng.randrange(spoiled.size)] = value
+            if spoiled.size > 0:
+                spoiled.flat[rng.randrange(spoiled.size)] = value
             return spoiled
 
         return spoil

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import ConvergenceError
+from chanceline.perceptron.certificate import strictly_right
 from chanceline.perceptron.data import contradictions
+from chanceline.perceptron.fit import fewest_errors, separate
 
 Floats = NDArray[np.float64]
 
@@ -33,16 +35,12 @@ class Rule:
 
 def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:
     """The rule with its errors counted exactly, whatever the rounding."""
-    from chanceline.perceptron.certificate import strictly_right
-
     wrong = np.flatnonzero(~strictly_right(X[:, support], y, weights, bias))
     return Rule(support, weights, float(bias), wrong)
 
 
 def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
     """The rule of largest margin on these features if they separate, else one that makes few errors."""
-    from chanceline.perceptron.fit import fewest_errors, separate
-
     support = np.asarray(support, dtype=np.int64)
     columns = X[:, support]
     rows = consistent_rows(columns, y)
