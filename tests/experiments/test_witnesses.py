@@ -168,3 +168,16 @@ def test_capacity_witness_finds_what_was_put_in():
     witness = capacity_witness(pd.DataFrame(rows)).iloc[0]
     assert witness["searched"] == pytest.approx(union_density(1.0) + 0.05, abs=1e-9)
     assert witness["rs"] == pytest.approx(0.16233, abs=1e-5)
+
+
+def test_the_figure_draws_the_fit_that_the_table_tells():
+    """The first moment's error weighs in both; without it the curve in the figure would end elsewhere."""
+    from chanceline.reproduce.experiment_figures import _fitted
+
+    points = entropy_points(made_up_counts(0.36, -0.8), None, [])
+    points["first_moment_error"] = np.linspace(0.05, 0.0, len(points))
+    points["difference"] += np.array([0.03, -0.02, 0.01, 0.0])
+    limit = _fitted(points, {1.0: 0.0})["fitted"].iloc[0]
+    assert first_moment_exponent(1.0, 0.25) + limit == pytest.approx(entropy_witness(points)["both"].iloc[0], abs=1e-6)
+    blind = _fitted(points.drop(columns="first_moment_error"), {1.0: 0.0})["fitted"].iloc[0]
+    assert abs(blind - limit) > 1e-4

@@ -7,6 +7,7 @@ import pytest
 
 from chanceline.cli.main import main
 from chanceline.memory import AssociativeMemory, random_patterns
+from chanceline.theory.capacity import capacity
 
 SMALL = ["memory", "--neurons", "30", "--budget", "100", "--workers", "1"]
 
@@ -29,6 +30,9 @@ def test_json_is_all_there_is_on_stdout(capsys, tmp_path):
     assert record["fan_in_max"] == 9
     assert record["couplings_per_bit"] == pytest.approx(9 / 20)
     assert record["retrieval"]["overlap"][0] == 1
+    # A finite network at a load within the limit of theory, which the stability lowers.
+    assert record["load"] < record["theory"]["alpha_vs"] < capacity(9 / 29).alpha
+    assert record["theory"]["margin"] == record["stability_median"]
     assert AssociativeMemory.load(path).is_stored(random_patterns(30, 0.7, 3)).all()
 
 

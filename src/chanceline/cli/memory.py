@@ -15,6 +15,8 @@ from chanceline.cli.progress import progress_bar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from chanceline.memory import StorageReport
+
 HELP = """Store random patterns (or your own) in a network whose neurons keep few inputs, check by its dynamics that they
 are fixed points, and recall them from noisy probes.
 
@@ -77,6 +79,7 @@ def memory(
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
     held = network.is_stored(stored)
     basins = retrieval(network, stored, NOISES, seed=seed)
+    limit = _limit(report)
     if save is not None:
         network.save(save)
     if json:
@@ -86,6 +89,7 @@ def memory(
                 "fixed_points": int(fixed.sum()),
                 "held_with_positive_fields": int(held.sum()),
                 "retrieval": basins.to_dict(),
+                "theory": limit,
                 "seed": seed,
                 "budget": budget,
                 "seconds": round(wall, 3),
@@ -94,6 +98,11 @@ def memory(
         )
         return
     print(report)
+    if limit["alpha_vs"] is not None:
+        print(
+            f"  limit of theory     load {limit['alpha_vs']:.4g} for chosen inputs, a share {limit['rho']:.3g} of them, at the "
+            f"median stability {limit['margin']:.3g}"
+        )
     print(f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics")
     print("  recall from noisy probes (share of flipped bits: overlap, recalled exactly)")
     for noise, overlap, error, exact in zip(
@@ -101,6 +110,23 @@ def memory(
     ):
         print(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}")
     print(f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)")
+
+
+def _limit(report: StorageReport) -> dict[str, Any]:
+    """The load that the best choice of as many inputs holds at the stability that half of the neurons have, for N → ∞."""
+    import numpy as np
+
+    from chanceline.theory.capacity import capacity
+
+    rho = float(report.fan_ins.mean() / (report.n_neurons - 1))
+    margin = float(np.median(report.stabilities))
+    known = 0 < rho < 1 and margin > 0
+    return {
+        "kind": "replica symmetric, N → ∞",
+        "rho": rho,
+        "margin": margin,
+        "alpha_vs": capacity(rho, margin=margin).alpha if known else None,
+    }
 
 
 def _read_fan_in(text: str) -> float | str:

@@ -18,10 +18,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_cover_curve
 from chanceline.errors import ChancelineError
-from chanceline.experiments.fits import average, extrapolate, typical
+from chanceline.experiments.fits import Extrapolation, average, extrapolate, typical
+from chanceline.theory.capacity import capacity, density
+from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.solve import solve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,11 +57,19 @@ def first_moment_size(n: int, patterns: int) -> float:
 
 def union_density(alpha: float) -> float:
     """ρ where the first-moment exponent vanishes: the limit of `first_moment_size`/N."""
-    from scipy.optimize import brentq
-
-    from chanceline.theory.closed_forms import first_moment_exponent
-
     return float(brentq(lambda rho: first_moment_exponent(alpha, rho), 1e-9, alpha / 2 * (1 - 1e-12)))
+
+
+def fit_differences(points: pd.DataFrame) -> Extrapolation | None:
+    """The difference from the first moment, extrapolated in 1/N with all errors of the points; None with too few sizes."""
+    if points["n"].nunique() < FEWEST_SIZES:
+        return None
+    return extrapolate(points["n"], points["difference"], errors_of(points))
+
+
+def errors_of(points: pd.DataFrame) -> pd.Series[float]:
+    """Errors of the differences: those of the values, and of the first moment where it was measured."""
+    return np.hypot(points["error"], points.get("first_moment_error", 0.0))
 
 
 def entropy_points(
@@ -140,25 +152,21 @@ def entropy_witness(points: pd.DataFrame) -> pd.DataFrame:
     """Extrapolate each (inputs, ρ, α) in 1/N, from exact counts, from Monte Carlo and from both; theory beside them."""
     import pandas as pd
 
-    from chanceline.theory.closed_forms import first_moment_exponent
-
     rows = []
     for (inputs, rho, alpha), group in points.dropna(subset="entropy").groupby(["inputs", "rho", "alpha"]):
         row: dict[str, Any] = {"inputs": inputs, "rho": rho, "alpha": alpha}
         limit = first_moment_exponent(alpha, rho)
         for name, source in (("exact", "exact"), ("sampled", "Monte Carlo"), ("both", None)):
             part = group if source is None else group[group["source"] == source]
-            if part["n"].nunique() < FEWEST_SIZES:
+            fit = fit_differences(part)
+            if fit is None:
                 continue
-            fit = extrapolate(part["n"], part["difference"], np.hypot(part["error"], part["first_moment_error"]))
             row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
         rows.append({**row, "rs": _theory_entropy(alpha, rho, "rs"), "rsb": _theory_entropy(alpha, rho, "1rsb")})
     return pd.DataFrame(rows)
 
 
 def _theory_entropy(alpha: float, rho: float, ansatz: str) -> float:
-    from chanceline.theory.solve import solve
-
     try:
         return float(solve(alpha, rho, ansatz=ansatz).entropy)
     except ChancelineError:
@@ -208,10 +216,6 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
 @cache
 def broken_density(alpha: float) -> float:
     """ρ_VS(α) with one step of symmetry breaking between supports: the inverse of α_VS(ρ)."""
-    from scipy.optimize import brentq
-
-    from chanceline.theory.capacity import capacity, density
-
     symmetric = density(alpha).rho
     # Breaking lowers the capacity by a percent or so: a little more has to be selected.
     above = min(1.1 * symmetric, 0.5 * (1 + symmetric))
@@ -225,14 +229,12 @@ def capacity_witness(points: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from chanceline.theory.capacity import density
-
     rows = []
     large = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):
-        if group["n"].nunique() < FEWEST_SIZES:
+        fit = fit_differences(group)
+        if fit is None:
             continue
-        fit = extrapolate(group["n"], group["difference"], group["error"])
         rows.append(
             {
                 "inputs": inputs,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from chanceline import __version__
 from chanceline.errors import InputError
+from chanceline.experiments.records import Record
+from chanceline.experiments.store import Store
 from chanceline.report.page import Page, figure, table, tiles, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from chanceline.experiments.records import Record
 
 # More lines than this in one picture tell nothing.
 MOST_LINES = 10
@@ -26,8 +27,6 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 
 def sweep_page(store: str | Path) -> Page:
     """The page before it is written."""
-    from chanceline.experiments.store import Store
-
     with Store(store) as results:
         records = list(results.records())
     if not records:

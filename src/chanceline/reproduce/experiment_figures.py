@@ -5,17 +5,29 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 from chanceline.errors import InputError
-from chanceline.experiments.fits import extrapolate
 from chanceline.experiments.points import known_figure, shipped_points, stored_points
-from chanceline.experiments.witnesses import FEWEST_SIZES, SMALLEST_SIZE, capacity_witness, entropy_witness, union_density
-
-if TYPE_CHECKING:
-    import pandas as pd
+from chanceline.experiments.witnesses import (
+    SMALLEST_SIZE,
+    capacity_witness,
+    entropy_witness,
+    errors_of,
+    fit_differences,
+    union_density,
+)
+from chanceline.figures.experiments import draw_capacity_witness, draw_entropy_witness, draw_extrapolations, draw_smallest
+from chanceline.figures.style import house_style
+from chanceline.files import write_bytes
+from chanceline.theory.capacity import density
+from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.curves import curve_table, evenly_spaced
+from chanceline.theory.solve import solve
 
 
 def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
@@ -25,9 +37,6 @@ def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
     """Draw to a file; returns a sentence on what was drawn."""
-    from chanceline.figures.style import house_style
-    from chanceline.files import write_bytes
-
     target = Path(out)
     if target.suffix not in (".png", ".svg", ".pdf"):
         raise InputError(f"cannot tell the format of {target}; end its name in .png, .svg or .pdf")
@@ -43,11 +52,6 @@ def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) ->
 
 def _draw_smallest(title: str, extrapolated: bool) -> Callable[[pd.DataFrame], tuple[Any, pd.DataFrame]]:
     def draw(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
-        from matplotlib.figure import Figure
-
-        from chanceline.figures.experiments import draw_smallest
-        from chanceline.theory.curves import curve_table, evenly_spaced
-
         picture = Figure(figsize=(7.4, 5.6), layout="constrained")
         limits = capacity_witness(points) if extrapolated else None
         draw_smallest(picture.subplots(), points, curve_table(evenly_spaced(99)), title, limits)
@@ -57,13 +61,6 @@ def _draw_smallest(title: str, extrapolated: bool) -> Callable[[pd.DataFrame], t
 
 
 def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from chanceline.figures.experiments import draw_entropy_witness, draw_extrapolations
-    from chanceline.theory.closed_forms import first_moment_exponent
-    from chanceline.theory.solve import solve
-
     witness = entropy_witness(points)
     rhos = sorted(witness["rho"].unique(), reverse=True)
     picture = Figure(figsize=(5.4 * len(rhos), 9), layout="constrained")
@@ -76,18 +73,12 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
         shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(subset="entropy")
         limits = {a: solve(a, rho).entropy - first_moment_exponent(a, rho) for a in map(float, shown["alpha"].unique())}
-        fits = _fitted(shown, limits)
-        draw_extrapolations(axes[1, column], shown[shown["alpha"].isin(fits["alpha"])], fits, "difference")
+        _draw_fits(axes[1, column], shown, limits)
         axes[1, column].set(ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$", title=rf"{inputs} inputs, $\rho={rho:g}$")
     return picture, witness
 
 
 def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
-    from matplotlib.figure import Figure
-
-    from chanceline.figures.experiments import draw_capacity_witness, draw_extrapolations
-    from chanceline.theory.capacity import density
-
     witness = capacity_witness(points)
     points = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     kinds = sorted(points["inputs"].unique())
@@ -95,22 +86,25 @@ def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     axes = picture.subplots(1, len(kinds) + 1)
     for ax, inputs in zip(axes, kinds, strict=False):
         shown = points[points["inputs"] == inputs]
-        fits = _fitted(shown, {a: density(a).rho - union_density(a) for a in map(float, shown["alpha"].unique())})
-        draw_extrapolations(ax, shown[shown["alpha"].isin(fits["alpha"])], fits, "difference")
+        _draw_fits(ax, shown, {a: density(a).rho - union_density(a) for a in map(float, shown["alpha"].unique())})
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=f"{inputs} inputs")
     draw_capacity_witness(axes[-1], witness)
     return picture, witness
 
 
+def _draw_fits(ax: Any, points: pd.DataFrame, limits: Mapping[float, float]) -> None:
+    fits = _fitted(points, limits)
+    fitted = points[points["alpha"].isin(fits["alpha"])]
+    draw_extrapolations(ax, fitted.assign(error=errors_of(fitted)), fits, "difference")
+
+
 def _fitted(points: pd.DataFrame, limits: Mapping[float, float]) -> pd.DataFrame:
     """The fitted curves on a grid of sizes up to infinity."""
-    import pandas as pd
-
     parts = []
     for alpha, group in points.groupby("alpha"):
-        if group["n"].nunique() < FEWEST_SIZES:
+        fit = fit_differences(group)
+        if fit is None:
             continue
-        fit = extrapolate(group["n"], group["difference"], group["error"])
         sizes = 1 / np.linspace(1e-9, 1 / group["n"].min(), 50)
         parts.append(pd.DataFrame({"alpha": alpha, "n": sizes, "fitted": fit.at(sizes), "theory": limits[float(alpha)]}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["alpha", "n", "fitted", "theory"])

@@ -69,7 +69,16 @@ def memory_stability(folder: Folder) -> None:
             memory = AssociativeMemory(size.neurons, RHO, wiring, seed=1, budget=size.budget)
             report = memory.store(patterns, workers=size.workers)
             found = retrieval(memory, patterns, NOISES, seed=1)
-            about = {"wiring": wiring, "load": load, "unsolved": report.unsolved.size, "kappa_min": report.stabilities.min()}
+            typical = float(np.median(report.stabilities))
+            about = {
+                "wiring": wiring,
+                "load": load,
+                "unsolved": report.unsolved.size,
+                "kappa_min": report.stabilities.min(),
+                "kappa_median": typical,
+                # What the best choice of inputs could hold at this stability.
+                "alpha_vs_at_kappa": capacity(RHO, margin=typical).alpha if typical > 0 else np.nan,
+            }
             rows += [
                 {"measured": "overlap after recall", **about, "share": share, "value": value, "error": error}
                 for share, value, error in zip(found.noises, found.overlaps, found.errors, strict=True)

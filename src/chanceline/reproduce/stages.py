@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from chanceline.figures.style import house_style
 from chanceline.reproduce.folder import Folder
 
 # module:function, loaded when its turn comes.
@@ -22,8 +23,6 @@ STAGES: tuple[str, ...] = (
 
 def run_all(folder: Folder) -> None:
     """Every stage in turn, then numbers.csv and provenance.json."""
-    from chanceline.figures.style import house_style
-
     with house_style():
         for stage in STAGES:
             module, function = stage.split(":")
