@@ -233,6 +233,9 @@ def _open_dask(scheduler: str) -> Iterator[Executor]:
         client = Client(scheduler, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler}; start one or mend the address") from error
+    except (RuntimeError, TypeError) as error:
+        # Settings that do not fit: TLS without certificates, or certificates without TLS.
+        raise InputError(f"Dask refuses to connect to {scheduler}: {' '.join(str(error).split())}") from error
     with client:
         yield DaskWorkers(client.get_executor(pure=False))
 
