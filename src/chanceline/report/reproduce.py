@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
+import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
 from chanceline.files import explained
-from chanceline.report.page import Page, picture, table, verdict
+from chanceline.report.page import Page, escape, number, picture, prose, table, verdict
+from chanceline.report.takeaways import SHOWN, Shown
 
-# What the figures show; a figure without an entry is shown under its own name.
-CAPTIONS = {
-    "panels": "The paper's four panels at ρ = 0.5: overlaps, response, entropy, and both stability conditions.",
-    "capacity": "The capacity diagram: the chance line between its closed-form neighbours.",
-    "entropy_breaking": "Entropy of separating choices with and without breaking of symmetry between supports.",
-    "capacity_breaking": "The capacity with breaking between supports; shaded: where replica symmetry is exact.",
-    "memory_capacity": "Largest load of the associative memory against the share of inputs kept.",
-    "memory_stability": "Recall from noisy probes, and robustness against lost couplings.",
-    "memory_pictures": "Pictures stored, disturbed and recalled.",
-}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
@@ -33,8 +26,12 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
 
 def reproduce_page(folder: Path) -> Page:
     """The page before it is written."""
-    made, numbers = _read(folder)
+    if not (folder / "provenance.json").is_file():
+        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
+    made = _read_provenance(folder / "provenance.json")
     names = [_inside(name) for name in made["figures"]]
+    numbers = _read_table(folder / "numbers.csv")
+    tables = {name: _read_table(folder / f"{name}.csv") for name in names}
     methods = (
         f"All figures were computed anew with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
         "the data of each stand beside it as CSV."
@@ -44,31 +41,90 @@ def reproduce_page(folder: Path) -> Page:
         "made with": ", ".join(f"{name} {number}" for name, number in made["packages"].items()),
         "SHA-256 of the data": _hash_tables(folder, names),
     }
-    page = Page("The paper, made anew", {"provenance": made, "numbers": numbers}, methods, provenance)
-    page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", f"Made in {made['mode']} mode."))
-    for name in names:
-        page.section(name, picture(_drawing(folder / f"{name}.svg"), CAPTIONS.get(name, name)))
-    if numbers:
-        page.section("Numbers", table(list(numbers[0]), [list(row.values()) for row in numbers]))
+    record = {"provenance": made, "numbers": numbers.astype(object).where(numbers.notna(), None).to_dict("records")}
+    page = Page("The paper, made anew", record, methods, provenance)
+    page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", MODES.get(made["mode"], "")))
+    shown = {name: SHOWN.get(name, Shown(name, name)) for name in names}
+    page.add(_contents([(name, entry.heading) for name, entry in shown.items()] + [("numbers", "Numbers")] * bool(len(numbers))))
+    for name, entry in shown.items():
+        page.add(f'<h2 id="{escape(name)}">{escape(entry.heading)}</h2>')
+        if sentence := entry.sentence(tables[name]):
+            page.add(f"<p>{prose(sentence)}</p>")
+        page.add(picture(_read(folder / f"{name}.svg"), entry.caption))
+    if len(numbers):
+        page.add('<h2 id="numbers">Numbers</h2>', _numbers_table(numbers))
     return page
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """What provenance.json and numbers.csv hold; damaged files get a sentence."""
-    file = folder / "provenance.json"
-    if not file.is_file():
-        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
-    with explained(f"cannot read what is in {folder}"):
-        try:
-            made = json.loads(file.read_text(encoding="utf-8"))
-            numbers = list(csv.DictReader((folder / "numbers.csv").read_text(encoding="utf-8").splitlines(), strict=True))
-        except (ValueError, csv.Error) as error:
-            raise InputError(f"{folder} is damaged ({' '.join(str(error).split())}); run reproduce again.") from None
+MODES = {
+    "quick": "Made in the quick mode: coarser curves, and small runs with large error bars.",
+    "normal": "Curves were computed anew; the finite-size figures show the run that comes with the package.",
+    "full": "Everything was computed anew at full size.",
+}
+
+
+def _contents(entries: list[tuple[str, str]]) -> str:
+    items = "".join(f'<li><a href="#{escape(name)}">{escape(heading)}</a></li>' for name, heading in entries)
+    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
+
+
+def _numbers_table(numbers: pd.DataFrame) -> str:
+    """The numbers rounded for reading: a value to the first digit of its error, or to four digits."""
+    rows = []
+    for row in numbers.to_dict("records"):
+        value = _rounded(row.get("value"), row.get("error"))
+        rows.append([_spelled(_text(row, "quantity")), value, _text(row, "source"), _text(row, "paper")])
+    return table(("quantity", "value", "what it is", "in the paper"), rows)
+
+
+def _spelled(quantity: str) -> str:
+    return quantity.replace("rho=", "ρ = ").replace("alpha=", "α = ")
+
+
+def _text(row: dict[Any, Any], key: str) -> str:
+    value = row.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _rounded(value: Any, error: Any) -> str:
+    if not isinstance(value, float | int):
+        return str(value)
+    if not (isinstance(error, float) and error > 1e-4 * abs(value)):
+        return number(value, 5)
+    places = max(0, -int(f"{error:e}".partition("e")[2]))
+    return f"{value:.{places}f} ± {error:.{places}f}"
+
+
+def _read_provenance(path: Path) -> dict[str, Any]:
+    try:
+        made = json.loads(_read(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is damaged ({' '.join(str(error).split())}); run reproduce again.") from None
     kinds = {"figures": list, "mode": str, "packages": dict}
     whole = isinstance(made, dict) and all(isinstance(made.get(key), kind) for key, kind in kinds.items())
-    if not whole or "chanceline" not in made["packages"] or any(None in row or None in row.values() for row in numbers):
-        raise InputError(f"{folder} is damaged, or another version wrote it; run reproduce again.")
-    return made, numbers
+    if not whole or "chanceline" not in made["packages"]:
+        raise InputError(f"{path} is damaged, or another version wrote it; run reproduce again.")
+    return dict(made)
+
+
+def _read(path: Path) -> str:
+    with explained(f"cannot read {path}"):
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from error
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    content = _read(path)
+    try:
+        return pd.read_csv(io.StringIO(content))
+    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+        if not content.strip():
+            return pd.DataFrame()
+        raise InputError(f"{path} is damaged ({' '.join(str(error).split())}); run reproduce again.") from error
 
 
 def _inside(name: object) -> str:
@@ -76,14 +132,6 @@ def _inside(name: object) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise InputError(f"provenance.json names a figure {name!r}; figures are named with letters, digits, '_', '-' and '.'.")
     return name
-
-
-def _drawing(path: Path) -> str:
-    with explained(f"cannot read {path}"):
-        try:
-            return path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from None
 
 
 def _hash_tables(folder: Path, names: list[str]) -> str:

@@ -1,0 +1,200 @@
+"""What to take from each figure of `reproduce`: a heading, a sentence made from its own table, and what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a figure is presented.
+
+    Attributes
+    ----------
+    heading, caption : what it is about, and what is drawn.
+    columns : what `takeaway` needs of the figure's table; without them (a table of another version) nothing is said.
+    takeaway : one sentence from the table.
+    """
+
+    heading: str
+    caption: str
+    columns: tuple[str, ...] = ()
+    takeaway: Callable[[pd.DataFrame], str] | None = None
+
+    def sentence(self, table: pd.DataFrame) -> str:
+        if self.takeaway is None or not len(table) or not set(self.columns) <= set(table.columns):
+            return ""
+        return self.takeaway(table)
+
+
+def _panels(table: pd.DataFrame) -> str:
+    alive = table[table["entropy"] > 0]
+    return (
+        "At ρ = 0.5 fewer and fewer choices of variables separate as the load grows; none is left where the entropy is zero, "
+        f"at α = {alive['alpha'].max():.2f}. Without a choice the end would be α = 1."
+    )
+
+
+def _capacity(table: pd.DataFrame) -> str:
+    row = _nearest(table, rho=0.25)
+    ratio = row["alpha_vs"] / row["cover_gardner"]
+    return (
+        f"Choosing pays: with a share ρ = {row['rho']:.2g} of the variables, pure noise is separated up to a load of "
+        f"{row['alpha_vs']:.2f}, {ratio:.1f} times what variables taken blindly hold."
+    )
+
+
+def _entropy_breaking(table: pd.DataFrame) -> str:
+    ends = {str(ansatz): part.loc[part["entropy"] > 0, "alpha"].max() for ansatz, part in table.groupby("ansatz")}
+    return (
+        f"Breaking of symmetry moves the end of the entropy at ρ = 0.5 from α = {ends['rs']:.3f} to {ends['1rsb']:.3f}: "
+        "a small correction to the paper's solution."
+    )
+
+
+def _capacity_breaking(table: pd.DataFrame) -> str:
+    lost = 1 - table["alpha_1rsb"] / table["alpha_rs"]
+    worst = lost.idxmax()
+    return (
+        f"Over all densities one step of breaking lowers the chance line by at most {lost[worst]:.1%}, at ρ = "
+        f"{table['rho'][worst]:.2g}."
+    )
+
+
+def _smallest(name: str) -> Callable[[pd.DataFrame], str]:
+    def tell(table: pd.DataFrame) -> str:
+        largest = table[table["n"] == table["n"].max()]
+        row = _nearest(largest, alpha=1.0)
+        return (
+            f"At N = {row['n']} and load {row['load']:.2f} {name} keeps a share {row['density']:.3f} ± {row['error']:.3f} of the "
+            f"variables; without a choice half of the load, {row['load'] / 2:.2f}, is needed."
+        )
+
+    return tell
+
+
+def _entropy_counts(table: pd.DataFrame) -> str:
+    both = table.dropna(subset=["both", "rs"])
+    distance = ((both["both"] - both["rs"]) / both["both_error"]).abs()
+    return (
+        f"Of {len(both)} entropies that counting gives, extrapolated to N → ∞, {int((distance < 2).sum())} lie within two of "
+        f"their errors of replica theory (median distance {distance.median():.1f} errors)."
+    )
+
+
+def _searched(table: pd.DataFrame) -> str:
+    distance = ((table["searched"] - table["rsb"]) / table["searched_error"]).abs()
+    return (
+        f"At {int((distance < 2).sum())} of {len(table)} points the smallest sets found by search, extrapolated to N → ∞, lie "
+        "within two of their errors of the theory with breaking."
+    )
+
+
+def _memory_capacity(table: pd.DataFrame) -> str:
+    part = table[(table["rho"] - 0.25).abs() == (table["rho"] - 0.25).abs().min()].set_index("wiring")["load_typical"]
+    if not {"selected", "random"} <= set(part.index):
+        return ""
+    return (
+        f"A neuron that chooses a quarter of its inputs holds {part['selected']:.2f} patterns for each possible input; with "
+        f"inputs taken at random it holds {part['random']:.2f}."
+    )
+
+
+def _memory_stability(table: pd.DataFrame) -> str:
+    recall = table[(table["measured"] == "overlap after recall") & (table["share"] == 0.1)]
+    lowest = recall[recall["load"] == recall["load"].min()].set_index("wiring")["value"]
+    if not {"selected", "random"} <= set(lowest.index):
+        return ""
+    return (
+        f"At load {recall['load'].min():g}, from probes with a tenth of the bits turned over, chosen inputs recall with an "
+        f"overlap of {lowest['selected']:.2f}, random ones with {lowest['random']:.2f}."
+    )
+
+
+def _memory_pictures(table: pd.DataFrame) -> str:
+    whole = int((table["overlap"] == 1).sum())
+    noise = table["noise"].iloc[0]
+    return f"{whole} of {len(table)} pictures come back without a wrong pixel from probes with {noise:.0%} of them turned over."
+
+
+def _nearest(table: pd.DataFrame, **wanted: float) -> Any:
+    ((column, value),) = wanted.items()
+    return table.iloc[int(np.abs(table[column] - value).argmin())]
+
+
+SHOWN = {
+    "panels": Shown(
+        "How the space of solutions shrinks as patterns are added",
+        "The paper's four panels at ρ = 0.5: (a) overlaps within and between supports, (b) the response χ, (c) the entropy of "
+        "separating choices, (d) both stability conditions; against the load α.",
+        ("alpha", "entropy"),
+        _panels,
+    ),
+    "capacity": Shown(
+        "The chance line: how much noise a choice of variables separates",
+        "Capacity against the share ρ of variables kept, between its closed-form neighbours.",
+        ("rho", "alpha_vs", "cover_gardner"),
+        _capacity,
+    ),
+    "entropy_breaking": Shown(
+        "Entropy with breaking of symmetry between supports",
+        "Left: entropy of separating choices, replica symmetric and with one step; right: the parameters of the step.",
+        ("alpha", "entropy", "ansatz"),
+        _entropy_breaking,
+    ),
+    "capacity_breaking": Shown(
+        "How far breaking moves the chance line",
+        "Left: the capacity with and without breaking (shaded: where replica symmetry is exact); right: the corrections.",
+        ("rho", "alpha_rs", "alpha_1rsb"),
+        _capacity_breaking,
+    ),
+    "experiments-paper-fig3": Shown(
+        "The paper's search on finite problems",
+        "Smallest sets that greedy-BIHT finds, over the chance line and the line without choice.",
+        ("alpha", "n", "load", "density", "error"),
+        _smallest("greedy-BIHT"),
+    ),
+    "experiments-best": Shown(
+        "The best search on the same problems",
+        "Smallest sets of the default search; crosses: extrapolated to N → ∞.",
+        ("alpha", "n", "load", "density", "error"),
+        _smallest("the default search"),
+    ),
+    "experiments-entropy": Shown(
+        "Counting separating choices, beside theory",
+        "Above: entropy against load, theory as lines and extrapolated counts as points; below: the extrapolation in 1/N.",
+        ("rs", "both", "both_error"),
+        _entropy_counts,
+    ),
+    "experiments-capacity": Shown(
+        "Smallest sets for N → ∞, beside theory",
+        "The difference from the first moment against 1/N for both kinds of inputs, and the limits minus ρ_VS.",
+        ("searched", "searched_error", "rsb"),
+        _searched,
+    ),
+    "memory_capacity": Shown(
+        "An associative memory that chooses its inputs: how much it holds",
+        "Largest load against the share of inputs kept, for three ways of wiring, beside the theory.",
+        ("rho", "wiring", "load_typical"),
+        _memory_capacity,
+    ),
+    "memory_stability": Shown(
+        "How well it recalls, and what lost couplings cost",
+        "Left: overlap after recall against the share of turned bits in the probe; right: bits held against couplings cut.",
+        ("measured", "share", "load", "wiring", "value"),
+        _memory_stability,
+    ),
+    "memory_pictures": Shown(
+        "Pictures stored among random patterns, and recalled",
+        "Stored, disturbed and recalled, one picture a column.",
+        ("overlap", "noise"),
+        _memory_pictures,
+    ),
+}
