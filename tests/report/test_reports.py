@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from browser import run_script, screenshot
@@ -24,7 +26,7 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, figure, hash_arrays, number, prose, table
+from chanceline.report.page import Page, figure, hash_arrays, number, picture, prose, table
 from chanceline.results import visible
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
@@ -141,6 +143,21 @@ def test_reports_are_readable(noise, tmp_path, width):
     assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_ready_figures_are_readable(tmp_path, width):
+    chart, axes = plt.subplots(1, 2, figsize=(10, 4))
+    axes[0].plot([1, 2], label="a line")
+    axes[0].legend(fontsize=7)
+    content = StringIO()
+    chart.savefig(content, format="svg")
+    plt.close(chart)
+    page = Page("t", {}, "m")
+    page.add(picture(content.getvalue(), "two panels"))
+    seen = run_script(page.render(), READABLE, tmp_path, width=width)
+    assert seen.pop("letters") >= 9.99
+    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 1}
+
+
 def test_words_that_are_broken_would_be_seen(tmp_path):
     page = Page("t", {}, "m")
     page.add('<p style="width: 40px; overflow-wrap: anywhere; font-size: 9px">permutations</p>')
@@ -189,7 +206,6 @@ def test_sweep_report_has_the_averages_of_the_store(tmp_path):
 
 
 def test_reproduce_report_shows_every_figure(tmp_path):
-    import matplotlib.pyplot as plt
     import pandas as pd
 
     from chanceline.reproduce.folder import Folder

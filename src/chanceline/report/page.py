@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from io import StringIO
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ COVER = (
 )
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
 PHONE_WIDTH = 3.7
+# Pixels: of letters at least, and of the text, as in report.css.
+SMALLEST_LETTER, TEXT_WIDTH = 10, 830
 # Letters: of a cell that is a sentence, and of a word that may be broken.
 SENTENCE, LONG_WORD = 30, 24
 
@@ -127,13 +130,20 @@ def _drawn(draw: Callable[[Any], None], size: tuple[float, float], salt: str) ->
 def picture(svg: str, caption: object) -> str:
     """A ready SVG with its caption, in the page's own colours; anything but drawing in it is refused.
 
-    On a narrow screen it keeps a width at which its letters can be read, and is moved sideways.
+    It keeps a width at which its letters can be read: it may be wider than the text, and is moved sideways on a phone.
     """
     drawing = safe_drawing(svg)
-    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', drawing)
-    least = min(820, round(1.2 * float(found[1]))) if found else 0
+    least = _readable_width(drawing)
+    broad = ' class="broad"' if least > TEXT_WIDTH else ""
     body = f'<div class="scroll"><div style="min-width: {least}px">{drawing}</div></div>'
-    return f"<figure>{body}<figcaption>{prose(caption)}</figcaption></figure>"
+    return f"<figure{broad}>{body}<figcaption>{prose(caption)}</figcaption></figure>"
+
+
+def _readable_width(drawing: str) -> int:
+    """Pixels at which the smallest letters that matplotlib drew (as outlines of size 100, scaled) are 10 pixels high."""
+    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', drawing)
+    letters = [100 * float(scale) for scale in re.findall(r"scale\((0\.\d+) -0", drawing)]
+    return ceil(float(found[1]) * SMALLEST_LETTER / min(letters)) if found and letters else 0
 
 
 def hash_arrays(*arrays: Any) -> str:

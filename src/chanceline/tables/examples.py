@@ -12,9 +12,7 @@ SAMPLES, FEATURES, PLANTED = 40, 500, 2
 
 
 def load_example(name: str, seed: int = 0) -> Dataset:
-    """`breast-cancer` (569 × 30, scikit-learn), `noise` (40 × 500) or `planted` (the same, labels from 2
-    features).
-    """
+    """`breast-cancer` (569 × 30, scikit-learn), `noise` (40 × 500) or `planted` (the same, labels from 2 features)."""
     if name == "breast-cancer":
         from sklearn.datasets import load_breast_cancer
 
