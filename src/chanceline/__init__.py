@@ -38,16 +38,27 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from chanceline.chance import Bound, chance_bound, largest_convincing, samples_needed
-    from chanceline.errors import ChancelineError, ConvergenceError, InputError
-    from chanceline.memory import AssociativeMemory
-    from chanceline.select import SearchOutcome
-    from chanceline.select.api import search
-    from chanceline.select.front import Front, front
-    from chanceline.significance import SeparationTest, separation_test
-    from chanceline.significance.size import ChanceSize, chance_size
-    from chanceline.theory.capacity import capacity, capacity_curve, density
-    from chanceline.theory.solve import solve
+    # "as" tells type checkers that the name is public.
+    from chanceline.chance import Bound as Bound
+    from chanceline.chance import chance_bound as chance_bound
+    from chanceline.chance import largest_convincing as largest_convincing
+    from chanceline.chance import samples_needed as samples_needed
+    from chanceline.errors import ChancelineError as ChancelineError
+    from chanceline.errors import ConvergenceError as ConvergenceError
+    from chanceline.errors import InputError as InputError
+    from chanceline.memory import AssociativeMemory as AssociativeMemory
+    from chanceline.select import SearchOutcome as SearchOutcome
+    from chanceline.select.api import search as search
+    from chanceline.select.front import Front as Front
+    from chanceline.select.front import front as front
+    from chanceline.significance import SeparationTest as SeparationTest
+    from chanceline.significance import separation_test as separation_test
+    from chanceline.significance.size import ChanceSize as ChanceSize
+    from chanceline.significance.size import chance_size as chance_size
+    from chanceline.theory.capacity import capacity as capacity
+    from chanceline.theory.capacity import capacity_curve as capacity_curve
+    from chanceline.theory.capacity import density as density
+    from chanceline.theory.solve import solve as solve
 
 
 def __getattr__(name: str) -> Any:

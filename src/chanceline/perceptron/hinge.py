@@ -142,7 +142,7 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
     rebuild(hinge)
 
 
-@kernel()
+@inner_kernel()
 def flip(hinge: Any, pattern: int) -> bool:
     """One pattern r enters or leaves the active set (t = ±1); False if the update would be unstable.
 

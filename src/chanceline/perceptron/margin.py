@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import inner_kernel, kernel
-from chanceline.perceptron.linalg import NONE, ZERO, border, combine, dot_first, next_pivot, unborder
+from chanceline.perceptron.linalg import NONE, ZERO, add_scaled, border, dot_first, next_pivot, unborder
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
@@ -26,7 +26,7 @@ class Passive(NamedTuple):
     unit: float
     size: NDArray[np.int64]
     members: NDArray[np.int64]
-    inside: NDArray[np.bool_]
+    inside: NDArray[np.int64]
     values: NDArray[np.float64]
     inverse: NDArray[np.float64]
     work: NDArray[np.float64]
@@ -36,23 +36,24 @@ class Passive(NamedTuple):
 def take_in(passive: Any, pattern: int, value: float) -> bool:
     """Add a pattern; False if it depends on those inside."""
     rows, size, k = passive.rows, passive.size[0], passive.rows.shape[1]
-    cross = np.empty(size)
+    cross = np.zeros(size)
     for i in range(size):
         cross[i] = dot_first(rows[passive.members[i]], rows[pattern], k) + passive.unit
     diagonal = dot_first(rows[pattern], rows[pattern], k) + passive.unit
     pivot = next_pivot(passive.inverse, size, cross, diagonal, passive.work)
-    passive.inside[pattern] = pivot >= 1e-13 * diagonal
-    if passive.inside[pattern]:
+    independent = pivot >= 1e-13 * diagonal
+    passive.inside[pattern] = independent
+    if independent:
         border(passive.inverse, size, pivot, passive.work)
         passive.members[size], passive.values[size] = pattern, value
         passive.size[0] += 1
-    return passive.inside[pattern]
+    return independent
 
 
 @inner_kernel()
 def settle(passive: Any) -> int:
     """Least squares on the passive patterns, walking back to the positive orthant; how many had to leave."""
-    values, inverse, goal, left = passive.values, passive.inverse, np.empty(passive.values.size), ZERO
+    values, inverse, goal, left = passive.values, passive.inverse, np.zeros(passive.values.size), ZERO
     while passive.size[0] > 0:
         size = passive.size[0]
         step, leaving = 1.0, NONE
@@ -69,7 +70,7 @@ def settle(passive: Any) -> int:
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
             break
-        passive.inside[passive.members[leaving]] = False
+        passive.inside[passive.members[leaving]] = 0
         unborder(inverse, size, leaving, passive.work)
         passive.size[0] = size - 1
         passive.members[leaving] = passive.members[size - 1]
@@ -98,7 +99,7 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
         longest = max(longest, dot_first(rows[pattern], rows[pattern], k))
     # The last coordinate has the length of the rows, so that neither drowns the other.
     passive = Passive(
-        rows, longest, np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(patterns, dtype=np.bool_),
+        rows, longest, np.zeros(1, dtype=np.int64), np.zeros(capacity, dtype=np.int64), np.zeros(patterns, dtype=np.int64),
         np.zeros(capacity), np.zeros((capacity, capacity)), np.zeros(capacity),
     )  # fmt: skip
     for pattern in range(patterns):
@@ -110,9 +111,11 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
     for _ in range(80 * (patterns + k) + 80):
         changes += settle(passive)
         size, total = passive.size[0], 0.0
-        combine(rows, passive.members, passive.values, size, weights)
+        for j in range(k):
+            weights[j] = 0.0
         for i in range(size):
             total += passive.values[i]
+            add_scaled(weights, passive.values[i], rows[passive.members[i]], k)
         if size > 0 and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total:
             status = INSEPARABLE
             break
@@ -121,7 +124,7 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
         for pattern in range(patterns):
             margin = dot_first(rows[pattern], weights, k)
             lowest = min(lowest, margin)
-            if passive.inside[pattern]:
+            if passive.inside[pattern] > 0:
                 drift = max(drift, abs(margin - slack))
             elif margin < worst:
                 worst, entering = margin, pattern
@@ -150,7 +153,7 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
         warm = False
         passive.size[0] = 0
         for pattern in range(patterns):
-            passive.inside[pattern] = False
+            passive.inside[pattern] = 0
     for pattern in range(patterns):
         multipliers[pattern] = 0.0
     for i in range(passive.size[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from chanceline.select.methods.biht import run_biht, run_greedy_biht, run_greedy
 from chanceline.select.methods.l1 import run_l1, run_reweighted_l1
 from chanceline.select.methods.omp import run_omp
 from chanceline.select.methods.tabu import run_tabu
-from chanceline.select.outcome import Bound, Candidate, SearchOutcome
+from chanceline.select.outcome import NOTHING, Bound, Candidate, SearchOutcome
 
 Method = Callable[..., Iterator[Candidate | Bound | int]]
+# A method of your own need not be entered here: "module:function" names it, in worker processes too.
 METHODS: dict[str, Method] = {
     "auto": run_auto,
     "tabu": run_tabu,
@@ -40,6 +42,26 @@ METHODS: dict[str, Method] = {
 FORGIVING = ("auto", "exact")  # methods that can allow errors
 
 
+def find_method(name: str) -> Method:
+    """The method of that name: one of `METHODS`, or a function of a module that can be imported, "module:function"."""
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not colon:
+        raise InputError(
+            f"There is no search method {name!r}; choose one of {', '.join(METHODS)}, or name a function of your own as "
+            "module:function."
+        )
+    try:
+        found = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"The search method {name!r} could not be imported ({error}); check the names.") from None
+    if not callable(found):
+        raise InputError(f"The search method {name!r} is no function; name a generator function.")
+    method: Method = found
+    return method
+
+
 def iter_search(
     X: ArrayLike,
     y: ArrayLike,
@@ -53,9 +75,11 @@ def iter_search(
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> Iterator[SearchOutcome]:
-    """Yield an outcome at every improvement; the last one is what `search` returns. Parameters as there."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise InputError(f"There is no search method {method!r}; choose one of {', '.join(METHODS)}.")
+    """Yield an outcome at every improvement; the last one is what `search` returns. Parameters as there.
+
+    Ctrl-C is not caught: KeyboardInterrupt comes out of the iteration.
+    """
+    run = find_method(method)
     budget = None if budget is None else whole_number(budget, "The budget, a number of iterations,")
     target = None if target is None else whole_number(target, "The target, a number of variables,")
     seed = whole_number(seed, "The seed")
@@ -69,7 +93,7 @@ def iter_search(
     names = column_names(X)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
-    for event in METHODS[method](problem, budget, seed, **options):
+    for event in run(problem, budget, seed, **options):
         better = None
         if isinstance(event, Candidate):
             outcome = _outcome(problem, event, method, seed, history, errors)
@@ -88,6 +112,8 @@ def iter_search(
             progress(best.iterations if done is None else done, best)
         if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
             return
+    if best is None:
+        yield _outcome(problem, NOTHING, method, seed, history, errors)
 
 
 def _check_options(method: str, options: dict[str, Any]) -> None:
@@ -123,7 +149,7 @@ def search(
         internally, and the weights given in the units of X.
     y : P labels of at most two values, the larger of which is the positive class.
     method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `greedy-biht-literal`, `biht`, `l1`,
-        `reweighted-l1`, `exact`.
+        `reweighted-l1`, `exact`; or a function of your own as "module:function" (see docs/extending.md).
     budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on the machine's speed.
     seed : same seed, same result, bit for bit.
     intercept : add a constant to the perceptron; it does not count as a variable.
@@ -134,7 +160,12 @@ def search(
     Returns
     -------
     SearchOutcome
-        After Ctrl-C the best so far, with `interrupted` set. If nothing makes so few errors, the fewest found.
+        If nothing makes so few errors, the fewest found.
+
+    Notes
+    -----
+    After Ctrl-C the outcome is the best so far, with `interrupted` set: whoever stores outcomes must look at it. Before the
+    first candidate there is none, and KeyboardInterrupt is raised as usual.
     """
     best: SearchOutcome | None = None
     try:
@@ -146,7 +177,7 @@ def search(
         if best is None:
             raise
         best = replace(best, interrupted=True)
-    assert best is not None  # every method yields at least one candidate
+    assert best is not None  # without a candidate of the method there is an outcome without variables
     return best
 
 

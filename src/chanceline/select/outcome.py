@@ -21,6 +21,9 @@ class Candidate(NamedTuple):
     iterations: int
 
 
+NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a method has that finds nothing
+
+
 class Bound(NamedTuple):
     """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took."""
 

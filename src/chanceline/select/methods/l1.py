@@ -12,7 +12,7 @@ from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.methods.omp import candidate
 from chanceline.select.methods.tabu import drop_place
-from chanceline.select.outcome import Candidate
+from chanceline.select.outcome import NOTHING, Candidate
 
 ROUNDS = 8
 MAX_NEWTON = 200
@@ -75,20 +75,22 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `l1`: the LP alone."""
-    yield l1_candidate(problem) or _nothing()
+    yield l1_candidate(problem) or NOTHING
 
 
 def run_reweighted_l1(problem: Problem, budget: int | None, seed: int, rounds: int = ROUNDS) -> Iterator[Candidate | int]:
     """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
     best = l1_candidate(problem)
     if best is None:
-        yield _nothing()
+        yield NOTHING
         return
     yield best
     current = best
     for turn in range(2, rounds + 1):
         # Columns that an earlier round left out stay out: their cost would be the largest.
         columns, sizes = current.support, np.abs(current.weights)
+        if sizes.size == 0:
+            break
         weights = l1_weights(problem, 1.0 / (sizes / sizes.max() + 1e-3), columns)
         if weights is None:
             break
@@ -98,7 +100,3 @@ def run_reweighted_l1(problem: Problem, budget: int | None, seed: int, rounds: i
         best = current
         yield best
     yield from eliminate(problem, best, rounds)
-
-
-def _nothing() -> Candidate:
-    return Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 1)
