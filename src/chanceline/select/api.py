@@ -88,7 +88,7 @@ def iter_search(
         raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
     if errors:
         options["errors"] = errors
-    _check_options(method, options)
+    _check_options(method, run, options)
     problem = make_problem(X, y, intercept, contradictions=errors > 0)
     names = column_names(X)
     history: list[tuple[int, int]] = []
@@ -116,9 +116,9 @@ def iter_search(
         yield _outcome(problem, NOTHING, method, seed, history, errors)
 
 
-def _check_options(method: str, options: dict[str, Any]) -> None:
+def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
     """Refuse options that the method does not take."""
-    taken = inspect.signature(METHODS[method]).parameters.values()
+    taken = inspect.signature(run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken):
         return
     names = [parameter.name for parameter in taken][3:]
