@@ -1,7 +1,7 @@
 """Kinds of task for noise with unequal classes and a threshold: smallest support, fewest errors at a given size, exact count.
 
-Inputs are Gaussian and a share `balance` of the labels, rounded to a whole number, is positive; as in `kinds`, the problem depends
-on size, load, balance and trial alone.
+Inputs are Gaussian and a share `balance` of the labels, rounded to a whole number, is positive; as in `kinds`, the problem
+depends on size, load, balance and trial alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def draw_classes(n: int, alpha: float, balance: float, trial: int) -> tuple[NDAr
     samples = whole(alpha * n, "alpha·n")
     positives = round(balance * samples)
     if not 0 < positives < samples:
-        raise InputError(f"balance = {balance:g} leaves one class among {samples} samples; choose a balance further inside (0, 1)")
+        raise InputError(f"balance = {balance:g} leaves one class among {samples} samples; choose one nearer to ½")
     rng = np.random.default_rng(derive_seed("classes", n, samples, positives, trial))
     labels = np.repeat([1.0, -1.0], [positives, samples - positives])
     return rng.standard_normal((samples, n)), rng.permutation(labels)
