@@ -16,6 +16,7 @@ from chanceline.theory.bounds import bounds_at, first_moment_load
 from chanceline.theory.closed_forms import l0_gardner, union_bound
 from chanceline.theory.gardner import gardner
 from chanceline.theory.kernels import pattern_side
+from chanceline.theory.margin import largest_margin, typical_margin
 from chanceline.theory.patterns import Patterns
 from chanceline.theory.quadrature import focused_rule
 from chanceline.theory.rs import Branch, Order, entrance_overlap, equations, free_entropy
@@ -326,3 +327,15 @@ def test_no_breaking_with_errors_and_no_full_breaking_off_the_plain_line():
         chanceline.capacity(0.3, "full", balance=0.3)
     with pytest.raises(InputError, match="too close to 1"):
         chanceline.solve(0.5, 0.9999999999999999)
+
+
+def test_margins_that_a_load_leaves():
+    """Inverse functions, in order: a chosen quarter of the variables keeps more than a typical quarter, less than all of them."""
+    chosen, typical, every = largest_margin(0.3, 0.25), typical_margin(0.3, 0.25), typical_margin(0.3, 1 - 1e-9)
+    assert typical < chosen < every
+    assert chanceline.capacity(0.25, margin=chosen).alpha == pytest.approx(0.3, rel=1e-5)
+    assert chosen == pytest.approx(1.1955, abs=1e-3)
+    with pytest.raises(InputError, match="no choice"):
+        largest_margin(1.5, 0.25)
+    with pytest.raises(InputError, match="typical choices"):
+        typical_margin(0.6, 0.25)
