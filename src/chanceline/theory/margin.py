@@ -22,7 +22,7 @@ def largest_margin(alpha: float, rho: float, *, balance: float = 0.5) -> float:
         return capacity_curve([rho], margin=margin, balance=balance)[0].alpha - alpha
 
     if excess(0.0) < 0:
-        raise InputError(f"at alpha = {alpha:g} no choice of a share rho = {rho:g} of the variables separates; choose a smaller alpha")
+        raise InputError(f"at alpha = {alpha:g} no choice of a share rho = {rho:g} separates; choose a smaller alpha")
     if excess(LARGEST_MARGIN) > 0:
         raise InputError(f"alpha = {alpha:g} leaves a margin above {LARGEST_MARGIN:g}; choose a larger alpha")
     return float(brentq(excess, 0.0, LARGEST_MARGIN, xtol=1e-7, rtol=1e-7))
