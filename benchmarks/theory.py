@@ -123,7 +123,7 @@ def main() -> None:
         rows.append(f"| {rho} | {exact:.10f} | {found:.6f} | {abs(found - exact):.1e} | {sweeps} | {spent[-1]:.1f} |")
     whole = 99 * float(np.mean(spent))
     lines = [
-        r"| \(\rho\) | \(\alpha_\mathrm{VS}\) (ours) | \(\alpha_\mathrm{VS}\) (plain) | difference | plain sweeps | plain CPU s |",
+        r"| \(\rho\) | \(\alpha_\mathrm{VS}\) (ours) | \(\alpha_\mathrm{VS}\) (plain) | apart | plain sweeps | plain CPU s |",
         "|---|---|---|---|---|---|",
         *rows,
         "",
