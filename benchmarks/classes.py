@@ -1,7 +1,7 @@
-"""Three witnesses for noise with unequal classes: what the sweep `classes` found against `chance_size` and the exact first moment.
+"""Noise with unequal classes: what the sweep `classes` found against `chance_size` and the exact first moment.
 
-The rules are those of docs/chance-line.md, written before the run. Reads docs/tables/classes.csv (or a CSV made by `chanceline sweep export`)
-and writes docs/tables/classes.md:
+The rules are those of docs/chance-line.md, written before the run. Reads docs/tables/classes.csv (or a CSV made by
+`chanceline sweep export`) and writes docs/tables/classes.md:
 
     python benchmarks/classes.py [FILE]
 """
@@ -42,7 +42,7 @@ def search_rows(data: pd.DataFrame) -> list[str]:
 
 
 def error_rows(data: pd.DataFrame) -> list[str]:
-    """Rule 2: fewest errors at each K against the smallest e with `typical` at most K, within two standard errors and one error."""
+    """Rule 2: fewest errors at each K against the smallest e with `typical` at most K, within 2 s.e. and one error."""
     found = np.array([json.loads(text) if isinstance(text, str) else text for text in data["errors"]], dtype=float)
     n, samples, positives = (int(data[name].iloc[0]) for name in ("n", "n_patterns", "positives"))
     rows = ["| K | fewest errors found | predicted | apart | allowed |", "|---|---|---|---|---|"]

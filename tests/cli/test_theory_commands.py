@@ -86,7 +86,13 @@ def test_curve_writes_a_table(capsys, tmp_path):
         (("solve", "--alpha", "many", "--rho", 0.5), "--alpha"),
         (("solve", "--rho", 0.5), "--alpha"),
         (("solve", "--alpha", 1.2, "--rho", 0.5, "--ansatz", "best"), "best"),
+        (("solve", "--alpha", 0.5, "--rho", 0.9999999999999999), "too close to 1"),
         (("capacity", 1.5), "rho"),
+        (("capacity", 0.1, "--balance", 1), "balance"),
+        (("capacity", 0.1, "--margin", -1), "margin"),
+        (("density", 0.5, "--errors", 0.5), "errors"),
+        (("solve", "--alpha", 1, "--rho", 0.2, "--balance", 0.1, "--errors", 0.2), "constant rule"),
+        (("curve", "--points", 3, "--balance", 0), "balance"),
         (("density", 2), "alpha"),
         (("curve", "--points", 0), "--points"),
         (("curve", "--points", 2, "--out", "no/such/folder/c.csv"), "no/such/folder"),
@@ -101,6 +107,23 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, culprit):
     assert err.count("\n") == 1
     assert culprit in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [("capacity", 0.1), ("density", 0.5), ("solve", "-a", 0.7, "-r", 0.1)])
+def test_balance_margin_and_errors_reach_the_theory_and_the_json(capsys, command):
+    _, out, _ = run(capsys, *command, "--balance", 0.3, "--margin", 0.05, "--json")
+    record = json.loads(out)
+    assert (record["balance"], record["margin"], record["errors"]) == (0.3, 0.05, 0)
+    assert record["threshold"] < 0
+    plain = json.loads(run(capsys, *command, "--json")[1])
+    assert (plain["balance"], plain["threshold"]) == (0.5, 0)
+    assert set(plain) == set(record)
+
+
+def test_curve_with_errors(capsys):
+    _, out, _ = run(capsys, "curve", "--points", 3, "--errors", 0.05)
+    assert out.splitlines()[0].endswith("balance,margin,errors,threshold")
+    assert len(out.splitlines()) == 4
 
 
 def test_version(capsys):
