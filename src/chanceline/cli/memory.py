@@ -15,7 +15,7 @@ from chanceline.cli.progress import progress_bar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from chanceline.memory import StorageReport
+    from chanceline.memory import Retrieval, StorageReport
 
 HELP = """Store random patterns (or your own) in a network whose neurons keep few inputs, check by its dynamics that they
 are fixed points, and recall them from noisy probes.
@@ -97,6 +97,11 @@ def memory(
             }
         )
         return
+    _print_memory(report, limit, basins, fixed)
+    print(f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)")
+
+
+def _print_memory(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> None:
     print(report)
     if limit["alpha_vs"] is not None:
         print(
@@ -109,7 +114,6 @@ def memory(
         basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True
     ):
         print(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}")
-    print(f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)")
 
 
 def _limit(report: StorageReport) -> dict[str, Any]:
