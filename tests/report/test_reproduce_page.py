@@ -13,6 +13,13 @@ from chanceline.reproduce.stages import STAGES
 
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><rect width="3" height="3"/></svg>'
 TABLES = {
+    "entropy_breaking": pd.DataFrame(
+        {
+            "alpha": [1.7, 1.76, 1.8, 1.6, 1.7, 1.8],
+            "entropy": [0.2, 0.1, -0.1, 0.4, 0.1, -0.1],
+            "ansatz": ["rs", "rs", "rs", "1rsb", "1rsb", "1rsb"],
+        }
+    ),
     "capacity": pd.DataFrame({"rho": [0.1, 0.25], "alpha_vs": [0.5, 1.2], "cover_gardner": [0.2, 0.5]}),
     "memory_capacity": pd.DataFrame(
         {"rho": [0.25, 0.25, 0.5], "wiring": ["selected", "random", "selected"], "load_typical": [0.9, 0.45, 1.5]}
@@ -37,6 +44,7 @@ def folder(tmp_path):
 def test_every_figure_has_a_heading_and_what_its_table_says(folder):
     text = reproduce_page(folder).render()
     assert "1.20, 2.4 times" in text
+    assert "from α = 1.780 to 1.750" in text
     assert "holds 0.90 patterns" in text
     assert "random it holds 0.45" in text
     assert "At 1 of 2 points" in text
