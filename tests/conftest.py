@@ -59,3 +59,15 @@ def dask_processes(tmp_path):
         for process in processes:
             process.kill()
             process.wait()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB, where mounting is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -22,18 +22,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 64 kB, where mounting is allowed."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("mounting is not allowed here")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 def test_a_new_file_has_the_usual_rights_and_an_old_one_keeps_its_own(tmp_path):
     path = tmp_path / "x.csv"
     umask = os.umask(0o027)

@@ -171,6 +171,24 @@ def test_whatever_the_system_refuses_is_one_sentence(capsys, monkeypatch, number
     assert in_process(capsys, "explore", "--json") == (code, "", f"chanceline: cannot use somewhere: {words}\n")
 
 
+@pytest.mark.parametrize("arguments", [
+    ("explore", "--no-open", "--out", "disk/page.html"),
+    ("capacity", 0.5, "--report", "disk/page.html"),
+    ("memory", "--neurons", 200, "--load", 0.01, "--budget", 0, "--workers", 1, "--quiet", "--save", "disk/memory.npz"),
+    ("sweep", "run", "sweep.toml", "--store", "disk/store.sqlite", "--workers", 1, "--quiet"),
+], ids=lambda arguments: arguments[0])  # fmt: skip
+def test_a_full_disk_is_called_a_full_disk(capsys, tmp_path, monkeypatch, small_disk, arguments):
+    monkeypatch.chdir(tmp_path)
+    grid = "grid = { n = [8], alpha = [0.5] }"
+    Path("sweep.toml").write_text(f'name = "tiny"\n[[block]]\nkind = "smallest"\ntrials = 1\n{grid}\n')
+    (small_disk / "filler").write_bytes(bytes((64 << 10) - os.statvfs(small_disk).f_frsize))
+    code, _, err = in_process(capsys, *arguments)
+    assert code == 1, err
+    assert "the disk is full" in err
+    assert err.count("chanceline: ") == 1
+    assert not list(small_disk.rglob("*.html"))
+
+
 def test_too_little_memory_is_one_sentence(capsys, monkeypatch):
     def refuse(*_: object) -> None:
         raise MemoryError

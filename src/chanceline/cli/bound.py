@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from chanceline.cli.options import Intercept, Json, Null
 from chanceline.cli.output import print_json
 
 HELP = """How often would labels that ignore the features let M of N features separate P samples? A rigorous
@@ -18,15 +21,17 @@ def register(app: typer.Typer) -> None:
 
 
 def bound(
-    samples: int = typer.Option(..., "-P", "--samples", help="Number of labelled samples, P."),
-    features: int = typer.Option(..., "-N", "--features", help="Number of features to choose from, N."),
-    selected: int = typer.Option(..., "-M", "--selected", help="Number of features the rule uses, M."),
-    positives: int | None = typer.Option(None, "--positives", help="Size of one class (needed by the fixed null)."),
-    errors: int = typer.Option(0, "--errors", help="Errors allowed, fixed before looking."),
-    null: str = typer.Option("fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."),
-    intercept: bool = typer.Option(True, "--intercept/--no-intercept", help="Whether the rule has a threshold."),
-    preregistered: bool = typer.Option(False, "--preregistered", help="The M features were fixed before the labels were seen."),
-    json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
+    samples: Annotated[int, typer.Option("-P", "--samples", help="Number of labelled samples, P.")],
+    features: Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")],
+    selected: Annotated[int, typer.Option("-M", "--selected", help="Number of features the rule uses, M.")],
+    positives: Annotated[int | None, typer.Option("--positives", help="Size of one class (needed by the fixed null).")] = None,
+    errors: Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")] = 0,
+    null: Null = "fixed",
+    intercept: Intercept = True,
+    preregistered: Annotated[
+        bool, typer.Option("--preregistered", help="The M features were fixed before the labels were seen.")
+    ] = False,
+    json: Json = False,
 ) -> None:
     from math import log10
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Report
 from chanceline.cli.output import print_json, say
 from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
@@ -13,13 +14,15 @@ from chanceline.cli.patterns import Balance, ErrorShare, Margin
 def register(app: typer.Typer) -> None:
     @app.command()
     def capacity(
-        rho: float = typer.Argument(..., help="Density ρ = M/N: share of the variables kept."),
-        ansatz: str = typer.Option("rs", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit."),
+        rho: Annotated[float, typer.Argument(help="Density ρ = M/N: share of the variables kept.")],
+        ansatz: Annotated[
+            str, typer.Option("--ansatz", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.")
+        ] = "rs",
         balance: Balance = 0.5,
         margin: Margin = 0.0,
         errors: ErrorShare = 0.0,
-        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
-        as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+        report: Report = None,
+        as_json: Json = False,
     ) -> None:
         """The largest load that a perceptron separates when it may choose a share ρ of its variables.
 

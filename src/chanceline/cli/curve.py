@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json
 from chanceline.cli.output import print_json, say
 from chanceline.cli.patterns import Balance, ErrorShare, Margin
 from chanceline.errors import InputError
@@ -14,13 +16,15 @@ from chanceline.errors import InputError
 def register(app: typer.Typer) -> None:
     @app.command()
     def curve(
-        points: int = typer.Option(99, help="Number of densities, equally spaced inside (0, 1)."),
-        out: Path | None = typer.Option(None, help="CSV file to write; without it the table goes to stdout."),
-        replicon: bool = typer.Option(False, help="Add the load where replica symmetry between supports breaks."),
+        points: Annotated[int, typer.Option("--points", help="Number of densities, equally spaced inside (0, 1).")] = 99,
+        out: Annotated[Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")] = None,
+        replicon: Annotated[
+            bool, typer.Option("--replicon/--no-replicon", help="Add the load where replica symmetry between supports breaks.")
+        ] = False,
         balance: Balance = 0.5,
         margin: Margin = 0.0,
         errors: ErrorShare = 0.0,
-        as_json: bool = typer.Option(False, "--json", help="Print one JSON object with a list of rows."),
+        as_json: Json = False,
     ) -> None:
         """α_VS(ρ) and the closed-form curves around it.
 

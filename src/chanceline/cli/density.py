@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Report
 from chanceline.cli.output import print_json, say
 from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
@@ -13,12 +14,12 @@ from chanceline.cli.patterns import Balance, ErrorShare, Margin
 def register(app: typer.Typer) -> None:
     @app.command()
     def density(
-        alpha: float = typer.Argument(..., help="Load α = P/N: patterns per variable."),
+        alpha: Annotated[float, typer.Argument(help="Load α = P/N: patterns per variable.")],
         balance: Balance = 0.5,
         margin: Margin = 0.0,
         errors: ErrorShare = 0.0,
-        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
-        as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+        report: Report = None,
+        as_json: Json = False,
     ) -> None:
         """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
 

@@ -10,12 +10,26 @@ from typing import Annotated
 
 import typer
 
+from chanceline.files import check_target
+
+
+def _writable(path: Path | None) -> Path | None:
+    """Refuse a place that cannot be written to before anything is computed."""
+    if path is not None:
+        check_target(path)
+    return path
+
+
 # Output
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Out = Annotated[Path, typer.Option("--out", help="The file to write.")]
-Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.")]
-Figure = Annotated[Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).")]
+Out = Annotated[Path, typer.Option("--out", help="The file to write.", callback=_writable)]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.", callback=_writable)
+]
+Figure = Annotated[
+    Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=_writable)
+]
 
 # Where and how long to compute
 Workers = Annotated[
@@ -30,7 +44,6 @@ Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Budget = Annotated[
     int | None, typer.Option("--budget", help="Iterations of one search; by default some seconds' worth.", show_default=False)
 ]
-Method = Annotated[str, typer.Option("--method", help="Search method (chanceline search --help lists them).")]
 
 # The question
 Intercept = Annotated[
@@ -38,8 +51,3 @@ Intercept = Annotated[
 ]
 Level = Annotated[float, typer.Option("--level", help="The p-value that convinces.")]
 Null = Annotated[str, typer.Option("--null", help="fixed: class sizes are kept; coin: each label is a fair coin.")]
-Features = Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")]
-Ansatz = Annotated[
-    str,
-    typer.Option("--ansatz", help="rs: replica symmetric; 1rsb: one step of breaking between supports; full: its limit."),
-]

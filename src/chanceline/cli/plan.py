@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Intercept, Json, Level, Null
 from chanceline.cli.output import print_json
 
 HELP = """Before the experiment: with -P the largest set of features that would convince, with -M the
@@ -22,16 +24,16 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    features: int = typer.Option(..., "-N", "--features", help="Number of features to choose from, N."),
-    samples: int | None = typer.Option(None, "-P", "--samples", help="Number of samples, P: asks for the largest M."),
-    selected: int | None = typer.Option(None, "-M", "--selected", help="Features the rule uses, M: asks for samples."),
-    positives: int | None = typer.Option(None, "--positives", help="Size of one class, with -P."),
-    balance: float = typer.Option(0.5, "--balance", help="Share of one class, with -M."),
-    level: float = typer.Option(0.05, "--level", help="The p-value that convinces."),
-    errors: int = typer.Option(0, "--errors", help="Errors allowed, fixed before looking."),
-    null: str = typer.Option("fixed", "--null", help="'fixed': class sizes kept; 'coin': each label a fair coin."),
-    intercept: bool = typer.Option(True, "--intercept/--no-intercept", help="Whether the rule has a threshold."),
-    json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
+    features: Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")],
+    samples: Annotated[int | None, typer.Option("-P", "--samples", help="Number of samples, P: asks for the largest M.")] = None,
+    selected: Annotated[int | None, typer.Option("-M", "--selected", help="Features the rule uses, M: asks for samples.")] = None,
+    positives: Annotated[int | None, typer.Option("--positives", help="Size of one class, with -P.")] = None,
+    balance: Annotated[float, typer.Option("--balance", help="Share of one class, with -M.")] = 0.5,
+    level: Level = 0.05,
+    errors: Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")] = 0,
+    null: Null = "fixed",
+    intercept: Intercept = True,
+    json: Json = False,
 ) -> None:
     from chanceline.chance import format_p, largest_convincing, samples_needed
     from chanceline.chance.planning import check_balance

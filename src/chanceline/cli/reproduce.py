@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Quiet
 from chanceline.cli.output import print_json, say
 from chanceline.errors import InputError
 
@@ -13,11 +15,13 @@ from chanceline.errors import InputError
 def register(app: typer.Typer) -> None:
     @app.command()
     def reproduce(
-        out: Path = typer.Option(..., help="Folder for the figures (PNG and SVG) and their data (CSV)."),
-        quick: bool = typer.Option(False, "--quick", help="Within a minute: coarser curves, small runs made on the spot."),
-        full: bool = typer.Option(False, "--full", help="Everything at full size; resumes where it was stopped."),
-        quiet: bool = typer.Option(False, "--quiet", help="No progress lines."),
-        as_json: bool = typer.Option(False, "--json", help="Print one JSON object that lists what was written."),
+        out: Annotated[Path, typer.Option("--out", help="Folder for the figures (PNG and SVG) and their data (CSV).")],
+        quick: Annotated[
+            bool, typer.Option("--quick", help="Within a minute: coarser curves, small runs made on the spot.")
+        ] = False,
+        full: Annotated[bool, typer.Option("--full", help="Everything at full size; resumes where it was stopped.")] = False,
+        quiet: Quiet = False,
+        as_json: Json = False,
     ) -> None:
         """Make every figure and number of the paper anew.
 

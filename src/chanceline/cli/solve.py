@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Report
 from chanceline.cli.output import print_json, say
 from chanceline.cli.patterns import Balance, ErrorShare, Margin
 
@@ -13,14 +14,16 @@ from chanceline.cli.patterns import Balance, ErrorShare, Margin
 def register(app: typer.Typer) -> None:
     @app.command()
     def solve(
-        alpha: float = typer.Option(..., "--alpha", "-a", help="Load α = P/N: patterns per variable."),
-        rho: float = typer.Option(..., "--rho", "-r", help="Density ρ = M/N: share of the variables kept."),
-        ansatz: str = typer.Option("rs", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports."),
+        alpha: Annotated[float, typer.Option("--alpha", "-a", help="Load α = P/N: patterns per variable.")],
+        rho: Annotated[float, typer.Option("--rho", "-r", help="Density ρ = M/N: share of the variables kept.")],
+        ansatz: Annotated[
+            str, typer.Option("--ansatz", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.")
+        ] = "rs",
         balance: Balance = 0.5,
         margin: Margin = 0.0,
         errors: ErrorShare = 0.0,
-        report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML page as well."),
-        as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+        report: Report = None,
+        as_json: Json = False,
     ) -> None:
         """Order parameters, entropy of separating choices and stability at a load and a density.
 
