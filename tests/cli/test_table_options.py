@@ -10,6 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from chanceline.cli.flags import PARAMETERS, in_flags
+from chanceline.cli.main import main
 from chanceline.cli.table_options import OPTIONS, TableChoice, with_table_options
 from chanceline.tables import TableSettings
 
@@ -86,3 +87,29 @@ def test_parameters_become_flags(sentence, told):
 
 def test_no_flag_is_made_of_a_word_that_only_ends_alike():
     assert not re.search("--", in_flags("the_level=3 and x.na=4 and grid=5"))
+
+
+@pytest.fixture
+def genes(tmp_path):
+    """Genes in rows, classes in a second file; one gene tells the classes apart."""
+    rows = ["gene\t" + "\t".join(f"s{i}" for i in range(12))]
+    for j in range(20):
+        values = [9 * (i % 2) * (j == 3) + (7 * i * (j + 2) % 11) / 3 for i in range(12)]
+        rows.append("\t".join([f"g{j}", *(f"{value:.2f}" for value in values)]))
+    (tmp_path / "genes.tsv").write_text("\n".join(rows) + "\n")
+    labels = [f"s{i},{'ill' if i % 2 else 'well'}" for i in range(12)]
+    (tmp_path / "clinic.csv").write_text("\n".join(["sample,outcome", *labels]) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [["test", "--permutations", "0"], ["search", "--intercept"], ["front"]])
+def test_every_command_that_reads_a_table_takes_the_options(genes, command, capsys):
+    table = [str(genes / "genes.tsv"), "--label", "outcome"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*command[:1], *table])
+    assert stopped.value.code == 2
+    assert "set --transpose (and --labels FILE" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as done:
+        main([*command, *table, "--transpose", "--labels", str(genes / "clinic.csv"), "--id", "sample", "--json", "--quiet"])
+    assert done.value.code == 0
+    assert '"g3"' in capsys.readouterr().out

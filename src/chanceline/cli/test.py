@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,6 +13,7 @@ from chanceline.cli.flags import in_flags
 from chanceline.cli.options import Engine, Scheduler, Workers
 from chanceline.cli.output import print_json, say
 from chanceline.cli.progress import progress_bar
+from chanceline.cli.table_options import TableChoice, names_in, with_table_options
 from chanceline.results import visible
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 HELP = """Few features classify your samples: structure, or would noise allow it?
 
-Reads CSV (any separator, compressed or not), Parquet or .npz (X, y). The verdict comes first, then the
-readings, then what would change the verdict. One Ctrl-C during the shuffles keeps what is done.
+The verdict comes first, then the readings, then what would change the verdict. One Ctrl-C during the shuffles keeps what
+is done.
 
 Example: [bold]chanceline test data.csv --label outcome[/bold]
+
+Example: [bold]chanceline test genes.tsv --transpose --labels clinic.csv --id sample --label outcome[/bold]
 
 Example: [bold]chanceline test --example noise[/bold]
 """
@@ -41,9 +43,9 @@ def register(app: typer.Typer) -> None:
     app.command("test", help=HELP)(run_test)
 
 
+@with_table_options
 def run_test(
-    data: Path | None = typer.Argument(None, help="CSV, gzipped CSV, Parquet or .npz file.", show_default=False),
-    label: str | None = typer.Option(None, "--label", help="Column with the two classes (name, or number from 0)."),
+    table: TableChoice,
     example: str | None = typer.Option(None, "--example", help="breast-cancer, noise or planted instead of a file."),
     features: str | None = typer.Option(None, "--features", help="Names a,b,c to test; by default they are searched."),
     permutations: int = typer.Option(999, "--permutations", help="Shuffled labellings; 0 for none."),
@@ -57,13 +59,6 @@ def run_test(
     ),
     budget: int | None = typer.Option(None, "--budget", help="Iterations of one search."),
     seed: int = typer.Option(0, "--seed", help="Seed of the search and the permutations."),
-    positive: str | None = typer.Option(None, "--positive", help="Class to set against all others."),
-    blocks: str | None = typer.Option(None, "--blocks", help="Column of blocks: labels are shuffled within them."),
-    groups: str | None = typer.Option(None, "--groups", help="Column of groups that share one label (subjects)."),
-    drop: str | None = typer.Option(None, "--drop", help="Columns a,b,c to leave out."),
-    missing: str = typer.Option("error", "--missing", help="error, rows, columns or median."),
-    one_hot: bool = typer.Option(False, "--one-hot", help="Turn text columns into indicators."),
-    keep_identifiers: bool = typer.Option(False, "--keep-identifiers", help="Keep columns that look like row ids."),
     preregistered: bool = typer.Option(False, "--preregistered", help="--features were fixed before the labels."),
     candidates: int | None = typer.Option(
         None, "--candidates", help="Features the selection chose from, if the file holds fewer."
@@ -91,10 +86,7 @@ def run_test(
     from chanceline.parallel import available_cores
     from chanceline.significance.settings import TestSettings
 
-    dataset = _load(
-        data, example, label, positive=positive, one_hot=one_hot, missing=missing, keep_identifiers=keep_identifiers,
-        drop=_names(drop), blocks=blocks, groups=groups,
-    )  # fmt: skip
+    dataset = _load(table, example)
     if figure is not None and figure.suffix.lower() not in FIGURES:
         raise InputError(f"the figure's name must end in {', '.join(FIGURES)}, not {figure.name!r}.")
     settings = TestSettings(
@@ -118,7 +110,7 @@ def run_test(
         _leakage(dataset, repeats, settings, json=json, quiet=quiet)
         return
     with _cluster(engine, scheduler) as executor:
-        result = _run(dataset, _names(features) or None, settings, executor, quiet=quiet)
+        result = _run(dataset, names_in(features) or None, settings, executor, quiet=quiet)
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
         _draw(result, figure)
@@ -132,17 +124,13 @@ def run_test(
         raise typer.Exit(INTERRUPTED)
 
 
-def _load(data: Path | None, example: str | None, label: str | None, **options: Any) -> Dataset:
+def _load(table: TableChoice, example: str | None) -> Dataset:
     from chanceline.errors import InputError
-    from chanceline.tables import load_data
     from chanceline.tables.examples import load_example
 
-    if (data is None) == (example is None):
+    if (table.path is None) == (example is None):
         raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
-    if example is not None:
-        return load_example(example)
-    assert data is not None
-    return load_data(data, label, **options)
+    return table.load() if example is None else load_example(example)
 
 
 @contextmanager
@@ -158,7 +146,7 @@ def _cluster(engine: str, scheduler: str | None) -> Iterator[Executor | None]:
 
 
 def _run(
-    dataset: Dataset, features: list[str] | None, settings: TestSettings, executor: Executor | None, *, quiet: bool
+    dataset: Dataset, features: tuple[str, ...] | None, settings: TestSettings, executor: Executor | None, *, quiet: bool
 ) -> SeparationTest:
     """The test; one Ctrl-C or SIGTERM during the shuffles keeps what is done, a second one ends at once."""
     from chanceline.significance import judge
@@ -197,13 +185,6 @@ def _report(result: SeparationTest, path: Path, dataset: Dataset) -> None:
 
     write_test_report(result, path, dataset)
     say(f"report written to {path}")
-
-
-def _names(text: str | None) -> list[str]:
-    """Comma-separated names; quotes protect commas."""
-    if text is None:
-        return []
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]
 
 
 def _show(result: SeparationTest, dataset: Dataset) -> None:
