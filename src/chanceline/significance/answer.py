@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.chance.bound import Bound
+from chanceline.errors import ConvergenceError
 from chanceline.perceptron.fit import separate
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on
 from chanceline.select.front import front as search_front
@@ -53,7 +54,7 @@ def answer(question: Question, progress: Callable[[int, int], None] | None, exec
         columns = replace(columns, index=question.features[columns.index])
     steps = max(1, min(settings.largest, len(columns.index), len(question.y) - 2))
     _, paths = draw_front(columns, question.scheme, permutations=0, steps=steps, seed=settings.seed)
-    found = find_rules(question, columns, paths, steps)
+    found = find_rules(question, steps)
     convinced = question.shares.convinces(found.bound.log10_p)
     later = question.shares.later_convinces(found.later)
     wanted = settings.permutations > 0 and (settings.always_permute or not (convinced or later))
@@ -79,7 +80,7 @@ def answer(question: Question, progress: Callable[[int, int], None] | None, exec
     return conclude(question, found, readings, permutation, expected, interrupted=interrupted)
 
 
-def find_rules(question: Question, columns: Columns, paths: Paths, steps: int) -> Found:
+def find_rules(question: Question, steps: int) -> Found:
     """The rule for the features named, or the smallest set; and where that does not convince the fewest errors for every K."""
     settings, price = question.settings, question.price
     if question.features is not None:
@@ -123,7 +124,7 @@ def smallest_rule(question: Question) -> Rule:
     rows = consistent_rows(X, y)
     n_distinct = len(question.distinct)
     if not settings.errors and n_distinct < len(rows):
-        everything = rule_on_all(X[rows], y[rows], question.distinct, settings.intercept)
+        everything = all_separate(X[rows], y[rows], question.distinct, settings.intercept)
         if not everything:
             return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
     procedure = question.procedure()
@@ -133,11 +134,15 @@ def smallest_rule(question: Question) -> Rule:
     return search_longer(procedure, X, y, found, question.price.largest(question.shares.gate), settings.restarts)
 
 
-def rule_on_all(X: Floats, y: Floats, distinct: NDArray[np.int64], intercept: bool) -> bool:
+def all_separate(X: Floats, y: Floats, distinct: NDArray[np.int64], intercept: bool) -> bool:
     """Whether all features together separate."""
     if intercept and np.all(y == y[0]):
         return True
-    return separate(X, y, distinct, intercept).separates
+    try:
+        return separate(X, y, distinct, intercept).separates
+    except ConvergenceError:
+        # Not settled in floating point: the search may try.
+        return True
 
 
 def search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, largest: int, restarts: int) -> Rule:

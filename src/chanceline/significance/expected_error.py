@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import norm
+from scipy.special import gammaln, ndtri
 
 from chanceline.significance.front_path import SAME, SPENT, Columns, follow_paths
 from chanceline.significance.null import LabelScheme
@@ -89,7 +88,7 @@ def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int)
 
 def wilson(share: float, count: int) -> tuple[float, float]:
     """Wilson's interval for a share among `count` independent samples."""
-    z = float(norm.ppf((1 + CONFIDENCE) / 2))
+    z = float(ndtri((1 + CONFIDENCE) / 2))
     middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z * sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
     return max(0.0, middle - half), min(1.0, middle + half)

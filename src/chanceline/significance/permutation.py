@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from chanceline.errors import InputError
 from chanceline.parallel import run_ordered
@@ -124,9 +124,9 @@ def clopper_pearson(exceedances: int, done: int, stopped: bool, confidence: floa
     if done == 0:
         return 0.0, 1.0
     tail = (1 - confidence) / 2
-    low = float(beta.ppf(tail, exceedances, done - exceedances + 1)) if exceedances > 0 else 0.0
+    low = float(betaincinv(exceedances, done - exceedances + 1, tail)) if exceedances > 0 else 0.0
     successes, trials = (exceedances - 1, done - 1) if stopped else (exceedances, done)
-    high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if trials > successes else 1.0
+    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if trials > successes else 1.0
     return low, high
 
 
