@@ -42,6 +42,17 @@ def test_one_variable_and_none():
     assert nothing.errors == 2
 
 
+def test_all_variables_where_it_takes_all():
+    rng = np.random.default_rng(45)
+    for _ in range(6):
+        X = rng.integers(-1, 2, size=(7, 3)).astype(float)
+        y = rng.integers(0, 2, size=7)
+        fewest = chanceline.front(X, y, intercept=False, max_features=3, budget=100).errors
+        if 1 <= fewest[-1] < fewest[0]:
+            outcome = chanceline.search(X, y, errors=int(fewest[-1]), budget=100)
+            assert outcome.errors <= fewest[-1]
+
+
 def test_equal_rows_with_opposite_labels_are_errors():
     X, y = random_problem(12, 1.0, 4, "gaussian")
     X, y = np.vstack([X, X[0]]), np.append(y, -y[0])

@@ -27,6 +27,7 @@ from chanceline.select.outcome import Candidate
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
 NEWTON = 12
+FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
 WORK = 1e10  # of the default budget, in multiplications
 
 
@@ -175,6 +176,15 @@ def default_budget(problem: Problem, most: int) -> int:
     n, patterns = problem.columns.shape
     swap = 60_000 + n * patterns + 40 * patterns * (most + 4)
     return max(1000, int(WORK / swap * math.sqrt(max(most, 1) / 10)))
+
+
+def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0) -> Iterator[Candidate | int]:
+    """The first point of the front with at most `errors` errors, or that with the fewest on up to `FRONT_AT_MOST` variables."""
+    walk = FrontSearch(problem, min(problem.n_features, FRONT_AT_MOST), seed)
+    for done in walk.run(default_budget(problem, walk.most) if budget is None else budget):
+        yield spent + done
+    found = walk.best.errors[: walk.most + 1]
+    yield walk.candidate(int(np.argmax(found <= max(errors, int(found.min())))), spent + walk.done)
 
 
 class FrontSearch:

@@ -13,6 +13,7 @@ from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import combine
 from chanceline.perceptron.problem import Problem
+from chanceline.select.front import fewest_found
 from chanceline.select.front_line import all_singles, count_errors, descend
 from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON, NEWTON_AFTER_ADDITION, choose_addition, choose_removal
@@ -131,6 +132,7 @@ def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int
     yield search.candidate(search.size)
     yield Bound(2, problem.n_features)
     if not reached:
+        yield from fewest_found(problem, budget, seed, search.size, errors)
         return
     total = default_budget(problem, search.size) if budget is None else budget
     yield from search.shrink(total)

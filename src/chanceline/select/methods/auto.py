@@ -9,8 +9,7 @@ import numpy as np
 from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.exact import fitted, prove
-from chanceline.select.front import FrontSearch
-from chanceline.select.front import default_budget as front_budget
+from chanceline.select.front import fewest_found
 from chanceline.select.front_errors import run_with_errors
 from chanceline.select.front_exact import prove_with_errors
 from chanceline.select.front_pool import from_pool, is_wide, pool_of_columns, pooled
@@ -30,7 +29,6 @@ PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
 EXACT_NODES = 20_000_000
 MAX_NEWTON = 200
-FRONT_AT_MOST = 12  # variables of the rule of fewest errors, where nothing separates
 
 
 def start_from(problem: Problem, found: Candidate) -> Hinge:
@@ -93,14 +91,6 @@ def affordable_swaps(problem: Problem, size: int) -> int:
     if n * patterns <= CACHED_ENTRIES:
         return swaps
     return min(swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns))))
-
-
-def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int) -> Iterator[Candidate | int]:
-    """Where nothing separates: the rule of fewest errors on up to `FRONT_AT_MOST` variables."""
-    walk = FrontSearch(problem, min(problem.n_features, FRONT_AT_MOST), seed)
-    for done in walk.run(front_budget(problem, walk.most) if budget is None else budget):
-        yield spent + done
-    yield walk.candidate(int(np.argmin(walk.best.errors[: walk.most + 1])), spent + walk.done)
 
 
 def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterator[Candidate | Bound | int]:
