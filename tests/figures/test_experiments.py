@@ -42,8 +42,30 @@ def test_shipped_run_is_drawn(tmp_path, suffix):
 def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
     points = shipped_points(figure)
     picture, table = draw_figure(figure, points)
-    assert len(picture.axes) >= 1
     assert len(table) > 0
+    last = drawn(picture.axes[-1])
+    if figure in ("paper-fig3", "best"):
+        assert len(picture.axes) == 1
+        for n, group in points.groupby("n"):
+            x, y = last[f"$N={n}$"]
+            assert x == list(group["density"])
+            assert y == list(group["load"])
+        assert (figure == "best") == any("extrapolated" in label for label in last)
+    elif figure == "capacity":
+        assert len(picture.axes) == points["inputs"].nunique() + 1
+        shown = sorted(value for _, values in last.values() for value in values)
+        assert shown == pytest.approx(sorted(table["searched"] - table["rs"]))
+    else:
+        rhos = sorted(table["rho"].unique(), reverse=True)
+        assert len(picture.axes) == 2 * len(rhos)
+        for ax, rho in zip(picture.axes, rhos, strict=False):
+            shown = {value for label, (_, values) in drawn(ax).items() if "Monte Carlo" in label for value in values}
+            assert shown == set(table.loc[table["rho"] == rho, "both"].dropna())
+
+
+def drawn(ax):
+    """Label → the coordinates of what was drawn with error bars."""
+    return {bar.get_label(): tuple(map(list, bar[0].get_data())) for bar in ax.containers}
 
 
 def test_shipped_run_says_what_it_was_made_with():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Axes = Any
 
-SIZES = {64: ("tab:green", "o"), 128: ("tab:red", "s"), 256: ("tab:purple", "^")}
+SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
 INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs"), "sphere": (COLOURS["here"], "s", "inputs on the sphere")}
 
 
@@ -21,8 +21,8 @@ def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: st
     `points` has n, load, density, error (from `capacity_points`), `curve` has rho, alpha_vs, cover_gardner, and `limits`
     (from `capacity_witness`) alpha, searched, searched_error.
     """
-    ax.plot(curve["rho"], curve["alpha_vs"], color="tab:blue", label=r"$\alpha_{\rm VS}$, replica symmetric")
-    ax.plot(curve["rho"], curve["cover_gardner"], color="tab:orange", label=r"$\alpha_{\rm CG}=2\rho$")
+    ax.plot(curve["rho"], curve["alpha_vs"], color=COLOURS["rs"], label=r"$\alpha_{\rm VS}$, replica symmetric")
+    ax.plot(curve["rho"], curve["cover_gardner"], color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$")
     for n, group in points.groupby("n"):
         colour, marker = SIZES.get(n, ("0.3", "D"))
         style = {"color": colour, "marker": marker, "markersize": 4, "linestyle": "none", "label": f"$N={n}$"}
@@ -81,4 +81,5 @@ def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
         style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}
         ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
-    ax.legend()
+    # Below the axes: inside, it would lie on the points and make the axes narrow.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8)
