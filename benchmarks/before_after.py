@@ -28,7 +28,7 @@ try:
     from chanceline.select import random_problem
     from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain
 except ModuleNotFoundError:
-    from chanceline.search import random_problem
+    from chanceline.search.generate import random_problem
     from chanceline.search.biht import gaussian_start, greedy_biht, greedy_biht_plain
 from chanceline.{api} import search
 """
@@ -65,7 +65,7 @@ print(json.dumps(found))
 
 def run(source: Path, program: str, cache: str, **numbers: int) -> list[list[float]]:
     """The lists that the program prints, with the package of that folder."""
-    api = "select.api" if (source / "chanceline" / "select").exists() else "search"
+    api = "select.api" if (source / "chanceline" / "select").exists() else "search.api"
     text = PRELUDE.format(api=api) + program.format(first=FIRST_SEED, **numbers)
     done = subprocess.run([sys.executable, "-c", text], env=_environment(source, cache), stdout=subprocess.PIPE, check=True)
     answer: list[list[float]] = json.loads(done.stdout.splitlines()[-1])

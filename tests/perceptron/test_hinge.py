@@ -289,5 +289,5 @@ def test_fewest_errors_against_all_subsets():
     )
     found = fewest_errors(X, y, [0, 1, 2])
     wrong = y * (X @ found.weights) <= 0
-    assert found.errors == wrong.sum() == found.misclassified.size
+    assert found.errors == wrong.sum() == found.wrong.size
     assert best <= found.errors <= best + 1

@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 from chanceline.errors import InputError
 from chanceline.perceptron.certificate import strictly_right
-from chanceline.perceptron.rule import make_rule, rule_on
+from chanceline.perceptron.fit import rule_on
+from chanceline.perceptron.rule import make_rule
 from chanceline.significance.procedure import Procedure
 
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from sklearn.feature_selection import SelectKBest, f_classif
 
 from chanceline.chance import chance_bound
-from chanceline.perceptron.rule import rule_on
+from chanceline.perceptron.fit import rule_on
 from chanceline.significance import separation_test
 from chanceline.significance.front_path import make_columns
 from chanceline.significance.front_test import draw_front

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from chanceline.perceptron.certificate import Certificate, certify, check_weights
-from chanceline.perceptron.fit import FewErrors, Separation, fewest_errors, separate
+from chanceline.perceptron.fit import fewest_errors, separate
 from chanceline.perceptron.random_problem import random_problem
+from chanceline.perceptron.rule import Rule
 from chanceline.select.api import METHODS, iter_search, search
 from chanceline.select.exact import SupportCount, count
 from chanceline.select.outcome import SearchOutcome
@@ -12,9 +13,8 @@ from chanceline.select.outcome import SearchOutcome
 __all__ = [
     "METHODS",
     "Certificate",
-    "FewErrors",
+    "Rule",
     "SearchOutcome",
-    "Separation",
     "SupportCount",
     "certify",
     "check_weights",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError
-from chanceline.perceptron.fit import separate
-from chanceline.perceptron.rule import Rule, consistent_rows, rule_on
+from chanceline.perceptron.fit import consistent_rows, rule_on, separate
+from chanceline.perceptron.rule import Rule
 from chanceline.select.front import front as search_front
 from chanceline.significance.advice import Outlook, advise
 from chanceline.significance.expected_error import ExpectedError, expected_error

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
+from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.select.api import iter_search
 from chanceline.significance.permutation import Value
 

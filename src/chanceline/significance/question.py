@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.data import contradictions, distinct_columns, find_features
-from chanceline.perceptron.rule import consistent_rows
+from chanceline.perceptron.fit import consistent_rows
 from chanceline.significance.null import LabelScheme, make_scheme
 from chanceline.significance.price import Price, check_candidates
 from chanceline.significance.procedure import Procedure
