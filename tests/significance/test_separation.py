@@ -289,7 +289,8 @@ def test_bound_as_p_value_by_enumeration(positives):
     ("change", "match"),
     [
         ({"y": [0, 1, 2] * 4}, "two classes"),
-        ({"y": [0, 1]}, "one label for each"),
+        ({"y": [0, 1]}, "pass X.T"),
+        ({"y": [0, 1, 1]}, "one label for each"),
         ({"y": [1.0, np.nan] * 6}, "missing labels"),
         ({"X": np.full((12, 2), np.nan)}, "row 1, column 'x0'"),
         ({"X": np.array([["a", "b"]] * 12)}, "numbers only"),

@@ -20,11 +20,24 @@ def check_arrays(
     X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[Floats, Floats, tuple[str, ...]]:
     """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
+    data, names = check_matrix(X, feature_names)
+    if data.shape[0] < 2:
+        raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
+    labels, values = read_classes(y, data.shape)
+    if len(values) != 2:
+        raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
+    return data, np.where(labels == values[1], 1.0, -1.0), names
+
+
+def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
+    """X as finite numbers that can be computed with, and a name for every column."""
     if feature_names is None:
         feature_names = column_names(X)
     data = as_numbers(X)
-    if data.ndim != 2 or data.shape[0] < 2 or data.shape[1] < 1:
-        raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
+    if data.ndim != 2:
+        raise InputError(f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}.")
+    if data.shape[0] == 0 or data.shape[1] == 0:
+        raise InputError(f"X must have at least one row and one column, but has shape {data.shape}.")
     names = tuple(map(str, feature_names)) if feature_names is not None else tuple(f"x{j}" for j in range(data.shape[1]))
     if len(names) != data.shape[1]:
         raise InputError(f"there are {len(names)} feature names for {data.shape[1]} columns of X.")
@@ -32,10 +45,17 @@ def check_arrays(
         row, column = (int(i) for i in np.argwhere(~np.isfinite(data))[0])
         raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
     check_range(data, names)
-    labels, values = read_classes(y, data.shape)
-    if len(values) != 2:
-        raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
-    return data, np.where(labels == values[1], 1.0, -1.0), names
+    return data, names
+
+
+def check_labels(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """y as ±1 for an X of that shape, the larger of two values positive; one value alone is a problem like any other."""
+    labels, values = read_classes(y, shape)
+    if len(values) > 2:
+        raise InputError(f"y must have two classes, but has {len(values)} different values ({_few(values)}).")
+    if len(values) == 1:
+        return np.full(shape[0], -1.0 if values[0] in (-1, 0, False) else 1.0)
+    return np.where(labels == values[1], 1.0, -1.0)
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:

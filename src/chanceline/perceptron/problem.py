@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.checks import truth
 from chanceline.errors import InputError
-from chanceline.perceptron.data import as_numbers, check_range, column_names, read_classes
+from chanceline.perceptron.data import check_labels, check_matrix
+from chanceline.perceptron.data import contradictions as find_contradictions
 
 Floats = NDArray[np.float64]
 BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
@@ -87,45 +87,12 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
     Labels may be any two values (the larger one becomes +1), or one: a single class is a problem like any other. Equal
     rows with opposite labels are refused unless `contradictions` are allowed.
     """
-    data = _as_matrix(X)
-    labels = _as_signs(y, data.shape)
-    problem = Problem(X=data, y=labels, intercept=truth(intercept, "intercept"))
-    if not contradictions:
-        _refuse_contradictions(problem)
+    data, _ = check_matrix(X)
+    problem = Problem(X=data, y=check_labels(y, data.shape), intercept=bool(intercept))
+    pairs = [] if contradictions else find_contradictions(problem.X, problem.y)
+    if pairs:
+        first, second = (row + 1 for row in pairs[0])
+        raise InputError(
+            f"Rows {first} and {second} of X are equal but have opposite labels, so nothing separates them; remove one."
+        )
     return problem
-
-
-def _as_matrix(X: ArrayLike) -> Floats:
-    names = column_names(X)
-    data = as_numbers(X)
-    if data.ndim != 2:
-        raise InputError(f"X must have two dimensions (samples × variables), but has {data.ndim}.")
-    if data.shape[0] == 0 or data.shape[1] == 0:
-        raise InputError(f"X must have at least one row and one column, but has shape {data.shape}.")
-    if not np.isfinite(data).all():
-        row, column = np.argwhere(~np.isfinite(data))[0]
-        name = f"x{column}" if names is None else names[column]
-        raise InputError(f"X holds {data[row, column]} in row {row + 1}, column {name!r}; fill or remove such values.")
-    check_range(data, names or [f"x{j}" for j in range(data.shape[1])])
-    return data
-
-
-def _as_signs(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    labels, values = read_classes(y, shape)
-    if len(values) > 2:
-        shown = ", ".join(str(value) for value in values[:4])
-        raise InputError(f"y must have two classes, but has {len(values)} different values ({shown}, …).")
-    if len(values) == 1:
-        return np.full(shape[0], -1.0 if values[0] in (-1, 0, False) else 1.0)
-    return np.where(labels == values[1], 1.0, -1.0)
-
-
-def _refuse_contradictions(problem: Problem) -> None:
-    """Equal rows with opposite labels cannot be separated by any choice of variables."""
-    seen: dict[bytes, int] = {}
-    for row, values in enumerate(problem.X):
-        first = seen.setdefault((values + 0.0).tobytes(), row)
-        if problem.y[first] != problem.y[row]:
-            raise InputError(
-                f"Rows {first + 1} and {row + 1} of X are equal but have opposite labels, so nothing separates them; remove one."
-            )
