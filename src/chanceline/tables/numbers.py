@@ -56,7 +56,7 @@ def _as_numbers(column: pd.Series, settings: TableSettings) -> pd.Series | None:
     if not present.any():
         return None
     if odd.any():
-        almost = cells[present].str.fullmatch(ALMOST_NUMBER)
+        almost = cells[present].str.fullmatch(ALMOST_NUMBER.pattern)
         if 2 * odd.sum() > present.sum() and not almost.all():
             return None
         raise _odd_cell(str(column.name), cells, odd)

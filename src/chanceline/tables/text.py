@@ -55,7 +55,7 @@ def decoded(raw: bytes, name: str) -> str:
         raise InputError(f"{name} is not a text table; give CSV, Parquet (.parquet), Excel (.xlsx) or .npz.")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{name} is empty.")
     return text
 
@@ -63,7 +63,7 @@ def decoded(raw: bytes, name: str) -> str:
 def read_grid(text: str, name: str, settings: TableSettings) -> tuple[list[str] | None, pd.DataFrame]:
     """Names of the columns (None without a header) and the rows below, columns numbered from 0."""
     text = without_comments(text)
-    if not text.strip():
+    if not text or text.isspace():
         raise InputError(f"{name} holds nothing but comments.")
     head = _head(text)
     lines = [line for line in head.split("\n") if line.strip()]
@@ -87,7 +87,7 @@ def read_grid(text: str, name: str, settings: TableSettings) -> tuple[list[str] 
         options["skipinitialspace"] = True
     if names is not None:
         options["names"] = range(len(names))
-        if not text[begin:].strip():
+        if re.compile(r"\S").search(text, begin) is None:
             raise InputError(f"{name} has a header but no rows.")
 
     def rows(**changes: Any) -> pd.DataFrame:
@@ -141,8 +141,8 @@ def has_decimal_commas(table: pd.DataFrame, certain: bool) -> bool:
         if pd.api.types.is_numeric_dtype(table[name]):
             continue
         cells = table[name].dropna().astype(str)
-        commas = cells[cells.str.fullmatch(DECIMAL_COMMA)]
-        if len(commas) and (certain or not commas.str.fullmatch(THOUSANDS).all()):
+        commas = cells[cells.str.fullmatch(DECIMAL_COMMA.pattern)]
+        if len(commas) and (certain or not commas.str.fullmatch(THOUSANDS.pattern).all()):
             return True
     return False
 
@@ -151,7 +151,7 @@ def _with_points(table: pd.DataFrame) -> pd.DataFrame:
     """Decimal commas in columns that hold other text too, as those of a turned table with its labels do."""
     for name in table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]:
         cells = table[name].astype("string")
-        table[name] = cells.mask(cells.str.fullmatch(DECIMAL_COMMA).fillna(False), cells.str.replace(",", "."))
+        table[name] = cells.mask(cells.str.fullmatch(DECIMAL_COMMA.pattern).fillna(False), cells.str.replace(",", "."))
     return table
 
 
