@@ -223,3 +223,15 @@ def test_every_support_of_small_noise_is_counted():
     shared = oracle.by_some_support(X, 2, False)
     separate = sum(len(oracle.separable_labellings(X, s, False)) for s in combinations(range(5), 2))
     assert len(shared) <= separate == comb(5, 2) * oracle.cover(6, 2)
+
+
+def test_results_show_themselves_in_one_line():
+    results = [
+        chance_bound(62, 2000, 3, positives=40),
+        largest_convincing(62, 2000, positives=40),
+        samples_needed(2000, 5, balance=0.35),
+    ]
+    for result in results:
+        assert "\n" not in repr(result)
+        assert result.summary() in repr(result)
+        assert result.to_dict()["kind"] == "rigorous bound"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from math import log
+from math import comb, log
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.chance.labellings import log_coin, log_fixed
 from chanceline.checks import shown, truth, whole_number
 from chanceline.errors import InputError
+from chanceline.results import Result
 
 LARGEST = 10**7
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Result):
     """An upper bound on the probability that chance does as well; every number here is rigorous.
 
     Attributes
@@ -65,11 +66,7 @@ class Bound:
 
     @property
     def supports(self) -> int | float:
-        """Number of supports at M′: a whole number while it fits a float exactly, else a float (or
-        infinity).
-        """
-        from math import comb
-
+        """Number of supports at M′: a whole number while it fits a float exactly, else a float (or infinity)."""
         if self.log10_supports < 15.5:
             return 1 if self.preregistered else comb(self.n_features, self.best_size)
         return 10.0**self.log10_supports if self.log10_supports < 308 else float("inf")
@@ -77,7 +74,7 @@ class Bound:
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "p": self.pvalue, "supports": self.supports}
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
         classes = (
             f"fixed class sizes {self.positives}/{self.n_samples - self.positives}"
             if self.positives is not None
@@ -88,6 +85,9 @@ class Bound:
             f"p ≤ {format_p(self.log10_p)} for {self.n_selected} of {self.n_features} features {doing} "
             f"{self.n_samples} samples ({classes}; rigorous bound)"
         )
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def format_p(log10_p: float) -> str:

@@ -11,19 +11,23 @@ import numpy as np
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
 from chanceline.checks import real_number, whole_number
 from chanceline.errors import InputError
+from chanceline.results import Result
 
 
-@dataclass(frozen=True)
-class FeaturePlan:
-    """Largest number of selected features at which perfect (or e-error) classification is convincing by
-    itself.
-    """
+@dataclass(frozen=True, repr=False)
+class FeaturePlan(Result):
+    """Largest number of selected features at which perfect (or e-error) classification is convincing by itself."""
 
     largest: int
     level: float
     bound: Bound | None
     next_bound: Bound | None
     kind: str = "rigorous bound"
+
+    def summary(self) -> str:
+        if self.largest == 0:
+            return f"no set of features would convince at level {self.level:g} by the bound"
+        return f"up to {self.largest} selected features would convince at level {self.level:g}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -35,8 +39,8 @@ class FeaturePlan:
         }
 
 
-@dataclass(frozen=True)
-class SamplePlan:
+@dataclass(frozen=True, repr=False)
+class SamplePlan(Result):
     """Smallest number of samples from which on M of N features convince."""
 
     n_samples: int
@@ -45,6 +49,10 @@ class SamplePlan:
     level: float
     bound: Bound
     kind: str = "rigorous bound"
+
+    def summary(self) -> str:
+        chosen = f"{self.bound.n_selected} of {self.bound.n_features} features"
+        return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "bound": self.bound.to_dict()}

@@ -76,5 +76,14 @@ def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     ax.legend(loc="lower right", fontsize=9)
 
 
+def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
+    """α_VS(ρ) for several shares of positives, one line each, on log axes."""
+    shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
+    for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
+        ax.loglog(line["rho"], line["alpha_vs"], color=shade, label=f"balance {balance:g}")
+    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$")
+    ax.legend(loc="lower right", fontsize=9)
+
+
 def _mark_cover_gardner(ax: Axes, rho: float) -> None:
     ax.axvline(2 * rho, color="0.6", linewidth=0.9, linestyle=":")

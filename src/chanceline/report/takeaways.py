@@ -67,6 +67,14 @@ def _capacity_breaking(table: pd.DataFrame) -> str:
     )
 
 
+def _unequal_classes(table: pd.DataFrame) -> str:
+    near = table[(table["rho"] - 0.1).abs() == (table["rho"] - 0.1).abs().min()].set_index("balance")["alpha_vs"]
+    return (
+        f"With ten per cent positives noise is separated up to {near[0.1] / near[0.5]:.2g} times the load of equal classes "
+        "(one variable in ten kept)."
+    )
+
+
 def _smallest(name: str) -> Callable[[pd.DataFrame], str]:
     def tell(table: pd.DataFrame) -> str:
         largest = table[table["n"] == table["n"].max()]
@@ -149,6 +157,12 @@ SHOWN = {
         "Capacity against the share ρ of variables kept, between its closed-form neighbours.",
         ("rho", "alpha_vs", "cover_gardner"),
         _capacity,
+    ),
+    "unequal_classes": Shown(
+        "Unequal classes are easier to separate",
+        "The chance line for several shares of positive patterns; the rule has a free threshold.",
+        ("balance", "rho", "alpha_vs"),
+        _unequal_classes,
     ),
     "entropy_breaking": Shown(
         "Entropy with breaking of symmetry between supports",

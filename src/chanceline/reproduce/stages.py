@@ -11,6 +11,7 @@ from chanceline.reproduce.folder import Folder
 STAGES: tuple[str, ...] = (
     "chanceline.reproduce.theory:panels",
     "chanceline.reproduce.theory:capacity_diagram",
+    "chanceline.reproduce.theory:unequal_classes",
     "chanceline.reproduce.breaking:entropy_with_breaking",
     "chanceline.reproduce.breaking:capacity_with_breaking",
     "chanceline.reproduce.experiments:finite_size",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 
-from chanceline.figures.theory import draw_capacity, draw_entropy, draw_overlaps, draw_response, draw_stability
+from chanceline.figures.theory import draw_balances, draw_capacity, draw_entropy, draw_overlaps, draw_response, draw_stability
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity
 from chanceline.theory.curves import branch_table, curve_table, evenly_spaced
@@ -39,3 +41,16 @@ def capacity_diagram(folder: Folder) -> None:
     for rho in (0.1, 0.25, 0.5, 0.75, 0.9):
         end = capacity(rho)
         folder.number(f"capacity at rho={rho:g}", end.alpha, end.error, "RS", "capacity figure, solid blue line")
+
+
+def unequal_classes(folder: Folder) -> None:
+    """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
+    rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.quick else 60)]
+    parts = [curve_table(rhos, balance=balance).assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
+    table = pd.concat(parts, ignore_index=True)
+    figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
+    draw_balances(ax, table)
+    folder.save("unequal_classes", figure, table)
+    for balance in (0.3, 0.1):
+        end = capacity(0.1, balance=balance)
+        folder.number(f"capacity at rho=0.1, balance {balance:g}", end.alpha, end.error, "RS")
