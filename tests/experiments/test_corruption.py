@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -259,6 +260,31 @@ def test_a_full_disk_is_called_a_full_disk(tmp_path, walks):
             run(walks(500), store=store)
     with Store(path) as store:
         assert len(store) >= 3
+
+
+@pytest.fixture
+def tiny_disk(tmp_path):
+    """256 kB, where mounting is allowed."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    mount = shutil.which("mount")
+    command = [mount, "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk is not allowed here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_on_a_real_full_disk_what_was_saved_stays(tiny_disk, walks):
+    path = tiny_disk / "s.sqlite"
+    seen = []
+    with Store(path, write=True) as store, pytest.raises(MachineError, match="the disk is full"):
+        seen.extend(record.task.id for record in iter_run(walks(2000), store=store))
+    assert 5 < len(seen) < 2000
+    with Store(path) as store:
+        assert store.finished() == set(seen)
+    with pytest.raises(MachineError, match="the disk is full"):
+        Store(tiny_disk / "other.sqlite", write=True)
 
 
 def test_strange_places_are_refused_and_nothing_is_made_beside_them(tmp_path):
