@@ -79,6 +79,20 @@ def settle(passive: Any) -> int:
     return left
 
 
+@inner_kernel()
+def look_around(passive: Any, weights: NDArray, slack: float) -> tuple[float, int, float, float]:
+    """The smallest margin off the passive set and its pattern, the smallest of all, and how far those inside are off."""
+    worst, entering, lowest, drift = np.inf, NONE, np.inf, 0.0
+    for pattern in range(passive.rows.shape[0]):
+        margin = dot_first(passive.rows[pattern], weights, weights.size)
+        lowest = min(lowest, margin)
+        if passive.inside[pattern] > 0:
+            drift = max(drift, abs(margin - slack))
+        elif margin < worst:
+            worst, entering = margin, pattern
+    return worst, entering, lowest, drift
+
+
 @kernel()
 def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool) -> int:
     """Separate the rows or prove that it cannot be done, by Lawson and Hanson's active-set method.
@@ -120,14 +134,7 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
             status = INSEPARABLE
             break
         slack = longest * (1.0 - total)
-        worst, entering, lowest, drift = np.inf, NONE, np.inf, 0.0
-        for pattern in range(patterns):
-            margin = dot_first(rows[pattern], weights, k)
-            lowest = min(lowest, margin)
-            if passive.inside[pattern] > 0:
-                drift = max(drift, abs(margin - slack))
-            elif margin < worst:
-                worst, entering = margin, pattern
+        worst, entering, lowest, drift = look_around(passive, weights, slack)
         if drift > 1e-11 * longest and changes > 0:
             # On the passive set a_μ·w = 1 − s; if not, updates have worn the inverse out.
             passive.size[0] = 0
