@@ -12,6 +12,8 @@ def test_exact_polynomial_in_one_over_n_is_found():
     assert fit.chi2 == pytest.approx(0.0, abs=1e-15)
     assert fit.dof == 2
     assert fit.systematic == pytest.approx(0.0, abs=1e-9)
+    assert repr(fit).startswith("<Extrapolation: 0.4000 ± ")
+    assert fit.to_dict()["kind"] == "extrapolated"
     assert fit.at([16]) == pytest.approx([0.4 - 1.5 / 16 + 3.0 / 256])
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from chanceline.errors import InputError
+from chanceline.results import Result
 
 ONE_SIGMA = stats.norm.cdf(1.0)
 
@@ -22,8 +24,8 @@ class Estimate:
     samples: int
 
 
-@dataclass(frozen=True)
-class Extrapolation:
+@dataclass(frozen=True, repr=False)
+class Extrapolation(Result):
     """The limit N → ∞ of values at finite N.
 
     Attributes
@@ -45,6 +47,7 @@ class Extrapolation:
     coefficients: tuple[float, ...]
     chi2: float
     dof: int
+    kind = "extrapolated"
 
     @property
     def error(self) -> float:
@@ -56,11 +59,17 @@ class Extrapolation:
         powers = np.vander(1.0 / np.asarray(n, dtype=float), len(self.coefficients), increasing=True)
         return powers @ np.array(self.coefficients)
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self), "error": self.error}
+
+    def summary(self) -> str:
         return (
             f"{self.value:.4f} ± {self.error:.4f} (statistical {self.statistical:.4f}, systematic "
             f"{self.systematic:.4f}; χ² = {self.chi2:.1f} for {self.dof} degrees of freedom)"
         )
+
+    def __str__(self) -> str:
+        return self.summary()
 
 
 def typical(values: ArrayLike) -> Estimate:
