@@ -1,28 +1,55 @@
-"""Write src/chanceline/data/diagram.csv: the lines of the (ρ, α) diagram at Chebyshev nodes of logit ρ.
+"""Write the tables that the explorer draws its lines from, so that the page needs no solver.
 
-Between these nodes the lines are interpolated to about twelve digits, so that the explorer needs no solver.
-Takes about half a minute: python scripts/make_diagram_table.py
+src/chanceline/data/diagram.csv: the lines of the (ρ, α) diagram for equal classes at Chebyshev nodes of logit ρ, interpolated to
+about twelve digits between them. src/chanceline/data/chance_line.csv: the chance line for unequal classes and errors on a grid of
+nodes, interpolated to two or three digits. Takes about three minutes: python scripts/make_diagram_table.py
 """
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from chanceline.files import write_text
-from chanceline.report.diagram import COLUMNS, NODES, TABLE, chebyshev_densities
-from chanceline.theory.capacity import capacity_curve
+from chanceline.report.diagram import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
+from chanceline.theory.capacity import _zero_entropy, capacity_curve
+from chanceline.theory.gardner import gardner
+from chanceline.theory.patterns import Patterns
+from chanceline.theory.rs import Branch
 
 
-def main() -> None:
-    target = Path(str(TABLE))
-    lines = [",".join(COLUMNS)]
-    for point in capacity_curve(chebyshev_densities(NODES), replicon=True):
-        bounds = point.bounds
-        row = (point.rho, point.replicon_alpha, point.alpha, bounds.union, bounds.l0_gardner)
-        lines.append(",".join(repr(float(value)) for value in row))
+def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:
+    lines = [",".join(columns), *(",".join(repr(float(value)) for value in row) for row in rows)]
     write_text(target, "\n".join(lines) + "\n")
-    print(f"{NODES} densities in {target}")
+    print(f"{len(rows)} points in {target}")
+
+
+def equal_classes() -> list[tuple[float, ...]]:
+    points = capacity_curve(chebyshev_densities(NODES), replicon=True)
+    return [
+        (point.rho, point.replicon_alpha or float("nan"), point.alpha, point.bounds.union, point.bounds.l0_gardner)
+        for point in points
+    ]
+
+
+def unequal_classes() -> list[tuple[float, ...]]:
+    """The chance line and the typical one alone: the union bound, which `capacity` solves too, is not drawn here."""
+    densities, balances, shares = unequal_nodes()
+    rows: list[tuple[float, ...]] = []
+    for balance in balances:
+        for share in shares:
+            patterns = Patterns.checked(balance, 0.0, share * balance)
+            typical, start = gardner(patterns).load, None
+            for rho in densities:
+                end = _zero_entropy(Branch(rho, patterns), start)
+                start = end.solved.unknowns
+                rows.append((rho, balance, share * balance, end.alpha, rho * typical))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description="Make the tables of the explorer.")
+    parser.add_argument("--unequal", action="store_true", help="only the one for unequal classes and errors")
+    if not parser.parse_args().unequal:
+        write_csv(Path(str(TABLE)), COLUMNS, equal_classes())
+    write_csv(Path(str(UNEQUAL)), ("rho", "balance", "errors", "alpha", "typical"), unequal_classes())

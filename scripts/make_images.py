@@ -1,7 +1,7 @@
 """Write the pictures of the README and the docs into docs/images: python scripts/make_images.py
 
-The diagram is drawn by matplotlib. With --screenshots the explorer and a report are shown by headless Chromium, as in
-their tests.
+The diagram is drawn by matplotlib. With --screenshots the explorer, a report and the page of reproduce are shown by headless
+Chromium, at 1280 and at 390 pixels, as in their tests.
 """
 
 from __future__ import annotations
@@ -17,48 +17,59 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from PIL import Image
 
 from chanceline.figures.style import COLOURS, house_style
 from chanceline.files import write_text
+from chanceline.report import write_explorer, write_reproduce_report, write_test_report
 from chanceline.report.diagram import interpolated_lines
+from chanceline.reproduce.folder import Folder
+from chanceline.reproduce.stages import run_all
+from chanceline.significance import separation_test
+from chanceline.tables.examples import load_example
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
+PAGES = ("explorer", "report", "reproduce")
 
 
 def draw_zones(ax: Any) -> None:
-    """The (ρ, α) diagram with its zones named."""
+    """The (ρ, α) diagram with its zones named as in the explorer."""
     lines = interpolated_lines([k / 400 for k in range(1, 400)])
     rho, edge, union = lines["rho"], lines["alpha_rs"], lines["union"]
     typical = [2 * r for r in rho]
     # Keeping every variable separates random patterns up to α = 2, and the proof reaches there too.
     proof = [max(u, a) if u < 2 else 2.0 for u, a in zip(union, edge, strict=True)]
-    ax.fill_between(rho, proof, 2.4, color=COLOURS["settled"])
-    ax.fill_between(rho, edge, proof, color=COLOURS["silent"])
-    ax.fill_between(rho, typical, edge, color=COLOURS["chosen"])
-    ax.fill_between(rho, rho, typical, color=COLOURS["typical"])
-    ax.fill_between(rho, 0, rho, color=COLOURS["every"])
-    ax.plot(rho, edge, color=COLOURS["rs"], linewidth=2.8)
-    ax.plot(rho, typical, color=COLOURS["cover-gardner"])
-    ax.plot(rho, rho, color=COLOURS["vc"])
-    ax.plot(rho, proof, color=COLOURS["limit"])
-    zones = [
-        (0.12, 2.12, "structure: chance is ruled out by a proof"),
-        (0.4, 1.89, "only permutation can tell"),
-        (0.36, 1.16, "chance: a good choice\nseparates noise"),
-        (0.83, 1.32, "chance: a typical\nchoice does"),
-        (0.8, 0.36, "chance: every choice does"),
+    top = 2.4
+    zones = (("settled", proof, [top] * len(rho)), ("silent", edge, proof), ("chosen", typical, edge), ("typical", rho, typical),
+             ("every", [0.0] * len(rho), rho))  # fmt: skip
+    for colour, lower, upper in zones:
+        ax.fill_between(rho, lower, upper, color=COLOURS[colour], linewidth=0)
+    for colour, line, width in (("rs", edge, 2.8), ("cover-gardner", typical, 1.8), ("vc", rho, 1.8), ("limit", proof, 1.8)):
+        ax.plot(rho, line, color=COLOURS[colour], linewidth=width)
+    names = [
+        (0.21, 2.19, "structure, proven"),
+        (0.36, 1.13, "a good choice\nseparates noise"),
+        (0.8, 1.24, "a typical choice\nseparates noise"),
+        (0.77, 0.33, "every choice\nseparates noise"),
     ]
-    for x, y, name in zones:
-        ax.text(x, y, name, ha="left" if y > 2 else "center", va="center", fontsize=9.5, color=COLOURS["ink"], weight="bold")
-    ax.annotate(r"the chance line $\alpha_{\rm VS}(\rho)$", (0.62, 1.905), xytext=(0.53, 1.66), color=COLOURS["rs"], fontsize=10,
+    for x, y, name in names:
+        ax.text(x, y, name, ha="center", va="center", fontsize=9, weight="bold")
+    ax.annotate("only permutation can tell", (0.36, 1.85), xytext=(0.48, 2.15), fontsize=9, weight="bold",
+                arrowprops={"arrowstyle": "-", "color": COLOURS["ink"]})  # fmt: skip
+    ax.annotate("the chance line", (0.56, 1.865), xytext=(0.47, 1.58), color=COLOURS["rs"], fontsize=10,
                 arrowprops={"arrowstyle": "-", "color": COLOURS["rs"]})  # fmt: skip
-    ax.set(xlim=(0, 1), ylim=(0, 2.3), xlabel="share of the variables used, ρ = M/N", ylabel="samples for each variable, α = P/N")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(0, top - 0.05),
+        xlabel="share of the variables used, ρ = M/N",
+        ylabel="samples for each variable, α = P/N",
+    )
 
 
 def write_diagram() -> None:
     with house_style(), plt.rc_context({"axes.grid": False, "savefig.facecolor": "white"}):
-        chart, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+        chart, ax = plt.subplots(figsize=(5, 3.9), layout="constrained")
         draw_zones(ax)
         content = StringIO()
         chart.savefig(content, format="svg", metadata={"Date": None})
@@ -67,29 +78,37 @@ def write_diagram() -> None:
     write_text(IMAGES / "diagram.svg", tidy)
 
 
-def write_screenshots() -> None:
+def write_page(name: str, folder: Path) -> str:
+    """The page of that name in the folder; its address."""
+    if name == "explorer":
+        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40&errors=1"
+    if name == "report":
+        data = load_example("planted")
+        result = separation_test(data.X, data.y, feature_names=data.feature_names)
+        return write_test_report(result, folder / "report.html", data).resolve().as_uri()
+    run_all(Folder(folder / "reproduce", "quick", lambda line: None))
+    return write_reproduce_report(folder / "reproduce").resolve().as_uri()
+
+
+def write_screenshots(names: list[str]) -> None:
+    """Each page as on a desk (name.png) and on a phone (name-phone.png), in 128 colours."""
     sys.path.insert(0, str(ROOT / "tests" / "report"))
     from browser import screenshot
 
-    from chanceline.report import write_explorer, write_test_report
-    from chanceline.significance import separation_test
-    from chanceline.tables.examples import load_example
-
     with tempfile.TemporaryDirectory() as folder:
-        explorer = write_explorer(Path(folder) / "explorer.html")
-        data = load_example("noise")
-        result = separation_test(data.X, data.y, feature_names=data.feature_names)
-        report = write_test_report(result, Path(folder) / "report.html", data)
-        for address, name, height in ((explorer, "explorer", 1000), (report, "report", 1100)):
-            (IMAGES / f"{name}.png").write_bytes(screenshot(address.as_uri(), name, 1200, height).read_bytes())
+        for name in names:
+            address = write_page(name, Path(folder))
+            for suffix, width, height in (("", 1280, 1100), ("-phone", 390, 1500)):
+                with Image.open(screenshot(address, name + suffix, width, height)) as picture:
+                    picture.convert("RGB").quantize(128).save(IMAGES / f"{name}{suffix}.png", optimize=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the pictures of the README and the docs.")
-    parser.add_argument("--screenshots", action="store_true", help="of the explorer and a report too (needs Chromium)")
+    parser.add_argument("--screenshots", nargs="*", choices=PAGES, help="of these pages, or of all, too (needs Chromium)")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_diagram()
-    if options.screenshots:
-        write_screenshots()
+    if options.screenshots is not None:
+        write_screenshots(options.screenshots or list(PAGES))
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

@@ -4,7 +4,6 @@ import numpy as np
 
 import chanceline
 from chanceline.select import certify, random_problem
-from chanceline.select.front import front
 
 # 30 random patterns of 40 variables.
 X, y = random_problem(40, alpha=0.75, seed=1)
@@ -24,6 +23,6 @@ assert proof.minimum_proven
 assert proof.n_selected <= best.n_selected
 
 # With errors allowed: the fewest errors found for every number of variables.
-curve = front(X, y, max_features=8, budget=2000, intercept=False)
+curve = chanceline.front(X, y, max_features=8, budget=2000, intercept=False)
 print(curve)
 assert np.all(np.diff(curve.errors) <= 0)

@@ -24,5 +24,5 @@ for alpha in (1.2, 1.7, 1.75):
     assert abs(stability.within - 1) < 1e-9
     assert (stability.between < 1) == (alpha < end.replicon_alpha)
 
-# The inverse: how few variables separate one pattern a variable?
+# The inverse: how few of N variables separate N patterns?
 print(chanceline.density(1.0))

@@ -84,6 +84,19 @@ def test_every_page_is_in_the_navigation():
     assert listed == shown
 
 
+PACKAGES = [
+    "chanceline",
+    *(f"chanceline.{path.parent.name}" for path in sorted((ROOT / "src" / "chanceline").glob("*/__init__.py"))),
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_overview_lists_every_public_name(package):
+    overview = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+    for name in getattr(importlib.import_module(package), "__all__", ()):
+        assert name == "__version__" or f"`{name}`" in overview, name
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     pytest.importorskip("latex2mathml", reason="the docs extra is not installed")

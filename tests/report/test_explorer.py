@@ -116,6 +116,47 @@ def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
     assert run_script(page, "[0.001, 0.999].map(brokenAt)", tmp_path) == [None, None]
 
 
+def test_lines_follow_class_sizes_and_errors(page, tmp_path):
+    rng = np.random.default_rng(4)
+    triples = [
+        (float(10 ** rng.uniform(-4.5, -0.05)), float(rng.uniform(0.03, 0.5)), float(share))
+        for share in (0, 0, 0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
+    ]
+    asked = json.dumps([(rho, balance, share * balance) for rho, balance, share in triples])
+    script = f"{asked}.map((q) => [surface.chanceAt(...q), surface.typicalAt(...q)])"
+    for (rho, balance, share), got in zip(triples, run_script(page, script, tmp_path), strict=True):
+        (point,) = capacity_curve([rho], balance=balance, errors=share * balance)
+        accuracy = 2e-3 if share < 0.1 else 1e-2
+        assert got == pytest.approx([point.alpha, point.bounds.cover_gardner], rel=accuracy), (rho, balance, share)
+
+
+def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
+    rhos = [0.0015, 0.02, 0.3]
+    seen = run_script(
+        page,
+        f"{json.dumps(rhos)}.map((r) => [chanceLine(r), typicalLine(r)])",
+        tmp_path,
+        state="#N=2000&P=100&M=3&positives=20&errors=4",
+    )
+    for rho, (chance, typical) in zip(rhos, seen, strict=True):
+        assert typical < chance
+        for alpha, at in ((chance, lambda point: point.alpha), (typical, lambda point: point.bounds.cover_gardner)):
+            (point,) = capacity_curve([rho], balance=0.2, errors=4 / (alpha * 2000))
+            assert alpha == pytest.approx(at(point), rel=3e-3), rho
+
+
+def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path):
+    lines_at = "[chanceLine(0.01), typicalLine(0.01)]"
+    state = "#N=2000&P=100&M=20&positives=10"
+    equal = run_script(page, lines_at, tmp_path, state="#N=2000&P=100&M=20")
+    assert equal[1] == pytest.approx(0.02, rel=1e-6)
+    assert run_script(page, lines_at, tmp_path, state=f"{state}&intercept=no") == equal
+    assert run_script(page, lines_at, tmp_path, state=f"{state}&null=coin") == equal
+    unequal = run_script(page, lines_at, tmp_path, state=state)
+    assert unequal[0] > 1.5 * equal[0]
+    assert unequal[1] == pytest.approx(capacity(0.01, balance=0.1).bounds.cover_gardner, rel=2e-3)
+
+
 def test_table_is_what_the_solver_gives():
     table = diagram_table()
     assert len(table["rho"]) == NODES

@@ -52,7 +52,7 @@ def bound(
         return
     print(result)
     if result.log10_p == 0:
-        print("The bound is silent here: only a permutation test of the data (chanceline test) can speak.")
+        print("The bound is silent here: only a permutation test of the data can tell (chanceline test).")
     if errors > 0:
         after = min(0.0, result.log10_p + (errors + 1) * log10(2))
         print(f"If the number of errors was chosen after looking: p ≤ {format_p(after)}.")

@@ -33,7 +33,7 @@ def memory(
     neurons: Annotated[int | None, typer.Option(help="Number of neurons, n (200, or as --patterns has).")] = None,
     load: Annotated[float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.8).")] = None,
     patterns: Annotated[
-        Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern a row.")
+        Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern in each row.")
     ] = None,
     fan_in: Annotated[
         str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")
@@ -155,9 +155,9 @@ def _read_patterns(path: Path) -> NDArray[Any]:
         raise InputError(f"The patterns could not be read from {path} ({error.strerror or error}).") from error
     except (ValueError, EOFError, MemoryError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern a row ({reason}).") from error
+        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason}).") from error
     if not isinstance(read, np.ndarray):
         raise InputError(f"{path} holds several arrays; save the patterns alone as .npy.")
     if read.ndim != 2 or read.size == 0:
-        raise InputError(f"{path} must hold a table, one pattern a row, but holds an array of shape {read.shape}.")
+        raise InputError(f"{path} must hold a table, one pattern in each row, but holds an array of shape {read.shape}.")
     return read

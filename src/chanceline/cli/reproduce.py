@@ -1,4 +1,4 @@
-"""`chanceline reproduce`: every figure and number of the paper, made anew."""
+"""`chanceline reproduce`: every figure and number of the paper, computed again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
         quiet: Quiet = False,
         as_json: Json = False,
     ) -> None:
-        """Make every figure and number of the paper anew.
+        """Compute every figure and number of the paper again.
 
         Example: chanceline reproduce --quick --out results
         """

@@ -118,7 +118,7 @@ def export_command(
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a store as one table: one row a task, every parameter and result a column.
+    """Write a store as one table: one row for each task, every parameter and result a column.
 
     Example: chanceline sweep export fig3.sqlite --out fig3.csv
     """

@@ -141,7 +141,7 @@ class Store:
         return self.add(read_stores(others))
 
     def frame(self, kind: str | None = None) -> pandas.DataFrame:
-        """One row a task, sorted by kind and parameters; lists (curves) as JSON text."""
+        """One row for each task, sorted by kind and parameters; lists (curves) as JSON text."""
         return frame(self.records(kind))
 
     def export(self, path: str | os.PathLike[str], kind: str | None = None) -> int:

@@ -193,7 +193,7 @@ def retrieval(
 
 
 def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) -> NDArray[np.int8]:
-    """Patterns (one a row) with round(noise · n) bits of each turned over."""
+    """Patterns (one in each row) with round(noise · n) bits of each turned over."""
     noisy = np.array(patterns, dtype=np.int8)
     flips = round(noise * noisy.shape[1])
     for row in noisy:
@@ -203,7 +203,7 @@ def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) ->
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cutting(Result):
-    """Storage after a share of each neuron's couplings was cut, without learning anew.
+    """Storage after a share of each neuron's couplings was cut, without further learning.
 
     `bits` is the share of (neuron, pattern) pairs whose local field still has the right sign, `patterns` the share of
     patterns that still are fixed points, `overlaps` the mean overlap after recall from the patterns themselves.

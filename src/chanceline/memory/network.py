@@ -119,7 +119,7 @@ class AssociativeMemory:
         return self.report
 
     def fields(self, states: ArrayLike) -> NDArray[np.float64]:
-        """Local fields h_i = Σ_j w_ij s_j of one state or of many (one a row)."""
+        """Local fields h_i = Σ_j w_ij s_j of one state or of many (one in each row)."""
         checked = self.checked(states, "states")
         return self._shaped(self.couplings @ checked.T, states)
 
@@ -130,7 +130,7 @@ class AssociativeMemory:
         return bool(stored[0]) if np.ndim(patterns) == 1 else stored
 
     def recall(self, probe: ArrayLike, steps: int = 50, order: str = "parallel") -> NDArray[np.int8]:
-        """Run s_i ← sign(Σ_j w_ij s_j) from one probe or from many (one a row), until nothing changes.
+        """Run s_i ← sign(Σ_j w_ij s_j) from one probe or from many (one in each row), until nothing changes.
 
         A neuron without field keeps its state.
 
@@ -207,7 +207,7 @@ class AssociativeMemory:
         return other
 
     def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
-        """States as an int8 matrix, one a row; or one sentence that says why they cannot be states of this network."""
+        """States as an int8 matrix, one in each row; or one sentence that says why they cannot be states of this network."""
         array = np.asarray(states)
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
             raise InputError(

@@ -15,17 +15,61 @@ FIRST, LAST = 1e-6, 0.9995
 NODES = 96
 COLUMNS = ("rho", "replicon_alpha", "alpha_rs", "union", "l0_gardner")
 TABLE = files("chanceline") / "data" / "diagram.csv"
+# The chance line for unequal classes and errors: densities, smallest balance, largest errors as a share of the rarer class.
+DENSITIES, LEAST_BALANCE, MOST_ERRORS = (1e-5, 0.99), 0.01, 0.8
+GRID = (11, 6, 8)  # nodes for the density, the balance and the errors
+UNEQUAL = files("chanceline") / "data" / "chance_line.csv"
 
 
 def chebyshev_densities(nodes: int) -> list[float]:
     """Chebyshev points of logit ρ between `FIRST` and `LAST`, from large ρ to small."""
-
-    def logit(rho: float) -> float:
-        return math.log(rho / (1 - rho))
-
     middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
     positions = [middle + half * math.cos(math.pi * (k + 0.5) / nodes) for k in range(nodes)]
     return [1 / (1 + math.exp(-x)) for x in positions]
+
+
+def lobatto(low: float, high: float, count: int) -> list[float]:
+    """Chebyshev points with both ends, from `high` to `low`."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    inner = [middle + half * math.cos(math.pi * k / (count - 1)) for k in range(1, count - 1)]
+    return [high, *inner, low]
+
+
+def logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+def unequal_nodes() -> tuple[list[float], list[float], list[float]]:
+    """Densities, balances and errors (as a share of the rarer class) at which the chance line for unequal classes is solved."""
+    densities = [1 / (1 + math.exp(-x)) for x in lobatto(logit(DENSITIES[0]), logit(DENSITIES[1]), GRID[0])]
+    balances = [1 / (1 + math.exp(math.sqrt(x))) for x in lobatto(0.0, logit(LEAST_BALANCE) ** 2, GRID[1])]
+    errors = [x**3 for x in lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2])]
+    return densities, balances, errors
+
+
+def unequal_table() -> dict[str, Any]:
+    """What the explorer draws for unequal classes and errors.
+
+    `chance` is ln of the chance line over that of equal classes, by [balance][errors][density]; `typical` is ln of the typical
+    line over 2ρ, by [balance][errors].
+    """
+    with UNEQUAL.open(encoding="utf-8") as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    (n_densities, n_balances, n_errors), balanced = GRID, {}
+    for row in rows:
+        if row["balance"] == 0.5 and row["errors"] == 0:
+            balanced[row["rho"]] = row["alpha"]
+    chance = [round(math.log(row["alpha"] / balanced[row["rho"]]), 9) for row in rows]
+    typical = [round(math.log(row["typical"] / (2 * row["rho"])), 9) for row in rows]
+    places = [[(i * n_errors + j) * n_densities for j in range(n_errors)] for i in range(n_balances)]
+    densities, balances, shares = unequal_nodes()
+    return {
+        "densities": densities,
+        "balances": balances,
+        "shares": shares,
+        "chance": [[chance[at : at + n_densities] for at in row] for row in places],
+        "typical": [[typical[at] for at in row] for row in places],
+    }
 
 
 def diagram_table() -> dict[str, Any]:
@@ -40,14 +84,13 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     """Every line at given densities: polynomial in logit ρ through ln(α/2ρ) at the nodes, as in the explorer."""
     import numpy as np
     from scipy.interpolate import BarycentricInterpolator
-    from scipy.special import logit
 
     lines = diagram_table()
     wanted, nodes = np.asarray(rhos), np.asarray(lines["rho"])
     found = {"rho": wanted.tolist()}
     for name in lines["names"]:
-        polynomial = BarycentricInterpolator(logit(nodes), np.log(np.asarray(lines[name]) / (2 * nodes)))
-        found[name] = (2 * wanted * np.exp(polynomial(logit(wanted)))).tolist()
+        polynomial = BarycentricInterpolator(np.log(nodes / (1 - nodes)), np.log(np.asarray(lines[name]) / (2 * nodes)))
+        found[name] = (2 * wanted * np.exp(polynomial(np.log(wanted / (1 - wanted))))).tolist()
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from chanceline import __version__
 from chanceline.files import write_text
-from chanceline.report.diagram import broken_ratio, diagram_table
+from chanceline.report.diagram import broken_ratio, diagram_table, unequal_table
 from chanceline.report.theme import ASSETS, scripts_in, theme_css, with_policy
 
 
@@ -25,7 +25,7 @@ def explorer_page() -> str:
     parts = {
         "version": __version__,
         "theme.css": theme_css(),
-        "data": script_json({"table": diagram_table(), "broken": broken_ratio()}),
+        "data": script_json({"table": diagram_table(), "broken": broken_ratio(), "unequal": unequal_table()}),
     }
 
     def part(match: re.Match[str]) -> str:

@@ -107,7 +107,7 @@ def _line_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
     page = Page(f"The chance line: {found}", record, methods, references=(PAPER,))
     sentence = (
         f"A perceptron that may choose a share ρ = {result.rho:.6g} of its variables separates random patterns up to "
-        f"α = {result.alpha:.6g} patterns a variable."
+        f"α = {result.alpha:.6g} patterns for each variable."
     )
     page.add(verdict("unclear", found, sentence))
     if "bounds" in record:

@@ -1,1 +1,1 @@
-"""Every figure and number of the paper, made anew, and what we add to them."""
+"""Every figure and number of the paper, computed again, and what we add to them."""

@@ -30,7 +30,7 @@ def finite_size(folder: Folder) -> None:
         if folder.quick or folder.full:
             points = stored_points(figure, store, names)
         else:
-            folder.say(f"{figure}: drawn from the run that comes with the package (the full mode makes it anew)")
+            folder.say(f"{figure}: drawn from the run that comes with the package (the full mode computes it again)")
             points = shipped_points(figure)
         picture, table = draw_figure(figure, points)
         if folder.quick:

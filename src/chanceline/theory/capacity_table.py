@@ -1,4 +1,4 @@
-"""The shipped table α_VS(ρ) with 0 to 3 steps of breaking and their limit; `scripts/make_capacity_table.py` makes it anew.
+"""The shipped table α_VS(ρ) with 0 to 3 steps of breaking and their limit; `scripts/make_capacity_table.py` makes it.
 
 Its rows hold the order parameters of one step at Σ = 0, which start the solver at any density in between.
 """

@@ -2,6 +2,7 @@
 // The page: state → answer, diagram and table. A moving pointer previews another (P, M) at the same N, class balance and options.
 const element = (id) => document.getElementById(id);
 const lines = new Lines(DATA.table);
+const surface = new Surface(DATA.unequal, (rho) => lines.at("alpha_rs", rho));
 
 // Three lines always; those of the theory behind a switch.
 const LINES = [
@@ -53,6 +54,7 @@ function trouble(at = state) {
 
 function lineAt(key, rho) {
   if (key === "chance") return chanceLine(rho);
+  if (key === "cover_gardner") return typicalLine(rho);
   if (key === "broken") return brokenAt(rho);
   if (key === "limit") return limitAt(rho);
   return lines.at(key, rho);
@@ -71,19 +73,54 @@ function brokenAt(rho) {
   const ratio = between(DATA.broken, rho);
   return ratio === null ? null : ratio * lines.at("alpha_rs", rho);
 }
+// The share of the rarer class that the lines depend on: ½ without a threshold, as then the labels' signs can be turned
+// into the inputs', and for labels by a fair coin.
+function rarer(q = query()) {
+  return q.fixed && q.intercept ? Math.min(q.positives, q.P - q.positives) / q.P : 0.5;
+}
+const plain = (q = query()) => rarer(q) === 0.5 && q.errors === 0;
+
+// The load α at which a line that allows the share ε of errors meets a fixed number of them, ε = e/(αN); the line rises with ε.
+function atErrors(line, errors, N, balance) {
+  let low = Math.max(errors / (N * balance * surface.mostShare), 1e-9), high = low;
+  const above = (alpha) => line(errors / (alpha * N)) - alpha;
+  if (line(errors / (low * N)) === null || above(low) < 0) return null;
+  while (above(high) > 0) high *= 2;
+  for (let k = 0; k < 50; k++) {
+    const middle = Math.sqrt(low * high);
+    if (above(middle) > 0) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
 // The best known chance line: with symmetry broken where that was solved, replica symmetric elsewhere.
-const chanceLine = (rho) => brokenAt(rho) || lines.at("alpha_rs", rho);
+function chanceLine(rho) {
+  const q = query(), balance = rarer(q);
+  if (plain(q)) return brokenAt(rho) || lines.at("alpha_rs", rho);
+  if (q.errors === 0) return surface.chanceAt(rho, balance, 0);
+  return atErrors((share) => surface.chanceAt(rho, balance, Math.min(share, surface.mostShare * balance)), q.errors, q.N, balance);
+}
+
+// Below it a typical choice does; both lines are approximate with errors, and a good choice is never worse than a typical one.
+function typicalLine(rho) {
+  const q = query(), balance = rarer(q);
+  if (q.errors === 0) return surface.typicalAt(rho, balance, 0);
+  const typical = atErrors((share) => surface.typicalAt(rho, balance, Math.min(share, surface.mostShare * balance)), q.errors, q.N, balance);
+  const chance = chanceLine(rho);
+  return typical === null || chance === null ? typical : Math.min(typical, chance);
+}
 
 function answer(at = state) {
   const q = query(at), level = Number(at.level);
   const rho = q.M / q.N, alpha = q.P / q.N;
   const bound = Chance.bound(q);
-  const edge = chanceLine(rho);
+  const edge = chanceLine(rho), typical = typicalLine(rho);
   let zone;
   if (bound.log10P <= Math.log10(level)) zone = "structure";
   else if (q.fixed && q.errors >= Math.min(q.positives, q.P - q.positives)) zone = "constant";
   else if (alpha <= rho) zone = "every";
-  else if (alpha <= 2 * rho) zone = "typical";
+  else if (typical !== null && alpha <= typical) zone = "typical";
   else if (edge !== null && alpha <= edge) zone = "chosen";
   else zone = "silent";
   return { q, level, rho, alpha, bound, zone };
@@ -143,7 +180,7 @@ function stroke(line) {
 function buildLegend() {
   element("lines").querySelector("tbody").innerHTML = LINES.map((line) =>
     `<tr data-row="${line.key}"><td><label><input type="checkbox" checked data-toggle="${line.key}"> ` +
-    `<svg class="swatch" viewBox="0 0 30 12"><path d="M0 6H30" ${stroke(line)}/></svg> ${line.name}</label></td>` +
+    `<svg class="swatch" viewBox="0 0 30 12"><path d="M0 6H30" ${stroke(line)}/></svg> <span class="name">${line.name}</span></label></td>` +
     `<td class="what">${line.what}</td><td class="number" data-line="${line.key}"></td><td><span class="kind">${line.kind}</span></td></tr>`).join("");
   element("lines").addEventListener("change", (event) => {
     const key = event.target.dataset.toggle;
@@ -156,6 +193,8 @@ function buildLegend() {
 }
 
 function showTheory() {
+  element("lines").querySelector('[data-row="cover_gardner"] .name').textContent = plain() ? "2ρ" : "typical choice";
+  element("unequal").hidden = plain();
   element("theory").setAttribute("aria-pressed", String(theory));
   LINES.filter((line) => line.theory).forEach((line) => { element("lines").querySelector(`[data-row="${line.key}"]`).hidden = !theory; });
 }

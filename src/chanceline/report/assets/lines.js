@@ -34,3 +34,77 @@ class Lines {
     return 2 * rho * Math.exp(top / bottom);
   }
 }
+
+// The chance line and the typical line for a share f of positives in the rarer class and a share ε of errors: polynomials through
+// ln(α/α_balanced) and ln(α/2ρ) at the nodes of chanceline's table. Their coordinates are logit ρ, √(−ln 4f(1 − f)), and the cube root
+// of −ln(1 − ε/f), as the lines have a term ε ln ε and grow without bound as ε → f.
+class Surface {
+  constructor(table, balanced) {
+    this.balanced = balanced;
+    this.table = table;
+    this.first = Math.min(...table.densities);
+    this.last = Math.max(...table.densities);
+    this.leastBalance = Math.min(...table.balances);
+    this.mostShare = Math.max(...table.shares);
+    this.axes = {
+      rho: Surface.axis(table.densities.map(Surface.odds)),
+      balance: Surface.axis(table.balances.map(Surface.imbalance)),
+      share: Surface.axis(table.shares.map(Surface.mistakes)),
+    };
+  }
+
+  static odds(rho) {
+    return Math.log(rho / (1 - rho));
+  }
+
+  static imbalance(balance) {
+    return Math.sqrt(Math.max(-Math.log(4 * balance * (1 - balance)), 0));
+  }
+
+  static mistakes(share) {
+    return Math.cbrt(-Math.log1p(-share));
+  }
+
+  static axis(nodes) {
+    const weights = nodes.map((node) => 1 / nodes.filter((other) => other !== node).reduce((product, other) => product * (node - other), 1));
+    return { nodes, weights };
+  }
+
+  // Shares of the nodes at a position, adding up to 1 (barycentric form).
+  static shares({ nodes, weights }, position) {
+    const exact = nodes.findIndex((node) => Math.abs(node - position) < 1e-9);
+    if (exact >= 0) return nodes.map((_, k) => (k === exact ? 1 : 0));
+    const raw = nodes.map((node, k) => weights[k] / (position - node));
+    const sum = raw.reduce((a, b) => a + b, 0);
+    return raw.map((value) => value / sum);
+  }
+
+  covers(balance, errors) {
+    return balance >= this.leastBalance && balance <= 0.5 && errors >= 0 && errors <= this.mostShare * balance;
+  }
+
+  // ln α_typical/2ρ or, with ρ, ln α_chance/α_balanced.
+  log(balance, errors, rho = null) {
+    const byBalance = Surface.shares(this.axes.balance, Surface.imbalance(balance));
+    const byShare = Surface.shares(this.axes.share, Surface.mistakes(errors / balance));
+    const byRho = rho === null ? null : Surface.shares(this.axes.rho, Surface.odds(Math.min(rho, this.last)));
+    const { chance, typical } = this.table;
+    let sum = 0;
+    byBalance.forEach((b, i) => byShare.forEach((s, j) => {
+      sum += b * s * (byRho ? byRho.reduce((part, r, k) => part + r * chance[i][j][k], 0) : typical[i][j]);
+    }));
+    return sum;
+  }
+
+  // α of the chance line; null where it was not solved.
+  chanceAt(rho, balance, errors) {
+    const base = this.balanced(rho);
+    if (base === null || rho < this.first || !this.covers(balance, errors)) return null;
+    return base * Math.exp(this.log(balance, errors, rho));
+  }
+
+  // α below which a typical choice does.
+  typicalAt(rho, balance, errors) {
+    return this.covers(balance, errors) ? 2 * rho * Math.exp(this.log(balance, errors)) : null;
+  }
+}
