@@ -200,6 +200,18 @@ def test_samples_needed_with_pairs_as_blocks():
     assert bound(20) == 0
 
 
+def test_samples_needed_begins_with_blocks_of_one_class():
+    y = np.array([1.0, 1, 1, 1, 1, -1, -1, -1])
+    scheme = make_scheme(y, blocks=np.repeat(np.arange(4), 2))
+    needed = Price(scheme, 10, True, 0).samples_needed(rule(1), 0.05)
+    assert needed is not None
+    assert needed > 8
+
+
+def test_no_number_of_samples_for_more_errors_than_declared():
+    assert Price(make_scheme(np.tile([1.0, -1.0], 20)), 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
+
+
 def test_settings_are_checked_and_travel_with_the_result():
     X, y = noise(16, 4)
     settings = TestSettings(permutations=19, expected_error=False, budget=50)

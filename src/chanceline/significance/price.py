@@ -147,18 +147,21 @@ class Price:
         return Larger(sum(size for size, _ in blocks), sum(number for _, number in blocks), blocks, scheme.null)
 
     def samples_needed(self, rule: Rule, level: float) -> int | None:
-        """Units (samples, or groups) from which on as many features and errors convince by the bound alone; None if out of reach.
+        """Units (samples, or groups) from which on as many features and errors convince by the bound alone; None if out of reach
+        or if the rule makes more errors than were declared.
 
         More of the same kind: the same balance of classes, or more blocks like those there are; and the same null, price and
         preregistration as in the test.
         """
+        if not self.covers(rule):
+            return None
         selected = self.preregistered or min(max(rule.n_selected, 1), self.n_features)
         errors = rule.errors if self.errors is None else self.errors
         limit = log10(level) - self._premium(errors)
 
         def convinces(count: int) -> bool:
             scheme = self.scheme_of(count)
-            if scheme.n_units <= max(errors, 1) or scheme.n_units > LARGEST:
+            if scheme.n_units <= max(errors, 1) or scheme.n_units > LARGEST or not 0 < scheme.positives < scheme.n_units:
                 return False
             return replace(self, scheme=scheme)._at(selected, errors).log10_p <= limit
 
