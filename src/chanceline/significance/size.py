@@ -20,7 +20,7 @@ from chanceline.theory.patterns import Patterns
 
 # The exact first moment is summed up to this many features times splits of the errors; beyond, its limit N → ∞ takes its place.
 _LARGEST_EXACT = 400
-# What search found against `typical` (docs/chance-line.md): the rest of the finite-size shift is below this share of it.
+# An allowance, chosen and not fitted, for what the shift of the limit N → ∞ leaves out at finite size.
 _SHARE = 0.1
 
 
@@ -32,7 +32,8 @@ class ChanceSize(Result):
     ----------
     typical : the size in the middle, not rounded; the smallest whole set has about ⌈typical⌉ features. Infinite if noise of this
         shape is not separated by all features together, 0 if a constant rule makes as few errors.
-    low, high : a range for single tables: where the expected number of sets is e^{−3} and e^{3}, widened by what search found.
+    low, high : a range for single tables: where the expected number of sets is e^{−3} and e^{3}, widened by a tenth
+        of `typical`, an allowance for what the theory's limit leaves out.
     first_moment : where the expected number of sets is one (exact for Gaussian inputs); None where it is not known.
     asymptotic : N·ρ_VS(P/N), the limit without the corrections.
     """
