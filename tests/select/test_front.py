@@ -168,3 +168,11 @@ def test_exact_with_errors_proves_the_enumerated_minimum(intercept):
     short = chanceline.search(X, y, method="exact", errors=fewest[3], intercept=intercept, budget=3)
     assert short.lower_bound == 2
     assert short.minimum_proven == (short.n_selected == 2)
+
+
+def test_rows_of_zeros_leave_every_sample_wrong():
+    for size in (1, 3, 5):
+        outcome = chanceline.search(np.zeros((4, size)), [1, 1, 1, 1], method="auto", budget=3000)
+        assert outcome.errors == 4
+        points = chanceline.front(np.zeros((4, size)), [1, 1, -1, 1], intercept=False, budget=500).points
+        assert {point.errors for point in points} == {4}

@@ -54,7 +54,7 @@ def note(state: Any, best: Any, near: int, random: NDArray) -> int:
     errors = count_errors(state.margins)
     if features < 1 or features >= best.errors.size:
         return errors
-    if errors < best.errors[features]:
+    if errors < best.errors[features] or best.supports[features, 0] < 0:
         store(state, best, state.weights, errors)
     if errors == 0 or errors > best.errors[features] + near:
         return errors
