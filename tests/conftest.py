@@ -1,7 +1,8 @@
-"""Shared test settings: one BLAS thread, no display, real data only where it is present."""
+"""Shared test settings: one BLAS thread, no display, signals as in a terminal, real data only where it is present."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,9 @@ import time
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 os.environ["MPLBACKEND"] = "Agg"
+# Under nohup or in the background of a shell these are ignored, and would be so in every command that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 from pathlib import Path  # noqa: E402
 
