@@ -1,4 +1,4 @@
-"""The proven minimum by enumeration or branch and bound, and the number of separating supports of a size."""
+"""The proven minimum by covers, enumeration or branch and bound, and the number of separating supports of a size."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.margin import SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.select.cover import can_cover, covers
 from chanceline.select.enumeration import enumerate_supports, nodes_to_enumerate
 from chanceline.select.outcome import Bound, Candidate
 from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step, make_tree, walk
@@ -21,13 +22,11 @@ NODES_A_CHUNK = 5_000
 def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
     """Refute sizes 1, 2, … until one has a separating support, which is then the minimum, or `best` is reached.
 
-    A size is enumerated where that is cheap (few ±1 variables), else searched by the tree. Yields a `Bound` for every
-    size refuted; stops when `budget` nodes are used.
+    Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
     """
     nodes = 0
     for size in range(1, best.support.size):
-        few = nodes_to_enumerate(problem, size) <= budget - nodes
-        steps = enumerate_supports(problem, size) if few else branch(problem, size)
+        steps = all_supports(problem, size, budget - nodes)
         verdict, spent = PAUSED, 0
         while verdict == PAUSED and nodes + spent < budget:
             verdict, spent, undecided, support = next(steps)
@@ -38,6 +37,14 @@ def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate 
         if verdict != EXHAUSTED or undecided:
             return
         yield Bound(size + 1, nodes)
+
+
+def all_supports(problem: Problem, size: int, budget: int) -> Iterator[Step]:
+    """The walk for a size: few ±1 variables as covers of cuts, or enumerated where that is cheap, else by the tree."""
+    if can_cover(problem, size):
+        return covers(problem, size)
+    few = nodes_to_enumerate(problem, size) <= budget
+    return enumerate_supports(problem, size) if few else branch(problem, size)
 
 
 def branch(problem: Problem, size: int) -> Iterator[Step]:
