@@ -40,7 +40,7 @@ tally = [nodes, undecided tests].
 
 
 @inner_kernel()
-def members(word: Any) -> int:
+def members(word: Any) -> Any:
     """The number of bits set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -49,7 +49,7 @@ def members(word: Any) -> int:
 
 
 @inner_kernel()
-def lowest(word: Any) -> int:
+def lowest(word: Any) -> Any:
     """The place of the lowest bit set."""
     return members((word & (~word + ONE)) - ONE)
 
