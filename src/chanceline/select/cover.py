@@ -22,9 +22,9 @@ from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem
 from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
 
-MOST_SIGNS = 9  # on more variables few patterns cancel, and the tree is faster
+MOST_SIGNS = 10  # on more variables few patterns cancel, and the tree is faster
 MOST_PATTERNS = 128  # their fours are ten million
-MOST_CUTS = 10_000
+MOST_CUTS = 40_000
 NODES_A_CHUNK = 20_000
 
 ONE = np.uint64(1)
@@ -35,7 +35,7 @@ Cover.__doc__ = """State of a depth-first walk, so that it can pause; sets of va
 
 columns (N + kept, P) are ±1, the kept ones last. At each level: cuts[:unmet] that the chosen variables do not meet, the
 variables still allowed, those still to be tried, and the one chosen to get below. size = [N, kept, wanted, level];
-tally = [nodes, undecided tests].
+tally = [nodes, undecided tests]; the supports that differ in their last two variables alone are one node.
 """
 
 
@@ -120,7 +120,7 @@ def make_cover(problem: Problem, wanted: int) -> Cover:
 @kernel()
 def open_level(cover: Any, level: int) -> None:
     """Try the variables of the smallest cut that is not met; all that are allowed if there is none."""
-    cover.tally[0] += 1
+    cover.tally[0] += level <= max(cover.size[2] - 3, 0)
     allowed = cover.allowed[level]
     cover.todo[level] = allowed
     fewest = members(allowed)
