@@ -35,7 +35,7 @@ Cover.__doc__ = """State of a depth-first walk, so that it can pause; sets of va
 
 columns (N + kept, P) are ±1, the kept ones last. At each level: cuts[:unmet] that the chosen variables do not meet, the
 variables still allowed, those still to be tried, and the one chosen to get below. size = [N, kept, wanted, level];
-tally = [nodes, undecided tests]; the supports that differ in their last two variables alone are one node.
+tally = [nodes, undecided tests]; the supports that differ in their last three variables alone are one node.
 """
 
 
