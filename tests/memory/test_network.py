@@ -226,7 +226,7 @@ def test_impossible_fan_in_gets_one_sentence(fan_in):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_neurons": 1}, "at least 2 neurons"),
+        ({"n_neurons": 1}, "neurons must be at least 2"),
         ({"wiring": "magic"}, "no 'magic' wiring"),
         ({"kappa": -1}, "kappa"),
         ({"seed": -1}, "seed"),

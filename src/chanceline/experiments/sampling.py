@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.compiled import kernel
-from chanceline.perceptron.hinge import make_hinge, next_random, refit, set_support
+from chanceline.perceptron.hinge import enter_support, make_hinge, next_random, refit
 from chanceline.perceptron.linalg import counter
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
@@ -65,7 +65,7 @@ class CountCurve:
 @kernel()
 def fits(hinge: Any, support: NDArray) -> bool:
     """Does the support separate this hinge's patterns? (Starting from a neighbour's weights takes twice as long.)"""
-    set_support(hinge, support, np.zeros(support.size))
+    enter_support(hinge, support)
     return bool(refit(hinge, NEWTON))
 
 

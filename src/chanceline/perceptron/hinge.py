@@ -143,6 +143,18 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
 
 
 @inner_kernel()
+def enter_support(hinge: Any, support: NDArray) -> None:
+    """`set_support` with weights of zero, for kernels."""
+    hinge.position[:] = -1
+    hinge.k[0] = support.size
+    for i in range(support.size):
+        hinge.support[i] = support[i]
+        hinge.position[support[i]] = i
+        hinge.weights[i] = 0.0
+    rebuild(hinge)
+
+
+@inner_kernel()
 def flip(hinge: Any, pattern: int) -> bool:
     """One pattern r enters or leaves the active set (t = ±1); False if the update would be unstable.
 
