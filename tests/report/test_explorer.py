@@ -274,7 +274,7 @@ LOOK = """(() => {
 @pytest.mark.parametrize(("state", "limit"), [
     ("#theory=on", [[0.01, 0.1], [0.37, 2.45], [1, 2.45]]),
     ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
-    ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.004], [0.4, 2.1], [1, 2.1]]),
+    ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
 ])  # fmt: skip
 def test_nothing_is_cut_off(page, tmp_path, width, state, limit):
