@@ -176,14 +176,29 @@ class LocalWorkers(Executor):
         self._start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        if cancel_futures:
+            self._forget_cancelled()
         self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
         self._end()
         self._folder.cleanup()
 
     def _end(self) -> None:
+        self._forget_cancelled()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._stop_writing.close()
         self._stop_reading.close()
+
+    def _forget_cancelled(self) -> None:
+        """Wait until the pool's thread has put cancelled calls away: if workers end before, it stumbles over them."""
+        manager = getattr(self._pool, "_executor_manager_thread", None)
+        if manager is None:
+            return
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        deadline = time.monotonic() + 2.0
+        while manager.is_alive() and time.monotonic() < deadline:
+            if not any(item.future.cancelled() for item in list(manager.pending_work_items.values())):
+                return
+            time.sleep(0.001)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
