@@ -15,7 +15,7 @@ import pytest
 
 from chanceline import files
 from chanceline.errors import ChancelineError, InputError, MachineError
-from chanceline.files import check_target, explain, inside, make_folder, write_bytes, write_text
+from chanceline.files import check_target, explain, inside, make_folder, read_bytes, write_bytes, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -222,3 +222,30 @@ def test_names_stay_inside(tmp_path, name):
     with pytest.raises(InputError, match="inside"):
         inside(tmp_path / "home", name)
     assert inside(tmp_path / "home", "a/b.csv") == tmp_path / "home" / "a" / "b.csv"
+
+
+def test_a_file_and_a_pipe_are_read_whole(tmp_path):
+    content = os.urandom(200_000)
+    (tmp_path / "file").write_bytes(content)
+    assert read_bytes(tmp_path / "file") == content
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Somebody who comes late, and somebody who is slow.
+    late = "sleep 0.2; (head -c 100000 file; sleep 0.2; tail -c 100000 file) > pipe"
+    writer = subprocess.Popen(["sh", "-c", late], cwd=tmp_path)
+    assert read_bytes(pipe) == content
+    assert writer.wait() == 0
+
+
+def test_what_may_never_end_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PIPE_SECONDS", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    for path, sentence in (
+        (tmp_path / "pipe", "nobody writes into that pipe"),
+        (Path("/dev/zero"), "it is a device; name a file"),
+        (tmp_path, "it is a folder; name a file"),
+        (tmp_path / "none", "there is no such file or folder"),
+        (tmp_path / "a\0b", "null character"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            read_bytes(path)

@@ -1,9 +1,11 @@
 """One way to work in parallel: in order, whole after a worker's death, stopped by Ctrl-C, gone with its parent."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -92,6 +94,53 @@ def test_what_a_dead_worker_had_is_done_again(toy, tmp_path):
     assert sorted(mark.name for mark in tmp_path.iterdir()) == ["2", "5"]
 
 
+def test_only_the_dead_worker_is_replaced(toy):
+    with LocalWorkers(2) as executor:
+        first = workers_at_work(executor)
+        assert len(first) == 2
+        os.kill(min(first), signal.SIGKILL)
+        wait_for(lambda: not psutil.pid_exists(min(first)) or psutil.Process(min(first)).status() == psutil.STATUS_ZOMBIE)
+        # Whoever takes the first call may have to notice it.
+        lost = [future.exception() for future in [executor.submit(time.sleep, 0.2) for _ in range(2)]]
+        assert sorted(type(error).__name__ for error in lost) == ["NoneType", "WorkerDiedError"]
+        second = workers_at_work(executor)
+        assert (len(second), first & second) == (2, {max(first)})
+
+
+def workers_at_work(executor):
+    """The processes that answer when both are busy."""
+    import toy_calls
+
+    seen = set()
+    wait_for(lambda: seen.update(f.result() for f in [executor.submit(toy_calls.slow_pid) for _ in range(2)]) or len(seen) == 2)
+    return seen
+
+
+def test_what_cannot_be_sent_is_an_error_and_no_death(toy):
+    with LocalWorkers(1) as executor:
+        pid = executor.submit(os.getpid).result()
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            executor.submit(lambda: 1).result()
+        with pytest.raises((TypeError, pickle.PicklingError)):
+            executor.submit(threading.Lock).result()
+        with pytest.raises(RuntimeError, match="PickyError: one two"):
+            executor.submit(toy.raise_picky).result()
+        with pytest.raises(SystemExit):
+            executor.submit(sys.exit, 3).result()
+        with pytest.raises(ZeroDivisionError) as caught:
+            executor.submit(divmod, 1, 0).result()
+        assert "in a worker process" in caught.value.__notes__[0]
+        assert executor.submit(os.getpid).result() == pid
+
+
+def test_a_cancelled_call_is_never_begun(toy, tmp_path):
+    with LocalWorkers(1) as executor:
+        calls = [executor.submit(toy.note_pid, item, str(tmp_path), 0.5) for item in range(4)]
+        wait_for(lambda: calls[0].running())
+        assert [call.cancel() for call in calls] == [False, True, True, True]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_call_that_always_kills_its_worker_ends_in_a_sentence(toy):
     with LocalWorkers(2) as executor, pytest.raises(WorkersLostError, match="workers are lost"):
         list(run_ordered(toy.die_always, range(6), executor=executor))
@@ -134,7 +183,10 @@ def script(tmp_path, request):
     path.write_text(SCRIPT.replace("FUNCTION", request.param).replace("COMMON", common))
     marks = tmp_path / "marks"
     marks.mkdir()
-    process = subprocess.Popen([sys.executable, path, marks], stderr=subprocess.PIPE, text=True)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    variables = {**os.environ, "TMPDIR": str(scratch)}
+    process = subprocess.Popen([sys.executable, path, marks], stderr=subprocess.PIPE, text=True, env=variables)
     wait_for(lambda: len(list(marks.iterdir())) == 2)
     workers = [psutil.Process(int(mark.name.partition("-")[2])) for mark in marks.iterdir()]
     yield process, workers
@@ -154,10 +206,34 @@ def test_ctrl_c_reaches_the_caller_and_ends_the_workers(script):
     wait_for(lambda: not any(worker.is_running() for worker in workers))
 
 
-def test_workers_die_with_their_parent(script):
+def test_workers_die_with_their_parent_and_nothing_is_left_behind(script, tmp_path):
     process, workers = script
     process.kill()
     wait_for(lambda: not any(worker.is_running() for worker in workers))
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_ctrl_c_while_workers_start_is_one_traceback(tmp_path):
+    """In a terminal it reaches the whole group, also processes that have read nothing yet."""
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.replace("FUNCTION", "note_pid").replace("COMMON", "(60.0,)"))
+    process = subprocess.Popen([sys.executable, path, tmp_path], stderr=subprocess.PIPE, text=True, process_group=0)
+    wait_for(lambda: len(starting(process.pid)) > 0)
+    os.killpg(process.pid, signal.SIGINT)
+    _, message = process.communicate(timeout=30)
+    assert (message.count("Traceback"), message.count("KeyboardInterrupt")) == (1, 1), message
+
+
+def starting(pid):
+    return [child for child in psutil.Process(pid).children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_an_executor_that_nobody_closes_does_not_keep_the_program(tmp_path):
+    path = tmp_path / "script.py"
+    lines = ("from chanceline.parallel import LocalWorkers", 'if __name__ == "__main__":', "    executor = LocalWorkers(2)")
+    path.write_text("\n".join([*lines, "    print(executor.submit(abs, -3).result())"]))
+    ended = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "3\n", "")
 
 
 def test_dask_cluster_gives_the_same(dask_processes, toy):

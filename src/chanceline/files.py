@@ -3,6 +3,7 @@
 A file is written under a temporary name in the same folder, brought to the disk and renamed; then the folder is brought to the
 disk too. So after a kill or a power cut there is the old file or the new one. A link stays a link: the file behind it is
 replaced. Terminals, pipes and /dev/null are written into, folders and disks are refused, so nothing but a file is ever replaced.
+Files and pipes are read; what may never end is not.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +44,9 @@ _MACHINE = {
     errno.ENFILE: "too many files are open",
     errno.ENOMEM: "there is not enough memory",
 }
+
+# How long a pipe may stay without anyone who writes into it.
+PIPE_SECONDS = 5.0
 
 
 def explain(error: OSError, attempt: str) -> ChancelineError:
@@ -83,6 +88,19 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, content: str) -> None:
     """`write_bytes` of UTF-8 text; what UTF-8 cannot hold (undecodable bytes of a file's name) is written as \\udcff."""
     write_bytes(path, content.encode("utf-8", errors="backslashreplace"))
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file, or of a pipe once somebody writes into it; a device, which may never end, is refused."""
+    path = Path(path)
+    attempt = f"cannot read {path}"
+    if "\0" in str(path):
+        raise InputError(f"cannot read {str(path)!r}: a name cannot hold a null character")
+    with explained(attempt):
+        mode = os.stat(path).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise InputError(f"{attempt}: it is a device; name a file")
+        return _drain(path) if stat.S_ISFIFO(mode) else path.read_bytes()
 
 
 def check_target(path: Path) -> Path | None:
@@ -141,6 +159,19 @@ def _is_open_stream(path: Path) -> bool:
     return path.parent.exists() and (
         Path(os.path.realpath(path.parent)).parts[:2] == ("/", "proc") or str(path) in {"/dev/stdout", "/dev/stderr"}
     )
+
+
+def _drain(pipe: Path) -> bytes:
+    # Opened without waiting, a pipe tells whether anyone is at its other end: nothing to read yet is an error, nobody is the end.
+    handle = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        deadline = time.monotonic() + PIPE_SECONDS
+        while (start := file.read(1)) == b"":
+            if time.monotonic() > deadline:
+                raise InputError(f"cannot read {pipe}: nobody writes into that pipe")
+            time.sleep(0.02)
+        os.set_blocking(handle, True)
+        return (start or b"") + file.readall()
 
 
 def _pour(path: Path, content: bytes) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from command_cases import GOOD, fresh_copy, make_files, mutate
+from command_cases import APP, GOOD, fresh_copy, make_files, mutate
 from limits import Hang, limits
 
 from chanceline.cli.main import main
@@ -33,7 +33,8 @@ def good_files(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch):
-    """No browser opens, and `reproduce` draws nothing."""
+    """No browser opens, `reproduce` draws nothing, and nobody waits long for someone to write into a pipe."""
+    monkeypatch.setattr("chanceline.files.PIPE_SECONDS", 0.2)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     monkeypatch.setattr("chanceline.reproduce.stages.run_all", lambda folder: None)
 
@@ -57,7 +58,7 @@ def faults(words: list[str], code: object, out: str, err: str) -> list[str]:
         return [str(code)]
     found = []
     sentences = [line for line in err.splitlines() if line.startswith("chanceline: ")]
-    if len(sentences) != (code != 0) and "Usage:" not in err:
+    if len(sentences) != (code != 0) and "Usage:" not in out + err:
         found.append(f"exit code {code} with {len(sentences)} sentences on stderr: {err}")
     if "Traceback" in err:
         found.append(err)
@@ -95,6 +96,12 @@ def test_the_good_ones_are_good(line, good_files, tmp_path):
         words = line.split()
         code, out, err = run(words)
         assert (code, faults(words, code, out, err)) == (0, [])
+
+
+def test_every_command_is_there():
+    named = {word for line in GOOD for word in line.split()[:2]}
+    groups = [APP, *(command for command in APP.commands.values() if hasattr(command, "commands"))]
+    assert {name for group in groups for name in group.commands} - named == set()
 
 
 @pytest.mark.parametrize("batch", range(QUICK))

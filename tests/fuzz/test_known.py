@@ -21,6 +21,12 @@ def files(tmp_path_factory) -> Path:
     make_files(folder)
     for name in ("empty.npy", "empty.npz", "empty.csv", "empty.toml", "empty.sqlite"):
         (folder / name).touch()
+    np.savez(folder / "good.npz", X=np.eye(2), y=np.array([1, -1]))
+    np.save(folder / "good.npy", np.eye(2))
+    for name in ("good.npy", "good.npz"):
+        # An array whose header is cut short inside its brackets.
+        whole = (folder / name).read_bytes()
+        (folder / name.replace("good", "header")).write_bytes(whole.replace(b"(2, 2), }", b"(2, 2   \0", 1))
     (folder / "many.toml").write_text((folder / "sweep.toml").read_text().replace("trials = 2", "trials = 100000000000"))
     return folder
 
@@ -40,6 +46,11 @@ def files(tmp_path_factory) -> Path:
     ("memory --neurons 10 --budget 100000000000000000000", "budget"),
     ("memory --patterns empty.npy", "empty.npy"),
     ("test empty.npz", "empty.npz"),
+    ("test pipe --label class", "nobody writes"),
+    ("memory --patterns pipe", "nobody writes"),
+    ("memory --patterns header.npy", "header.npy"),
+    ("test header.npz", "header.npz"),
+    ("search /dev/full --label class", "a device"),
     ("test empty.csv --label a", "empty.csv"),
     ("sweep run empty.toml", "sweep empty"),
     ("sweep run many.toml", "many.toml|trials|tasks"),
@@ -47,7 +58,8 @@ def files(tmp_path_factory) -> Path:
     ("sweep status sweep.toml --store .", "not a file"),
     ("sweep export . --out x.csv", "not a file"),
 ])  # fmt: skip
-def test_one_sentence(files, line, culprit):
+def test_one_sentence(files, line, culprit, monkeypatch):
+    monkeypatch.setattr("chanceline.files.PIPE_SECONDS", 0.2)
     with chdir(files):
         code, out, err = run(line.split())
     assert faults(line.split(), code, out, err) == []

@@ -79,7 +79,7 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--workers", "0"], "workers"),
         (["--patterns", "BITS"], "+1 or −1 everywhere"),
         (["--patterns", "SHORT"], "30 entries a row"),
-        (["--patterns", "NOTHING"], "could not be read"),
+        (["--patterns", "NOTHING"], "there is no such file"),
         (["--patterns", "TEXT"], "does not hold a table"),
         (["--patterns", "BITS", "--load", "1"], "not both"),
         (["--save", "NOTHING/x.npz"], "does not exist"),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json, Out
-from chanceline.cli.output import print_json, say
+from chanceline.cli.output import print_json, say, show
 
 HELP = """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
 
@@ -33,7 +33,7 @@ def explore(
     if as_json:
         print_json({"page": str(page), "bytes": page.stat().st_size})
     else:
-        print(f"The explorer is {page}")
+        show(f"The explorer is {page}")
     if open_page and not as_json:
         import webbrowser
 

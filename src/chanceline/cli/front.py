@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from chanceline.cli.options import Budget, Figure, Intercept, Json, Quiet, Seed
-from chanceline.cli.output import print_json, say
+from chanceline.cli.output import print_json, say, show
 from chanceline.cli.progress import progress_bar
 from chanceline.cli.table_options import TableChoice, with_table_options
 
@@ -69,10 +69,10 @@ def run_front(
     if json:
         print_json({"source": dataset.source, "classes": dataset.classes, **_record(found, names)})
         return
-    print(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
+    show(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
     print("  k  errors  features")
     for point in found.points:
-        print(f"{point.k:3d}  {point.errors:6d}  {', '.join(names[j] for j in point.rule.support)}".rstrip())
+        show(f"{point.k:3d}  {point.errors:6d}  {', '.join(names[j] for j in point.rule.support)}".rstrip())
 
 
 def _record(found: Front, names: tuple[str, ...]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tokenize
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -147,13 +149,15 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     import numpy as np
 
     from chanceline.errors import InputError
+    from chanceline.files import read_bytes
 
+    source = path if path.is_file() else io.BytesIO(read_bytes(path))
     try:
         with warnings.catch_warnings(action="ignore"):  # of a table without rows, which is refused below
-            read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+            read = np.load(source, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(source, delimiter=",", ndmin=2)
     except OSError as error:
         raise InputError(f"The patterns could not be read from {path} ({error.strerror or error}).") from error
-    except (ValueError, EOFError, MemoryError) as error:
+    except (ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason}).") from error
     if not isinstance(read, np.ndarray):

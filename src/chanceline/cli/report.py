@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json
-from chanceline.cli.output import print_json
+from chanceline.cli.output import print_json, show
 
 HELP = """Turn a finished sweep or a folder of reproduce into one self-contained HTML page.
 
@@ -39,4 +39,4 @@ def report(
     if as_json:
         print_json({"page": str(page), "bytes": page.stat().st_size})
     else:
-        print(f"The report is {page}")
+        show(f"The report is {page}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json, Quiet
-from chanceline.cli.output import print_json, say
+from chanceline.cli.output import print_json, say, show
 from chanceline.errors import InputError
 
 
@@ -42,4 +42,4 @@ def register(app: typer.Typer) -> None:
                 {"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers, "report": str(page)}
             )
         else:
-            print(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}")
+            show(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}")

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Engine, Json, Quiet, Scheduler, Workers
-from chanceline.cli.output import complain, print_json, say
+from chanceline.cli.output import complain, print_json, say, show
 from chanceline.cli.progress import progress_bar
 
 StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]
@@ -109,7 +109,7 @@ def status_command(
         print_json(record)
     else:
         done = f"{len(times)} of {len(plan.tasks)} tasks"
-        print(f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far")
+        show(f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far")
 
 
 def export_command(
@@ -174,7 +174,7 @@ def verify_command(
         return
     for entry in checked:
         what = "every id and checksum fits" if entry["checksums"] else "every id fits; checksums come with the first result added"
-        print(f"{entry['store']}: {entry['results']} results, {what}")
+        show(f"{entry['store']}: {entry['results']} results, {what}")
 
 
 def plot_command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,9 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import InputError
-from chanceline.files import write_bytes
+from chanceline.files import read_bytes, write_bytes
 
 FORMAT = "chanceline memory 1"
+
+# What a damaged file makes NumPy, zipfile and JSON raise; the header of an array is parsed as Python.
+DAMAGED = (
+    ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, SyntaxError, RuntimeError, MemoryError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def write_memory(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -29,14 +36,13 @@ def write_memory(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, N
 
 def read_memory(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Settings and arrays of a file that `write_memory` wrote."""
+    content = read_bytes(path)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         settings = json.loads(str(arrays.pop("settings")))
         if settings.pop("format") != FORMAT:
             raise ValueError("another format")
-    except OSError as error:
-        raise InputError(f"No memory could be read from {path} ({error.strerror or error}).") from error
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED as error:
         raise InputError(f"{path} is not a memory written by save ({error}).") from error
     return settings, arrays

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
+from chanceline.files import read_bytes
 from chanceline.tables.doctor import Finding
 from chanceline.tables.genomics import is_gct, is_series_matrix, read_gct, read_series_matrix
 from chanceline.tables.names import few, unique_names
@@ -27,7 +29,8 @@ from chanceline.tables.text import decoded, decompressed, is_number, read_grid
 
 # What the readers of damaged files raise; zipfile has RuntimeError for passwords and unknown compressions.
 DAMAGED = (OSError, ValueError, EOFError, LookupError, OverflowError, MemoryError, RuntimeError, SyntaxError)
-UNREADABLE = (*DAMAGED, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+# The header of an array is parsed as Python.
+UNREADABLE = (*DAMAGED, tokenize.TokenError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 # First bytes of files that hold tables but are not read, and what to do about them.
 REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
@@ -76,12 +79,14 @@ def read_table(path: Path, settings: TableSettings | None = None) -> RawTable:
 
 
 def _read(path: Path, settings: TableSettings) -> RawTable:
+    if path.suffix in (".npz", ".parquet", ".pq") and not path.is_file():
+        raise InputError(f"{path.name} is not a file, and {path.suffix} can be read only from one.")
     if path.suffix == ".npz":
         return RawTable(_read_npz(path, settings))
     if path.suffix in (".parquet", ".pq"):
         table = read_parquet(path)
         return _named([str(name) for name in table.columns], table, path.name, settings)
-    raw = path.read_bytes()
+    raw = read_bytes(path)
     if raw.startswith(b"PK\x03\x04") and _is_workbook(raw, path.name):
         return _from_grid(*_read_workbook(raw, path.name, settings), path.name, settings)
     content = decompressed(raw, path.name)

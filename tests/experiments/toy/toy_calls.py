@@ -71,3 +71,19 @@ class Parcel:
 
 def with_parcel(item: int, parcel: Parcel) -> int:
     return item + len(parcel.folder) * 0
+
+
+def slow_pid() -> int:
+    time.sleep(0.1)
+    return os.getpid()
+
+
+class PickyError(Exception):
+    """Cannot be made again from its message."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+def raise_picky() -> None:
+    raise PickyError("one", "two")
