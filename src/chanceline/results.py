@@ -42,7 +42,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        listed = value.tolist()
+        # A long double stays what it is.
+        return plain(float(value) if type(listed) is type(value) else listed)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

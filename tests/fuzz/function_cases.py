@@ -131,7 +131,7 @@ def mutate(rng: Random) -> Call:
     for _ in range(rng.choice((1, 1, 1, 2))):
         name = rng.choice(list(arguments))
         value = arguments[name]
-        if isinstance(value, np.ndarray) and value.dtype.kind in "if" and rng.random() < 0.85:
+        if isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind in "if" and rng.random() < 0.85:
             arguments[name] = rng.choice(ARRAYS)(rng, value)
         else:
             arguments[name] = copy.copy(rng.choice(NUMBERS if rng.random() < 0.7 else OTHERS))

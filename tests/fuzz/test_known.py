@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import chdir
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from test_commands import faults, run
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.results import plain
 from chanceline.select import METHODS
 
 
@@ -65,6 +67,27 @@ def test_one_sentence(files, line, culprit, monkeypatch):
     assert faults(line.split(), code, out, err) == []
     assert code == 2
     assert any(word in err for word in culprit.split("|")), err
+
+
+X = np.random.default_rng(0).normal(size=(12, 4))
+Y = np.where(np.arange(12) < 6, 1, -1)
+
+
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda: chanceline.search(X, Y, "omp", intercept=np.array([])), "intercept must be True or False"),
+    (lambda: chanceline.chance_bound(40, 100, 3, null=np.array([])), "the null must be"),
+    (lambda: chanceline.AssociativeMemory(3).store([[1, 1, -1], [1]]), "same number of entries"),
+])  # fmt: skip
+def test_one_sentence_from_python(call, sentence):
+    with pytest.raises(InputError, match=sentence):
+        call()
+
+
+def test_odd_numbers_become_floats():
+    half = Fraction(1, 2)
+    assert repr(chanceline.largest_convincing(40, 100, positives=20, level=half))
+    assert chanceline.samples_needed(100, 3, balance=half).to_dict() == chanceline.samples_needed(100, 3).to_dict()
+    assert plain([np.longdouble("0.5"), np.array(np.longdouble("inf"))]) == [0.5, None]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -237,7 +237,7 @@ def _checked(
     features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
     selected = whole_number(n_selected, "the number of selected features", at_least=1, at_most=features)
     allowed = whole_number(errors, "the number of errors allowed", at_most=samples - 1)
-    if null not in ("fixed", "coin"):
+    if not isinstance(null, str) or null not in ("fixed", "coin"):
         raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {shown(null)}.")
     if null == "coin":
         return samples, features, selected, None, allowed

@@ -208,7 +208,10 @@ class AssociativeMemory:
 
     def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
         """States as an int8 matrix, one in each row; or one sentence that says why they cannot be states of this network."""
-        array = np.asarray(states)
+        try:
+            array = np.asarray(states)
+        except ValueError as error:
+            raise InputError(f"The {name} are not a table: all rows need the same number of entries.") from error
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
             raise InputError(
                 f"The {name} must have {self.n_neurons} entries a row, one for each neuron, but have shape {array.shape}."
