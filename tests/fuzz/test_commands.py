@@ -33,7 +33,8 @@ def good_files(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch):
-    """No browser opens, `reproduce` draws nothing, and nobody waits long for someone to write into a pipe."""
+    """No browser opens, `reproduce` draws nothing, and nobody waits long for a scheduler or for someone who writes into a pipe."""
+    monkeypatch.setattr("chanceline.parallel.dask.CONNECT_SECONDS", 0.5)
     monkeypatch.setattr("chanceline.files.PIPE_SECONDS", 0.2)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     monkeypatch.setattr("chanceline.reproduce.stages.run_all", lambda folder: None)

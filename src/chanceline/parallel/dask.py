@@ -16,6 +16,7 @@ from chanceline.parallel.losses import WorkersLostError, obituary
 Value = TypeVar("Value")
 
 COUNT_SECONDS = 5.0
+CONNECT_SECONDS = 10.0
 
 
 class DaskWorkers(Executor):
@@ -60,7 +61,7 @@ def open_dask(scheduler: str) -> Iterator[Executor]:
     except ImportError as error:
         raise InputError("the dask engine needs distributed: pip install 'chanceline[dask]'") from error
     try:
-        client = Client(scheduler, timeout="10s", set_as_default=False)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler}; start one or mend the address") from error
     except (RuntimeError, TypeError) as error:
