@@ -33,7 +33,7 @@ def good_files(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch):
-    """No browser opens, `reproduce` draws nothing, and nobody waits long for a scheduler or for someone who writes into a pipe."""
+    """No browser opens, `reproduce` draws nothing, and nobody waits long for a scheduler or a pipe."""
     monkeypatch.setattr("chanceline.parallel.dask.CONNECT_SECONDS", 0.5)
     monkeypatch.setattr("chanceline.files.PIPE_SECONDS", 0.2)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
