@@ -84,8 +84,7 @@ def write_page(name: str, folder: Path) -> str:
         return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40&errors=1"
     if name == "report":
         data = load_example("planted")
-        result = separation_test(data.X, data.y, feature_names=data.feature_names)
-        return write_test_report(result, folder / "report.html", data).resolve().as_uri()
+        return write_test_report(separation_test(data), folder / "report.html", data).resolve().as_uri()
     run_all(Folder(folder / "reproduce", "quick", lambda line: None))
     return write_reproduce_report(folder / "reproduce").resolve().as_uri()
 

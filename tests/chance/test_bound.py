@@ -170,10 +170,14 @@ def test_a_million_of_each_by_exact_sums():
 
 
 def test_never_prints_zero():
-    assert format_p(-5000.0) == "10^-5000.0"
+    assert format_p(-5000.0) == "1.0e-5000"
+    assert format_p(-4999.2) == "6.3e-5000"
+    assert format_p(-3.0001) == format_p(-3.0) == "1.0e-3"
     assert format_p(-1.5) == "0.032"
     assert format_p(0.0) == "1"
-    assert "10^-" in str(chance_bound(569, 30, 24, positives=212))
+    assert "e-" in str(chance_bound(569, 30, 24, positives=212))
+    for log10_p in np.linspace(-20, -3, 401):
+        assert float(format_p(log10_p)) == pytest.approx(10**log10_p, rel=0.051)
 
 
 @pytest.mark.parametrize("null", ["fixed", "coin"])

@@ -78,7 +78,7 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--seed", "-1"], "seed"),
         (["--workers", "0"], "workers"),
         (["--patterns", "BITS"], "+1 or −1 everywhere"),
-        (["--patterns", "SHORT"], "30 entries a row"),
+        (["--patterns", "SHORT"], "30 entries in each row"),
         (["--patterns", "NOTHING"], "there is no such file"),
         (["--patterns", "TEXT"], "does not hold a table"),
         (["--patterns", "BITS", "--load", "1"], "not both"),

@@ -241,12 +241,12 @@ def test_impossible_settings_get_one_sentence(options, words):
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (np.ones((3, 4)), "5 entries a row"),
-        (np.zeros((3, 5)), r"\+1 or −1 everywhere, but row 0 holds 0.0 at neuron 0"),
-        ([[1, 1, 1, 1, 1], [1, -1, 1, np.nan, 1]], "row 1 holds nan at neuron 3"),
+        (np.ones((3, 4)), "5 entries in each row"),
+        (np.zeros((3, 5)), r"\+1 or −1 everywhere, but row 1 holds 0.0 in column 1"),
+        ([[1, 1, 1, 1, 1], [1, -1, 1, np.nan, 1]], "row 2 holds nan in column 4"),
         ([["a"] * 5], r"\+1 or −1"),
-        (np.empty((0, 5)), "5 entries a row"),
-        (np.ones((2, 2, 5)), "5 entries a row"),
+        (np.empty((0, 5)), "5 entries in each row"),
+        (np.ones((2, 2, 5)), "5 entries in each row"),
     ],
 )
 def test_bad_patterns_get_one_sentence(bad, words):

@@ -11,7 +11,7 @@ import pytest
 from browser import run_chromium, run_script, screenshot
 from typer.testing import CliRunner
 
-from chanceline.chance import chance_bound, largest_convincing, samples_needed
+from chanceline.chance import chance_bound, format_p, largest_convincing, samples_needed
 from chanceline.cli.main import build_app
 from chanceline.report.diagram import (
     COLUMNS,
@@ -57,6 +57,8 @@ def random_queries(count: int) -> list[dict]:
         {"N": 7129, "P": 72, "M": 2, "positives": 36, **plain},
         {"N": 30, "P": 100, "M": 30, "positives": 50, **plain},
         {"N": 50, "P": 4000, "M": 3, "positives": 1500, **plain, "errors": 1200},
+        {"N": 1_000_000, "P": 300, "M": 20, "positives": 150, **plain},
+        {"N": 30, "P": 31, "M": 2, "positives": 3, **plain, "fixed": False},
     ]
     return queries
 
@@ -67,8 +69,8 @@ def close(a: float, b: float) -> bool:
 
 def test_bounds_agree_with_python(page, tmp_path):
     queries = random_queries(200)
-    found = run_script(page, f"{json.dumps(queries)}.map((q) => Chance.bound(q))", tmp_path)
-    for q, got in zip(queries, found, strict=True):
+    script = f"{json.dumps(queries)}.map((q) => Chance.bound(q)).map((b) => [b, formatP(b.log10P)])"
+    for q, (got, printed) in zip(queries, run_script(page, script, tmp_path), strict=True):
         bound = chance_bound(
             q["P"],
             q["N"],
@@ -79,6 +81,7 @@ def test_bounds_agree_with_python(page, tmp_path):
             intercept=q["intercept"],
         )
         assert close(got["log10P"], bound.log10_p), q
+        assert printed == format_p(bound.log10_p), q
         assert close(got["log10Union"], bound.log10_union), q
         assert close(got["log10Supports"], bound.log10_supports), q
         assert (got["bestSize"], got["dimension"], got["form"]) == (bound.best_size, bound.dimension, bound.form), q
@@ -123,7 +126,7 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
         for share in (0, 0, 0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
     ]
     asked = json.dumps([(rho, balance, share * balance) for rho, balance, share in triples])
-    script = f"{asked}.map((q) => [surface.chanceAt(...q), surface.typicalAt(...q)])"
+    script = f"{asked}.map((q) => [surface.chance(q[0], q[1])(q[2]), surface.typical(q[0], q[1])(q[2])])"
     for (rho, balance, share), got in zip(triples, run_script(page, script, tmp_path), strict=True):
         (point,) = capacity_curve([rho], balance=balance, errors=share * balance)
         accuracy = 2e-3 if share < 0.1 else 1e-2
@@ -204,7 +207,7 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["leukaemia"]["word"] == "STRUCTURE"
     assert seen["leukaemia"]["axes"] == "log"
     bound = chance_bound(38, 3051, 1, positives=27).log10_p
-    assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ 10−{-bound:.1f}"
+    assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ {format_p(bound)}"
     assert seen["leukaemia"]["facts"]["fact-samples"] == str(samples_needed(3051, 1, balance=27 / 38).n_samples)
     assert seen["impossible"]["trouble"] == "M must be a whole number from 1 to N = 3051."
     assert seen["patterns"]["word"] == "CANNOT TELL"

@@ -88,6 +88,23 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
     assert len(record["null_distribution"]) == result.permutation.done
 
 
+def test_the_table_of_weights_has_the_numbers_of_the_sentence(tmp_path):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(40, 3)) * [3, 1, 20] + 5
+    y = X @ [0.8, -1.7, 0.02] > 1
+    result = separation_test(X, y.astype(float), ["x0", "x1"], permutations=0, expected_error=False)
+    text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
+    cells = re.findall(r'<td data-name="feature">([^<]+)</td><td class="number"[^>]*>([^<]+)</td>', text)
+    assert [name for name, _ in cells] == ["x0", "x1", "threshold (1 above it)"]
+    first, second, threshold = (float(value) for _, value in cells)
+    assert max(abs(first), abs(second)) == 1
+    shown = X[:, 0] * first + X[:, 1] * second > threshold
+    assert np.array_equal(shown, result.predict(X) == 1)
+    weight, limit = re.search(r"predict 1 if ([\d.]+)·x0 − x1 &gt; −?([\d.]+)[.]<", text).groups()
+    assert float(weight) == pytest.approx(first, rel=5e-3)
+    assert float(limit) == pytest.approx(abs(threshold), rel=5e-3)
+
+
 def test_names_from_data_are_shown_and_never_run(tmp_path):
     rng = np.random.default_rng(4)
     y = np.repeat(["<b>sick</b>", EVIL], 12)
@@ -263,10 +280,10 @@ def test_unseen_characters_are_written_out(tmp_path):
     assert read_report(path) == {"feature": name, "tag": "\U000e0041"}
 
 
-def test_powers_of_ten_are_raised_in_our_words_only():
+def test_exponents_are_short_in_our_words_only():
     assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p = 2.5e-8 [1e-10, 3.0]"
-    assert prose("p ≤ 10^-3.6 <b>") == "p ≤ 10<sup>−3.6</sup> &lt;b&gt;"
-    assert "10^-3" in table(("feature",), [("10^-3",)])
+    assert prose("p ≤ 2.5e-04 <b>") == "p ≤ 2.5e-4 &lt;b&gt;"
+    assert "gene 1e-08" in table(("feature",), [("gene 1e-08",)])
 
 
 def test_report_is_whole_or_not_there(tmp_path):

@@ -15,6 +15,9 @@ from chanceline.significance.expected_error import best_threshold, choose_size, 
 from chanceline.significance.front_path import make_columns
 from chanceline.significance.null import make_scheme
 from chanceline.significance.rule_words import rule_sentence
+from chanceline.tables.examples import load_example
+
+FAST = {"permutations": 0, "expected_error": False}
 
 
 def apply_sentence(sentence: str, values: dict[str, np.ndarray]) -> np.ndarray:
@@ -60,6 +63,24 @@ def test_digits_grow_until_the_rule_is_right():
     sentence = rule_sentence(rule, X, ["mass"], "heavy")
     assert sentence == "predict heavy if mass > 1000002"
     assert np.array_equal(apply_sentence(sentence, {"mass": X[:, 0]}), y > 0)
+
+
+def test_a_data_set_brings_its_classes_names_and_blocks():
+    data = load_example("planted")
+    result = separation_test(data, **FAST)
+    assert result.classes == ("control", "case")
+    assert result.rule_text.startswith("predict case if feature 1 +")
+    with pytest.raises(InputError, match="labels, names, blocks and groups of its own"):
+        separation_test(data, data.y)
+    with pytest.raises(InputError, match="y is needed"):
+        separation_test(data.X)
+
+
+def test_whole_numbers_as_classes_are_written_without_a_point():
+    data = load_example("planted")
+    result = separation_test(data.X, data.y, **FAST)
+    assert result.classes == (-1.0, 1.0)
+    assert result.rule_text.startswith("predict 1 if")
 
 
 def test_rules_without_weights():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from math import comb, log
+from math import comb, floor, log
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,12 @@ class Bound(Result):
 
 
 def format_p(log10_p: float) -> str:
-    """A p-value for people: `0.013`, `10^-4.2`; never 0."""
-    if log10_p >= 0:
-        return "1"
-    return f"{10.0**log10_p:.2g}" if log10_p > -3 else f"10^{log10_p:.1f}"
+    """A p-value for people: `0.013`, `6.3e-5`; never 0, however small."""
+    if log10_p > -3:
+        return f"{10.0 ** min(log10_p, 0.0):.2g}"
+    exponent = floor(log10_p)
+    digits = f"{10.0 ** (log10_p - exponent):.1f}"
+    return f"1.0e{exponent + 1}" if digits == "10.0" else f"{digits}e{exponent}"
 
 
 def chance_bound(

@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
+from chanceline.tables.classes import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,5 +66,5 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
 
 def _short(name: object, most: int = 18) -> str:
     """A class name that fits beside an axis; dollars would start a formula."""
-    text = str(name).replace("$", r"\$")
+    text = plain_text(name).replace("$", r"\$")
     return text if len(text) <= most else text[: most - 1] + "…"

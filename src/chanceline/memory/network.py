@@ -214,14 +214,14 @@ class AssociativeMemory:
             raise InputError(f"The {name} are not a table: all rows need the same number of entries.") from error
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
             raise InputError(
-                f"The {name} must have {self.n_neurons} entries a row, one for each neuron, but have shape {array.shape}."
+                f"The {name} must have {self.n_neurons} entries in each row, one for each neuron, but have shape {array.shape}."
             )
         if array.dtype.kind not in "biuf" or not np.isin(array, (-1, 1)).all():
             wrong = np.atleast_2d(array)
             place = np.argwhere(~np.isin(wrong, (-1, 1)))[0] if array.dtype.kind in "biuf" else (0, 0)
             raise InputError(
-                f"The {name} must be +1 or −1 everywhere, but row {place[0]} holds {wrong[tuple(place)]} "
-                f"at neuron {place[1]}; for bits of 0 and 1 pass 2·x − 1."
+                f"The {name} must be +1 or −1 everywhere, but row {place[0] + 1} holds {wrong[tuple(place)]} "
+                f"in column {place[1] + 1}; for bits of 0 and 1 pass 2·x − 1."
             )
         return np.atleast_2d(array).astype(np.int8)
 

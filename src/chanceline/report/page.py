@@ -48,8 +48,8 @@ def escape(value: object) -> str:
 
 
 def prose(value: object) -> str:
-    """Our own words: escaped, powers of ten raised, and 2.5e-8 rather than 2.5e-08."""
-    return re.sub(r"10\^-(\d+(?:\.\d+)?)", r"10<sup>−\1</sup>", _short_exponents(escape(value)))
+    """Our own words: escaped, and 2.5e-8 rather than 2.5e-08."""
+    return _short_exponents(escape(value))
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -10,8 +10,10 @@ from chanceline.figures.significance import draw_samples, draw_test
 from chanceline.report.page import COVER, PAPER, Page, bullets, escape, figure, hash_arrays, prose, table, tiles, verdict
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_words import scaled
 from chanceline.significance.text import readings
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED
+from chanceline.tables.classes import plain_text
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", UNDECIDED: "unclear"}
@@ -79,7 +81,7 @@ def _front_caption(result: SeparationTest) -> str:
 
 def _tiles(result: SeparationTest) -> list[tuple[str, str, str]]:
     negatives = result.n_samples - result.positives
-    negative, positive = result.classes
+    negative, positive = map(plain_text, result.classes)
     classes = f"{negatives} {negative}, {result.positives} {positive}"
     errors = "all separated" if result.errors == 0 else f"{result.errors} wrong"
     rows = [
@@ -94,13 +96,12 @@ def _tiles(result: SeparationTest) -> list[tuple[str, str, str]]:
 
 
 def _rule(result: SeparationTest) -> tuple[str, str]:
-    """The rule as a sentence, and its weights in the units of the table."""
-    rows: list[tuple[object, object]] = [
-        (name, float(weight)) for name, weight in zip(result.features, result.weights, strict=True)
-    ]
+    """The rule as a sentence, and the same weights with more digits."""
+    weights, threshold = scaled(result.weights, result.bias)
+    rows: list[tuple[object, object]] = [*zip(result.features, weights.tolist(), strict=True)]
     if result.settings.intercept:
-        rows.append((f"threshold ({result.classes[1]} above it)", float(-result.bias)))
-    return "The rule that was found", f"<p>{escape(result.rule_text)}.</p>" + table(("feature", "weight"), rows)
+        rows.append((f"threshold ({plain_text(result.classes[1])} above it)", threshold))
+    return "The rule that was found", f"<p>{escape(result.rule_text)}.</p>" + table(("feature", "weight, the largest is 1"), rows)
 
 
 def _references(result: SeparationTest) -> tuple[str, ...]:

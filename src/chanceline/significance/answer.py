@@ -25,6 +25,7 @@ from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_words import rule_sentence
 from chanceline.significance.verdict import Evidence, decide, overall_log10_p
+from chanceline.tables.classes import plain_text
 
 Floats = NDArray[np.float64]
 # Searching the observed labels again is worth while if the bound would accept a set smaller by this much.
@@ -245,7 +246,7 @@ def conclude(
         bias=rule.bias,
         errors=rule.errors,
         separates=rule.errors == 0,
-        rule_text=rule_sentence(rule, question.X, question.names, question.classes[1]),
+        rule_text=rule_sentence(rule, question.X, question.names, plain_text(question.classes[1])),
         classes=question.classes,
         scores=question.X[:, rule.support] @ rule.weights + rule.bias,
         labels=question.y,

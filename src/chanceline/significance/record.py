@@ -31,8 +31,11 @@ class TestRecord:
         it is the bound's, which alone speaks about them.
     n_selected, features, errors
         The rule reported: how many features, their names, samples it gets wrong.
+    weights, bias
+        The rule as it was found: the second class where x·w + b > 0.
     rule_text
-        The rule as a sentence, with as many digits as it takes to classify the table as `predict` does.
+        The rule as a sentence: its weights divided by the largest, with as many digits as it takes to classify the table as
+        `predict` does.
     classes
         The two classes, the second of which the rule calls positive.
     scores, labels

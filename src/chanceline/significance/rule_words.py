@@ -20,12 +20,18 @@ def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[floa
     return positive
 
 
+def scaled(weights: Sequence[float] | Floats, bias: float) -> tuple[Floats, float]:
+    """Weights and threshold as the sentence has them: divided by the largest weight, unless all are zero."""
+    values = np.asarray(weights, dtype=float)
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    return values / largest, -bias / largest
+
+
 def rule_sentence(rule: Rule, X: Floats, names: Sequence[str], positive: object) -> str:
     """The rule with as few digits as classify every sample of X the same way (three at least)."""
-    largest = float(np.abs(rule.weights).max(initial=0.0))
-    if largest == 0:
+    if not np.any(rule.weights):
         return f"predict {positive} always" if rule.bias > 0 else f"predict {positive} never"
-    weights, threshold = rule.weights / largest, -rule.bias / largest
+    weights, threshold = scaled(rule.weights, rule.bias)
     wanted = predicted_positive(X, rule.support.tolist(), rule.weights.tolist(), rule.bias)
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
         shown, limit = [_rounded(weight, digits) for weight in weights], _rounded(threshold, digits)

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline.errors import InputError
 from chanceline.perceptron.data import check_arrays
 from chanceline.significance.answer import answer
 from chanceline.significance.question import ask
@@ -18,8 +19,8 @@ from chanceline.tables.dataset import Dataset
 
 
 def separation_test(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: ArrayLike | Dataset,
+    y: ArrayLike | None = None,
     features: Sequence[int | str] | None = None,
     *,
     blocks: ArrayLike | None = None,
@@ -35,13 +36,14 @@ def separation_test(
     Parameters
     ----------
     X
-        Array or DataFrame, samples × features, finite numbers.
+        Array or DataFrame, samples × features, finite numbers; or a `Dataset` that `load_data` or `load_example` gave, which has
+        labels, names, blocks and groups of its own.
     y
-        Two classes, one value a sample.
+        Two classes, one value for each sample.
     features
         Names or indices of the features in question; by default the smallest set is searched.
     blocks, groups
-        One value a sample; labels are exchanged within blocks only, and move with whole groups.
+        One value for each sample; labels are exchanged within blocks only, and move with whole groups.
     feature_names
         Names of the columns.
     settings
@@ -59,6 +61,12 @@ def separation_test(
         After Ctrl-C during the shuffles: what the shuffles done so far say, with `permutation.interrupted` set.
     """
     settings = (settings or TestSettings()).changed(**changes)
+    if isinstance(X, Dataset):
+        if any(given is not None for given in (y, blocks, groups, feature_names)):
+            raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
+        return judge(X, features, settings=settings, progress=progress, executor=executor)
+    if y is None:
+        raise InputError("y is needed: two classes, one value for each row of X.")
     data, labels, names = check_arrays(X, y, feature_names)
     values: list[Any] = np.unique(np.asarray(y)).tolist()
     dataset = Dataset(

@@ -43,17 +43,21 @@ const Chance = (() => {
     return floor % 2 === 0 ? floor : floor + 1;
   }
 
-  // ln D(P, d) for d = 0 … largest, D(P, d) = 2 Σ_{k<d} C(P−1, k) (Cover 1965).
-  function logCoverCurve(points, largest) {
-    const all = points * Math.LN2;
-    const curve = new Float64Array(largest + 1).fill(all);
-    curve[0] = -Infinity;
-    let sum = -Infinity;
-    for (let k = 0; k < Math.min(largest, points); k++) {
-      sum = logAdd(sum, logBinomial(points - 1, k));
-      curve[k + 1] = Math.min(Math.LN2 + sum, all);
+  // ln D(P, d), D(P, d) = 2 Σ_{k<d} C(P−1, k) (Cover 1965). Terms fall off on both sides of the middle: the sum starts at its
+  // largest term, or is what the other terms leave of 2^(P−1), and ends when nothing changes any more.
+  function logCover(points, dimension) {
+    const n = points - 1, all = points * Math.LN2;
+    if (dimension <= 0) return -Infinity;
+    if (dimension > n) return all;
+    const below = 2 * (dimension - 1) <= n;
+    const first = below ? dimension - 1 : n - dimension;
+    let sum = 1, term = 1;
+    for (let k = first; k > 0 && term > 1e-17 * sum; k--) {
+      term *= k / (n - k + 1);
+      sum += term;
     }
-    return curve;
+    const part = logBinomial(n, first) + Math.log(sum);
+    return Math.min(Math.LN2 + (below ? part : n * Math.LN2 + Math.log1p(-Math.exp(part - n * Math.LN2))), all);
   }
 
   // ln Σ_{j≤e} C(P, j): the labellings within e flips of a given one.
@@ -89,11 +93,10 @@ const Chance = (() => {
     return { sizes, weights };
   }
 
-  // ln of the labellings within e errors of a rule on M features, M = 1 … largest, and the form of the count at M = 1, 2.
-  function logCounts(points, positives, largest, errors, fixed, intercept) {
+  // M → ln of the labellings within e errors of a rule on M features, and the form of the count.
+  function logCounts(points, positives, errors, fixed, intercept) {
     const shift = intercept ? 1 : 0;
-    const curve = logCoverCurve(points, largest + shift);
-    const forms = {};
+    const sharper = {};
     let factor, cap = Infinity;
     if (!fixed) {
       factor = logHammingBall(points, errors);
@@ -111,20 +114,14 @@ const Chance = (() => {
       if (intercept) {
         const threshold = sizes.map((k, i) => weights[i] + (k === 0 || k === points ? 0 : Math.LN2));
         const planar = sizes.map((k, i) => weights[i] + logPlanarSets(points, k));
-        forms[1] = { form: "threshold", value: logSum(threshold) };
-        forms[2] = { form: "planar k-sets", value: logSum(planar) };
+        sharper[1] = { form: "threshold", count: logSum(threshold) };
+        sharper[2] = { form: "planar k-sets", count: logSum(planar) };
       }
     }
-    const counts = new Float64Array(largest + 1);
-    const used = {};
-    for (let m = 1; m <= largest; m++) {
-      counts[m] = Math.min(curve[m + shift] + factor, cap);
-      if (forms[m] && forms[m].value < counts[m]) {
-        counts[m] = forms[m].value;
-        used[m] = forms[m].form;
-      }
-    }
-    return { counts, used };
+    return (m) => {
+      const count = Math.min(logCover(points, m + shift) + factor, cap);
+      return sharper[m] && sharper[m].count < count ? sharper[m] : { form: "cover", count };
+    };
   }
 
   function problem({ P, N, M, positives, errors = 0, fixed = true }) {
@@ -139,44 +136,52 @@ const Chance = (() => {
     return null;
   }
 
-  // Everything that depends on the samples, not on M: ln(labellings realised/labellings in all) + ln(supports).
-  function totals({ P, N, M, positives, errors = 0, fixed = true, intercept = true }) {
-    const largest = Math.min(N, Math.max(M, P));
-    const { counts, used } = logCounts(P, positives, largest, errors, fixed, intercept);
+  // M → ln(labellings realised/labellings in all) + ln(supports), and the form of the count.
+  function totals({ P, N, positives, errors = 0, fixed = true, intercept = true }) {
+    const counts = logCounts(P, positives, errors, fixed, intercept);
     const labellings = fixed ? logBinomial(P, positives) : P * Math.LN2;
-    const total = new Float64Array(largest + 1);
-    for (let m = 1; m <= largest; m++) {
-      total[m] = counts[m] - labellings + logBinomial(N, m);
-    }
-    return { total, used, largest };
-  }
-
-  // The rigorous bound of `chanceline.chance_bound`: smallest over all M' ≥ M.
-  function bound(query) {
-    const { M, N, intercept = true } = query;
-    const { total, used, largest } = totals(query);
-    let best = M;
-    for (let m = M + 1; m <= largest; m++) if (total[m] < total[best]) best = m;
-    return {
-      log10P: Math.min(0, total[best] / LOG10),
-      log10Union: total[M] / LOG10,
-      bestSize: best,
-      dimension: best + (intercept ? 1 : 0),
-      log10Supports: logBinomial(N, best) / LOG10,
-      form: used[best] || "cover",
+    return (m) => {
+      const { form, count } = counts(m);
+      return { form, total: count - labellings + logBinomial(N, m) };
     };
   }
 
-  // `chanceline.largest_convincing`: the largest M whose bound is at most the level, 0 if none.
-  function largestConvincing(query, level) {
-    const { total } = totals({ ...query, M: 1 });
-    const last = Math.min(query.N, query.P);
-    let smallest = Infinity;
-    for (let m = last; m >= 1; m--) {
-      smallest = Math.min(smallest, total[m]);
-      if (Math.min(smallest / LOG10, 0) <= Math.log10(level)) return m;
+  // The rigorous bound of `chanceline.chance_bound`: smallest over all M' ≥ M. Cover's count times the supports is log-concave
+  // in M' (both factors are), so that it is smallest at one end; M' = 1 and 2 have counts of their own.
+  function bound(query) {
+    const { P, N, M, intercept = true } = query;
+    const at = totals(query), largest = Math.min(N, Math.max(M, P));
+    const union = at(M);
+    let best = M, { form, total } = union;
+    for (const m of [M + 1, M + 2, largest]) {
+      const other = m <= largest ? at(m) : { total: Infinity };
+      if (other.total < total) [best, form, total] = [m, other.form, other.total];
     }
-    return 0;
+    return {
+      log10P: Math.min(0, total / LOG10),
+      log10Union: union.total / LOG10,
+      bestSize: best,
+      dimension: best + (intercept ? 1 : 0),
+      log10Supports: logBinomial(N, best) / LOG10,
+      form,
+    };
+  }
+
+  // `chanceline.largest_convincing`: the largest M whose bound is at most the level, 0 if none. Sets that convince by
+  // themselves, if the largest does not, are those up to some size.
+  function largestConvincing(query, level) {
+    const at = totals(query);
+    const convinces = (m) => Math.min(at(m).total / LOG10, 0) <= Math.log10(level);
+    const last = Math.min(query.N, query.P);
+    if (convinces(last)) return last;
+    if (last <= 3 || !convinces(3)) return [3, 2, 1].find((m) => m < last && convinces(m)) || 0;
+    let low = 3, high = last;
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (convinces(middle)) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 
   // `chanceline.samples_needed`: the smallest P from which on M of N features convince; null beyond the limit.

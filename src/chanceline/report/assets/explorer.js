@@ -82,9 +82,11 @@ const plain = (q = query()) => rarer(q) === 0.5 && q.errors === 0;
 
 // The load α at which a line that allows the share ε of errors meets a fixed number of them, ε = e/(αN); the line rises with ε.
 function atErrors(line, errors, N, balance) {
-  let low = Math.max(errors / (N * balance * surface.mostShare), 1e-9), high = low;
-  const above = (alpha) => line(errors / (alpha * N)) - alpha;
-  if (line(errors / (low * N)) === null || above(low) < 0) return null;
+  if (errors === 0) return line(0);
+  const most = surface.mostShare * balance;
+  let low = Math.max(errors / (N * most), 1e-9), high = low;
+  const above = (alpha) => line(Math.min(errors / (alpha * N), most)) - alpha;
+  if (line(most) === null || above(low) < 0) return null;
   while (above(high) > 0) high *= 2;
   for (let k = 0; k < 50; k++) {
     const middle = Math.sqrt(low * high);
@@ -98,16 +100,14 @@ function atErrors(line, errors, N, balance) {
 function chanceLine(rho) {
   const q = query(), balance = rarer(q);
   if (plain(q)) return brokenAt(rho) || lines.at("alpha_rs", rho);
-  if (q.errors === 0) return surface.chanceAt(rho, balance, 0);
-  return atErrors((share) => surface.chanceAt(rho, balance, Math.min(share, surface.mostShare * balance)), q.errors, q.N, balance);
+  return atErrors(surface.chance(rho, balance), q.errors, q.N, balance);
 }
 
 // Below it a typical choice does; both lines are approximate with errors, and a good choice is never worse than a typical one.
 function typicalLine(rho) {
   const q = query(), balance = rarer(q);
-  if (q.errors === 0) return surface.typicalAt(rho, balance, 0);
-  const typical = atErrors((share) => surface.typicalAt(rho, balance, Math.min(share, surface.mostShare * balance)), q.errors, q.N, balance);
-  const chance = chanceLine(rho);
+  const typical = atErrors(surface.typical(rho, balance), q.errors, q.N, balance);
+  const chance = q.errors === 0 ? null : chanceLine(rho);
   return typical === null || chance === null ? typical : Math.min(typical, chance);
 }
 
@@ -138,7 +138,9 @@ const ZONES = {
 function formatP(log10P) {
   if (log10P >= 0) return "1";
   if (log10P > -3) return String(Number(Math.pow(10, log10P).toPrecision(2)));
-  return `10<sup>−${Math.abs(log10P).toFixed(1)}</sup>`;
+  const exponent = Math.floor(log10P);
+  const digits = Math.pow(10, log10P - exponent).toFixed(1);
+  return digits === "10.0" ? `1.0e${exponent + 1}` : `${digits}e${exponent}`;
 }
 const short = (x, digits = 4) => (x === null ? "–" : String(Number(x.toPrecision(digits))));
 
@@ -152,8 +154,8 @@ function showAnswer(found, planned) {
   const silent = bound.log10P === 0 ? " (silent)" : "";
   const rows = [
     ["Chance does as well with", `p ≤ ${formatP(bound.log10P)}${silent}`, "rigorous", "p"],
-    [`Samples for M = ${q.M}`, planned ? planned.samples : "…", "rigorous", "samples"],
-    [`Largest M for P = ${q.P}`, planned ? planned.largest : "…", "rigorous", "largest"],
+    [`Samples for M = ${q.M}`, planned.samples, "rigorous", "samples"],
+    [`Largest M for P = ${q.P}`, planned.largest, "rigorous", "largest"],
     ["Load α, density ρ", `${short(found.alpha)}, ${short(found.rho)}`, "", "position"],
   ];
   element("facts").tBodies[0].innerHTML = rows
@@ -169,8 +171,8 @@ function showAnswer(found, planned) {
 
 function plan(found) {
   const { q, level } = found;
-  const samples = Chance.samplesNeeded(q, q.positives / q.P, level, 4e5);
-  return { samples: samples === null ? "> 200000" : samples, largest: Chance.largestConvincing(q, level) };
+  const samples = Chance.samplesNeeded(q, q.positives / q.P, level);
+  return { samples: samples === null ? "> 5000000" : samples, largest: Chance.largestConvincing(q, level) };
 }
 
 function stroke(line) {
@@ -205,7 +207,7 @@ let limitJob = 0;
 function startLimitLine() {
   const job = ++limitJob;
   const q = query(), level = Number(state.level), balance = q.positives / q.P;
-  const steps = q.N > 5000 ? 24 : 60;
+  const steps = 60;
   const sizes = [...new Set(Array.from({ length: steps + 1 }, (_, k) => {
     const share = k / steps;
     return Math.max(1, Math.round(view && view.kind === "log" ? Math.pow(q.N, share) : q.N * share));
@@ -231,15 +233,10 @@ function startLimitLine() {
 
 // ---- events --------------------------------------------------------------------------------------------------------------
 
-let planTimer = 0;
 function show() {
   const found = answer(preview || state);
-  showAnswer(found, null);
+  showAnswer(found, plan(found));
   drawPoint(found);
-  clearTimeout(planTimer);
-  const finish = () => showAnswer(found, plan(found));
-  if (found.q.N * found.q.P < 1e7 && !preview) finish();
-  else planTimer = setTimeout(finish, 120);
 }
 
 function refresh() {

@@ -83,28 +83,27 @@ class Surface {
     return balance >= this.leastBalance && balance <= 0.5 && errors >= 0 && errors <= this.mostShare * balance;
   }
 
-  // ln α_typical/2ρ or, with ρ, ln α_chance/α_balanced.
-  log(balance, errors, rho = null) {
+  // ln α_typical/2ρ or, with ρ, ln α_chance/α_balanced, as a function of the errors.
+  log(balance, rho = null) {
     const byBalance = Surface.shares(this.axes.balance, Surface.imbalance(balance));
-    const byShare = Surface.shares(this.axes.share, Surface.mistakes(errors / balance));
     const byRho = rho === null ? null : Surface.shares(this.axes.rho, Surface.odds(Math.min(rho, this.last)));
-    const { chance, typical } = this.table;
-    let sum = 0;
-    byBalance.forEach((b, i) => byShare.forEach((s, j) => {
-      sum += b * s * (byRho ? byRho.reduce((part, r, k) => part + r * chance[i][j][k], 0) : typical[i][j]);
-    }));
-    return sum;
+    const { chance, typical, shares } = this.table;
+    const value = (i, j) => (byRho ? byRho.reduce((part, r, k) => part + r * chance[i][j][k], 0) : typical[i][j]);
+    const atShares = shares.map((_, j) => byBalance.reduce((sum, b, i) => (b ? sum + b * value(i, j) : sum), 0));
+    return (errors) => Surface.shares(this.axes.share, Surface.mistakes(errors / balance)).reduce((sum, s, j) => sum + s * atShares[j], 0);
   }
 
-  // α of the chance line; null where it was not solved.
-  chanceAt(rho, balance, errors) {
+  // α of the chance line as a function of the errors; null where it was not solved.
+  chance(rho, balance) {
     const base = this.balanced(rho);
-    if (base === null || rho < this.first || !this.covers(balance, errors)) return null;
-    return base * Math.exp(this.log(balance, errors, rho));
+    if (base === null || rho < this.first || balance < this.leastBalance) return () => null;
+    const log = this.log(balance, rho);
+    return (errors) => (this.covers(balance, errors) ? base * Math.exp(log(errors)) : null);
   }
 
-  // α below which a typical choice does.
-  typicalAt(rho, balance, errors) {
-    return this.covers(balance, errors) ? 2 * rho * Math.exp(this.log(balance, errors)) : null;
+  // α below which a typical choice does, likewise.
+  typical(rho, balance) {
+    const log = this.log(balance);
+    return (errors) => (this.covers(balance, errors) ? 2 * rho * Math.exp(log(errors)) : null);
   }
 }
