@@ -18,7 +18,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-demo: $(READY)  ## the paper's figures made anew, and the chance test on three examples
+demo: $(READY)  ## the paper's figures recomputed, and the chance test on three examples
 	$(BIN)/chanceline reproduce --quick --out results/demo
 	for example in breast-cancer noise planted; do $(BIN)/chanceline test --example $$example || exit 1; done
 

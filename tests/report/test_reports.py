@@ -280,9 +280,10 @@ def test_unseen_characters_are_written_out(tmp_path):
     assert read_report(path) == {"feature": name, "tag": "\U000e0041"}
 
 
-def test_exponents_are_short_in_our_words_only():
-    assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p = 2.5e-8 [1e-10, 3.0]"
-    assert prose("p ≤ 2.5e-04 <b>") == "p ≤ 2.5e-4 &lt;b&gt;"
+def test_numbers_are_short_and_kept_together_in_our_words_only():
+    assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p\u00a0=\u00a02.5e-8 [1e-10, 3.0]"
+    assert prose("p ≤ 2.5e-04 <b>") == "p\u00a0≤\u00a02.5e-4 &lt;b&gt;"
+    assert prose("gene = 3, minus ρ_VS") == "gene = 3, minus ρ<sub>VS</sub>"
     assert "gene 1e-08" in table(("feature",), [("gene 1e-08",)])
 
 

@@ -44,7 +44,7 @@ def folder(tmp_path):
 def test_every_figure_has_a_heading_and_what_its_table_says(folder):
     text = reproduce_page(folder).render()
     assert "1.20, 2.4 times" in text
-    assert "from α = 1.780 to 1.750" in text
+    assert "from α\u00a0=\u00a01.780 to 1.750" in text
     assert "holds 0.90 patterns" in text
     assert "random it holds 0.45" in text
     assert "At 1 of 2 points" in text

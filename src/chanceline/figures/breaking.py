@@ -26,7 +26,7 @@ def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, crit
     ax.plot(broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports")
     ax.axhline(0, color="0.4", linewidth=0.8)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"entropy $\Sigma$")
-    ax.legend(loc="lower left", fontsize=9)
+    ax.legend(loc="upper right", fontsize=9)
 
 
 def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
@@ -50,7 +50,7 @@ def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot(rho, table["alpha_rs"], color=COLOURS["rs"], linestyle="--", label=r"$\alpha_{\rm VS}$, replica symmetric")
     ax.plot(rho, table["alpha_1rsb"], color=COLOURS["rsb"], label=r"$\alpha_{\rm VS}$, one step of breaking")
     ax.plot(rho, 2 * rho, color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$")
-    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.2))
+    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.2))
     ax.legend(loc="lower right", fontsize=9)
 
 
@@ -62,5 +62,5 @@ def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
     for column, (colour, label) in STEPS.items():
         ax.semilogy(rho, known[column] / full - 1, color=colour, label=label)
     ax.semilogy(rho, known["error_full"] / full, color="0.6", linestyle=":", label="error of the limit")
-    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1))
+    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1))
     ax.legend(fontsize=9)

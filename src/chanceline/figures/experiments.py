@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Axes = Any
 
 SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
+LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
 INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs"), "sphere": (COLOURS["here"], "s", "inputs on the sphere")}
 
 
@@ -30,7 +31,7 @@ def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: st
     if limits is not None and len(limits):
         style = {"color": "black", "marker": "x", "markersize": 5, "linestyle": "none", "label": r"$N\to\infty$, extrapolated"}
         ax.errorbar(limits["searched"], limits["alpha"], xerr=limits["searched_error"], **style)
-    ax.set(xlabel=r"selected share $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
+    ax.set(xlabel=r"density $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
     ax.legend(loc="lower right")
 
 
@@ -52,22 +53,24 @@ def draw_entropy_witness(ax: Axes, witness: pd.DataFrame, curves: pd.DataFrame, 
             ax.errorbar(group["alpha"] + offset, group[name], group[f"{name}_error"], label=f"{label}, {what}", **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
-    ax.legend(fontsize=8)
+    ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
+    ax.legend(loc="lower left", fontsize=8)
 
 
 def draw_extrapolations(ax: Axes, points: pd.DataFrame, fits: pd.DataFrame, value: str) -> None:
-    """What is extrapolated against 1/N, one colour a load, with the fitted curves down to 1/N = 0.
+    """What is extrapolated against 1/N, one colour for each load, with the fitted curves down to 1/N = 0.
 
     `points` has alpha, n, `value`, error; `fits` has alpha, n (inf at the limit), fitted, and theory at the limit.
     """
     for k, (alpha, group) in enumerate(points.groupby("alpha")):
-        colour = f"C{k}"
+        colour = LOADS[k % len(LOADS)]
         ax.errorbar(1 / group["n"], group[value], group["error"], color=colour, marker="o", markersize=4, linestyle="none")
         fit = fits[fits["alpha"] == alpha]
         ax.plot(1 / fit["n"], fit["fitted"], color=colour, linewidth=1, label=rf"$\alpha={alpha:g}$")
         ax.plot([0], [fit["theory"].iloc[0]], color=colour, marker="*", markersize=11, clip_on=False, linestyle="none")
     ax.set(xlabel="$1/N$", xlim=(-0.001, None))
-    ax.legend(fontsize=8, title="★ replica theory", title_fontsize=8)
+    ax.plot([], [], color=COLOURS["ink"], marker="*", markersize=9, linestyle="none", label="replica theory")
+    _legend_below(ax, 3)
 
 
 def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
@@ -81,5 +84,9 @@ def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
         style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}
         ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
-    # Below the axes: inside, it would lie on the points and make the axes narrow.
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8)
+    _legend_below(ax, 4)
+
+
+def _legend_below(ax: Axes, columns: int) -> None:
+    """A legend below the axes: inside, it would lie on the points."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, fontsize=8, columnspacing=1.2, handlelength=1.5)

@@ -17,8 +17,8 @@ def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     ax.plot(table["alpha"], table["q1"], color=COLOURS["rs"], label="$q_1$, same choice of variables")
     ax.plot(table["alpha"], table["q0"], color=COLOURS["cover-gardner"], label="$q_0$, different choices")
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=r"load $\alpha$", ylabel="overlap", ylim=(0, 1.1 * rho))
-    ax.legend()
+    ax.set(xlabel=r"load $\alpha$", ylabel="overlap", ylim=(0, 1.25 * rho))
+    ax.legend(loc="upper left")
 
 
 def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
@@ -71,7 +71,7 @@ def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
         ax.fill_between(
             rho, 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is stable"
         )
-    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1))
+    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1))
     ax.set_ylim(0, 1.1 * float(table["l0_gardner"].max()))
     ax.legend(loc="lower right", fontsize=9)
 
@@ -81,7 +81,7 @@ def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
     shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
     for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
         ax.loglog(line["rho"], line["alpha_vs"], color=shade, label=f"balance {balance:g}")
-    ax.set(xlabel=r"selected share $\rho=M/N$", ylabel=r"load $\alpha=P/N$")
+    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"load $\alpha=P/N$")
     ax.legend(loc="lower right", fontsize=9)
 
 

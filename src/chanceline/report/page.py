@@ -36,8 +36,8 @@ COVER = (
 )
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
 PHONE_WIDTH = 3.7
-# Pixels: of letters at least, and of the text, as in report.css.
-SMALLEST_LETTER, TEXT_WIDTH = 10, 830
+# Pixels: of letters at least, and of the text on a desk and on a phone, as in report.css.
+SMALLEST_LETTER, TEXT_WIDTH, PHONE_TEXT = 10, 830, 320
 # Letters: of a cell that is a sentence, and of a word that may be broken.
 SENTENCE, LONG_WORD = 30, 24
 
@@ -48,8 +48,9 @@ def escape(value: object) -> str:
 
 
 def prose(value: object) -> str:
-    """Our own words: escaped, and 2.5e-8 rather than 2.5e-08."""
-    return _short_exponents(escape(value))
+    """Our own words: escaped, 2.5e-8 rather than 2.5e-08, `ρ_VS` with its index below, and no line broken within `M = 3`."""
+    text = re.sub(r"([αρ])_([A-Z]{2})\b", r"\1<sub>\2</sub>", _short_exponents(escape(value)))
+    return re.sub(r"(?<![^\s(])([^\W\d_]) (=|≤) (?=\d)", "\\1\u00a0\\2\u00a0", text)
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -135,7 +136,8 @@ def picture(svg: str, caption: object) -> str:
     drawing = safe_drawing(svg)
     least = _readable_width(drawing)
     broad = ' class="broad"' if least > TEXT_WIDTH else ""
-    body = f'<div class="scroll"><div style="min-width: {least}px">{drawing}</div></div>'
+    hint = '<p class="sideways">Wider than a phone: move it sideways.</p>' if least > PHONE_TEXT else ""
+    body = f'{hint}<div class="scroll"><div style="min-width: {least}px">{drawing}</div></div>'
     return f"<figure{broad}>{body}<figcaption>{prose(caption)}</figcaption></figure>"
 
 

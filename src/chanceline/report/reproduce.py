@@ -33,7 +33,7 @@ def reproduce_page(folder: Path) -> Page:
     numbers = _read_table(folder / "numbers.csv")
     tables = {name: _read_table(folder / f"{name}.csv") for name in names}
     methods = (
-        f"All figures were computed anew with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
+        f"All figures were recomputed with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
         "the data of each stand beside it as CSV."
     )
     provenance = {
@@ -42,7 +42,7 @@ def reproduce_page(folder: Path) -> Page:
         "SHA-256 of the data": _hash_tables(folder, names),
     }
     record = {"provenance": made, "numbers": numbers.astype(object).where(numbers.notna(), None).to_dict("records")}
-    page = Page("The paper, made anew", record, methods, provenance)
+    page = Page("The paper's figures, recomputed", record, methods, provenance)
     page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", MODES.get(made["mode"], "")))
     shown = {name: SHOWN.get(name, Shown(name, name)) for name in names}
     page.add(_contents([(name, entry.heading) for name, entry in shown.items()] + [("numbers", "Numbers")] * bool(len(numbers))))
@@ -57,9 +57,9 @@ def reproduce_page(folder: Path) -> Page:
 
 
 MODES = {
-    "quick": "Made in the quick mode: coarser curves, and small runs with large error bars.",
-    "normal": "Curves were computed anew; the finite-size figures show the run that comes with the package.",
-    "full": "Everything was computed anew at full size.",
+    "quick": "Quick mode: coarser curves, and small runs with large error bars.",
+    "normal": "The curves were recomputed; the finite-size figures show the run that comes with the package.",
+    "full": "Everything was recomputed at full size.",
 }
 
 

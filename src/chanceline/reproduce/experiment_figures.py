@@ -21,7 +21,13 @@ from chanceline.experiments.witnesses import (
     fit_differences,
     union_density,
 )
-from chanceline.figures.experiments import draw_capacity_witness, draw_entropy_witness, draw_extrapolations, draw_smallest
+from chanceline.figures.experiments import (
+    INPUTS,
+    draw_capacity_witness,
+    draw_entropy_witness,
+    draw_extrapolations,
+    draw_smallest,
+)
 from chanceline.figures.style import house_style
 from chanceline.files import write_bytes
 from chanceline.theory.capacity import density
@@ -63,7 +69,7 @@ def _draw_smallest(title: str, extrapolated: bool) -> Callable[[pd.DataFrame], t
 def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     witness = entropy_witness(points)
     rhos = sorted(witness["rho"].unique(), reverse=True)
-    picture = Figure(figsize=(5.4 * len(rhos), 9), layout="constrained")
+    picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
     axes = picture.subplots(2, len(rhos), squeeze=False)
     for column, rho in enumerate(rhos):
         part = witness[witness["rho"] == rho]
@@ -74,7 +80,7 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(subset="entropy")
         limits = {a: solve(a, rho).entropy - first_moment_exponent(a, rho) for a in map(float, shown["alpha"].unique())}
         _draw_fits(axes[1, column], shown, limits)
-        axes[1, column].set(ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$", title=rf"{inputs} inputs, $\rho={rho:g}$")
+        axes[1, column].set(ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$", title=rf"{INPUTS[inputs][2]}, $\rho={rho:g}$")
     return picture, witness
 
 
@@ -82,13 +88,13 @@ def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     witness = capacity_witness(points)
     points = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     kinds = sorted(points["inputs"].unique())
-    picture = Figure(figsize=(5.0 * (len(kinds) + 1), 4.6), layout="constrained")
-    axes = picture.subplots(1, len(kinds) + 1)
-    for ax, inputs in zip(axes, kinds, strict=False):
+    picture = Figure(figsize=(8.4, 7.4), layout="constrained")
+    above, below = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
+    for ax, inputs in zip(above.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
         shown = points[points["inputs"] == inputs]
         _draw_fits(ax, shown, {a: density(a).rho - union_density(a) for a in map(float, shown["alpha"].unique())})
-        ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=f"{inputs} inputs")
-    draw_capacity_witness(axes[-1], witness)
+        ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUTS[inputs][2])
+    draw_capacity_witness(below.subplots(), witness)
     return picture, witness
 
 
