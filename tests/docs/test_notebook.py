@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs" / "tutorials").glob("*.ipynb"))
+KINDS = {"text", "text/plain", "text/html", "image/png"}
 # In a process of its own: a kernel's warnings and its event loop are not ours.
 RUN = """
 import sys
@@ -36,12 +37,11 @@ def run(program: str, *arguments: object, **environment: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def shown(cells: list[dict]) -> list[set[str]]:
-    """The kinds of output of every cell with code."""
+def shown(cells: list[dict]) -> list[dict[str, str]]:
+    """What every cell with code shows, by kind; of pictures, that there is one."""
+    outputs = [[output.get("data", output) for output in cell["outputs"]] for cell in cells if cell["cell_type"] == "code"]
     return [
-        {kind for output in cell["outputs"] for kind in output.get("data", {"text": ""})}
-        for cell in cells
-        if cell["cell_type"] == "code"
+        {kind: "".join(part[kind]) if "text" in kind else "" for part in parts for kind in KINDS & set(part)} for parts in outputs
     ]
 
 
@@ -53,7 +53,8 @@ def test_notebook_runs(path, tmp_path):
     run(RUN, path, tmp_path / "done.ipynb")
     before, after = (json.loads(one.read_text(encoding="utf-8"))["cells"] for one in (path, tmp_path / "done.ipynb"))
     assert shown(after) == shown(before), "the outputs stored in the notebook are those of another version"
-    assert any({"text/html", "text/plain"} <= kinds for kinds in shown(after))
+    assert any({"text/html", "text/plain"} <= set(parts) for parts in shown(after))
+    assert any("image/png" in parts for parts in shown(after))
 
 
 def test_there_is_a_notebook():
