@@ -45,7 +45,7 @@ def test_every_sample_along_the_rule():
     assert result.errors > 0
     figure, ax = plt.subplots()
     draw_samples(ax, result)
-    negative, positive = (line for line in ax.lines if line.get_label() in {str(name) for name in result.classes})
+    negative, positive = (line for line in ax.lines if line.get_label() in set(result.class_names))
     assert len(negative.get_xdata()) == np.sum(data.y < 0)
     assert len(positive.get_xdata()) == np.sum(data.y > 0)
     rings = [line for line in ax.lines if line.get_markerfacecolor() == "none"]

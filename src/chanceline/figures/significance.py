@@ -9,7 +9,6 @@ from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
-from chanceline.tables.classes import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,20 +50,20 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
     reach = float(np.abs(result.scores).max(initial=0.0)) or 1.0
     along = result.scores / reach
     rng = np.random.default_rng(0)
-    for place, (side, name, colour) in enumerate(zip((-1, 1), result.classes, (RED, BLUE), strict=True)):
+    for place, (side, name, colour) in enumerate(zip((-1, 1), result.class_names, (RED, BLUE), strict=True)):
         members = result.labels * side > 0
         height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
-        ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=str(name))
+        ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=name)
         wrong = side * along[members] <= 0
         ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
     ax.axvline(0, color=GREY, linewidth=1)
-    ax.set_yticks([0, 1], [_short(name) for name in result.classes])
+    ax.set_yticks([0, 1], [_short(name) for name in result.class_names])
     ax.set_ylim(-0.5, 1.5)
-    ax.set_xlabel(f"distance from the threshold (scaled); right of it: {_short(result.classes[1])}")
+    ax.set_xlabel(f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}")
     ax.set_title(f"{counted(result.n_selected, 'feature')}, {counted(result.errors, 'error')}")
 
 
-def _short(name: object, most: int = 18) -> str:
+def _short(name: str, most: int = 18) -> str:
     """A class name that fits beside an axis; dollars would start a formula."""
-    text = plain_text(name).replace("$", r"\$")
+    text = name.replace("$", r"\$")
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -13,7 +13,6 @@ from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_words import scaled
 from chanceline.significance.text import readings
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED
-from chanceline.tables.classes import plain_text
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", UNDECIDED: "unclear"}
@@ -81,7 +80,7 @@ def _front_caption(result: SeparationTest) -> str:
 
 def _tiles(result: SeparationTest) -> list[tuple[str, str, str]]:
     negatives = result.n_samples - result.positives
-    negative, positive = map(plain_text, result.classes)
+    negative, positive = result.class_names
     classes = f"{negatives} {negative}, {result.positives} {positive}"
     errors = "all separated" if result.errors == 0 else f"{result.errors} wrong"
     rows = [
@@ -100,7 +99,7 @@ def _rule(result: SeparationTest) -> tuple[str, str]:
     weights, threshold = scaled(result.weights, result.bias)
     rows: list[tuple[object, object]] = [*zip(result.features, weights.tolist(), strict=True)]
     if result.settings.intercept:
-        rows.append((f"threshold ({plain_text(result.classes[1])} above it)", threshold))
+        rows.append((f"threshold ({result.class_names[1]} above it)", threshold))
     return "The rule that was found", f"<p>{escape(result.rule_text)}.</p>" + table(("feature", "weight, the largest is 1"), rows)
 
 

@@ -18,6 +18,7 @@ from chanceline.significance.record import TestRecord
 from chanceline.significance.rule_words import predicted_positive
 from chanceline.significance.text import readings, render
 from chanceline.significance.words import counted
+from chanceline.tables.classes import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,12 @@ class SeparationTest(TestRecord, Result):
     __doc__ = TestRecord.__doc__
 
     kind: str = "significance test"
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """The classes in words: `1` for 1.0."""
+        negative, positive = map(plain_text, self.classes)
+        return negative, positive
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row of X, which has the columns of the table tested (or a DataFrame with the features by name)."""
