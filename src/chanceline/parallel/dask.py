@@ -60,15 +60,29 @@ def open_dask(scheduler: str) -> Iterator[Executor]:
         from distributed import Client
     except ImportError as error:
         raise InputError("the dask engine needs distributed: pip install 'chanceline[dask]'") from error
+    _check_certificates(scheduler)
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler}; start one or mend the address") from error
-    except (RuntimeError, TypeError) as error:
-        # Settings that do not fit: TLS without certificates, or certificates without TLS.
-        raise InputError(f"Dask refuses to connect to {scheduler}: {' '.join(str(error).split())}") from error
     with client:
         yield DaskWorkers(client.get_executor(pure=False))
+
+
+def _check_certificates(scheduler: str) -> None:
+    """Refuse TLS without certificates, and the reverse; Dask's client would, but stumbles over its own ruins later."""
+    from distributed.security import Security
+
+    try:
+        settings = Security().get_connection_args("client")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the certificates in Dask's settings (distributed.comm.tls) cannot be used: {reason}") from error
+    encrypted = scheduler.startswith("tls://")
+    if encrypted and settings.get("ssl_context") is None:
+        raise InputError(f"{scheduler} asks for TLS; name certificate, key and authority in Dask's settings (distributed.comm.tls)")
+    if not encrypted and settings.get("require_encryption"):
+        raise InputError(f"Dask's settings require encryption; reach the scheduler at a tls:// address instead of {scheduler}")
 
 
 def is_dasks(thing: object) -> bool:
