@@ -15,6 +15,7 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.parallel import LocalWorkers, WorkersLostError, open_executor, run_ordered
+from chanceline.parallel.compiling import compile_watch
 
 TOY = Path(__file__).parent / "experiments" / "toy"
 
@@ -86,6 +87,16 @@ def test_exceptions_come_at_their_place_and_unchanged(toy, workers):
     assert [next(values) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ZeroDivisionError, match="three"):
         next(values)
+
+
+def test_workers_that_compile_are_heard_here(toy):
+    heard = []
+    with compile_watch(lambda: heard.append(1)):
+        assert list(run_ordered(toy.draw, range(4), common=(7, 2.0), workers=2))
+        assert heard == []
+        # Numba comes with the first call of a worker and is watched from the second.
+        assert list(run_ordered(toy.compile_something, range(6), workers=2)) == [1, 2, 3, 4, 5, 6]
+    assert heard == [1]
 
 
 def test_what_a_dead_worker_had_is_done_again(toy, tmp_path):

@@ -128,7 +128,10 @@ def _glued_value(rng: Random, words: list[str], start: int, _: Path) -> list[str
 
 
 def _another_option(rng: Random, words: list[str], start: int, _: Path) -> list[str]:
-    parameter = rng.choice(parameters_of(words[:start]))
+    known = parameters_of(words[:start])
+    if not known:  # a group whose command is gone
+        return [*words, rng.choice(WORDS)]
+    parameter = rng.choice(known)
     options = [*parameter.opts, *parameter.secondary_opts]
     option = [rng.choice(options)] if options[0].startswith("-") else []
     value = [] if getattr(parameter, "is_flag", False) and rng.random() < 0.9 else [rng.choice(WORDS)]

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 from chanceline.cli.output import say
+from chanceline.parallel.compiling import compile_watch
 
 Progress = Callable[[int, int], None]
 
@@ -50,7 +51,7 @@ def status_line(what: str, *, quiet: bool) -> Iterator[Callable[[str], None] | N
 
     console = Console(stderr=True)
     if console.is_terminal:
-        with console.status(escape(what)) as status, _compile_watch(lambda: status.update(COMPILING)):
+        with console.status(escape(what)) as status, compile_watch(lambda: status.update(COMPILING)):
             yield lambda text: status.update(escape(text))
     else:
         shown = what
@@ -61,7 +62,7 @@ def status_line(what: str, *, quiet: bool) -> Iterator[Callable[[str], None] | N
                 shown = text
                 say(text)
 
-        with _compile_watch(lambda: say(COMPILING)):
+        with compile_watch(lambda: say(COMPILING)):
             yield tell
 
 
@@ -117,7 +118,7 @@ def _bar(what: str, console: Any) -> Iterator[Progress]:
                 drawn = now
                 bar.update(task, completed=done, total=total, description=escape(what), left=in_words(left))
 
-        with _compile_watch(lambda: bar.update(task, description=COMPILING)):
+        with compile_watch(lambda: bar.update(task, description=COMPILING)):
             yield show
 
 
@@ -133,25 +134,5 @@ def _lines(what: str) -> Iterator[Progress]:
             told = now
             say(", ".join(part for part in (f"{what}: {done} of {total}", in_words(left)) if part))
 
-    with _compile_watch(lambda: say(COMPILING)):
+    with compile_watch(lambda: say(COMPILING)):
         yield show
-
-
-@contextmanager
-def _compile_watch(tell: Callable[[], object]) -> Iterator[None]:
-    """Call `tell` once, when the first kernel compiles in this process; kernels from the cache do not count."""
-    from numba.core import event
-
-    class Watch(event.Listener):
-        told = False
-
-        def on_start(self, _: event.Event) -> None:
-            if not self.told:
-                self.told = True
-                tell()
-
-        def on_end(self, _: event.Event) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Watch()):
-        yield

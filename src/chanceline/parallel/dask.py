@@ -80,7 +80,7 @@ def _check_certificates(scheduler: str) -> None:
         raise InputError(f"the certificates in Dask's settings (distributed.comm.tls) cannot be used: {reason}") from error
     encrypted = scheduler.startswith("tls://")
     if encrypted and settings.get("ssl_context") is None:
-        raise InputError(f"{scheduler} asks for TLS; name certificate, key and authority in Dask's settings (distributed.comm.tls)")
+        raise InputError(f"{scheduler} asks for TLS; name certificate and key in Dask's settings (distributed.comm.tls)")
     if not encrypted and settings.get("require_encryption"):
         raise InputError(f"Dask's settings require encryption; reach the scheduler at a tls:// address instead of {scheduler}")
 

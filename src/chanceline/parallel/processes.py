@@ -22,9 +22,12 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from chanceline.errors import InputError
+from chanceline.parallel.compiling import LateWatch, announce_compiling
 
 Value = TypeVar("Value")
 
+# What a worker sends before its answer when it compiles; no answer is as short.
+COMPILING = b"c"
 _NUMBERS = count()
 
 
@@ -136,7 +139,8 @@ class _Worker:
         question = pickle.dumps((function, args, kwargs), protocol=pickle.HIGHEST_PROTOCOL)
         try:
             self._pipe.send_bytes(question)
-            answer = self._pipe.recv_bytes()
+            while (answer := self._pipe.recv_bytes()) == COMPILING:
+                announce_compiling()
         except (EOFError, OSError) as error:
             raise WorkerDiedError("a worker process ended before its call did") from error
         good, value = pickle.loads(answer)
@@ -183,18 +187,20 @@ def _work(pipe: connection.Connection) -> None:
     """The life of a worker: answer until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
+    watch = LateWatch(lambda: pipe.send_bytes(COMPILING))
     while True:
         try:
             question = pipe.recv_bytes()
         except EOFError:
             return
-        pipe.send_bytes(_answer(question))
+        pipe.send_bytes(_answer(question, watch))
 
 
-def _answer(question: bytes) -> bytes:
+def _answer(question: bytes, watch: LateWatch) -> bytes:
     """The outcome of a call: (True, its value) or (False, its exception)."""
     try:
         function, args, kwargs = pickle.loads(question)
+        watch.install()
         return pickle.dumps((True, function(*args, **kwargs)), protocol=pickle.HIGHEST_PROTOCOL)
     except BaseException as error:
         return _failure(error)

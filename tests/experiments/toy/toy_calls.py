@@ -87,3 +87,9 @@ class PickyError(Exception):
 
 def raise_picky() -> None:
     raise PickyError("one", "two")
+
+
+def compile_something(item: int) -> int:
+    import numba
+
+    return int(numba.njit(lambda x: x + 1)(item))
