@@ -49,6 +49,11 @@ def test_gct_with_classes_beside_it(write):
     assert dataset.y.tolist() == [-1, 1, -1]
 
 
+def test_gct_without_classes(write):
+    with pytest.raises(InputError, match="no column has exactly two values; if another file has the classes, say labels=FILE"):
+        load_data(write("study.gct", GCT))
+
+
 def test_gct_with_classes_inside(write):
     dataset = load_data(write("study.gct", GCT_1_3), "group")
     assert_turned(dataset)

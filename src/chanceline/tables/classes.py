@@ -110,7 +110,10 @@ def _where_else(table: RawTable, name: str | None) -> str:
     if looks_turned(table.values, name):
         return "the table seems to have features in rows; set transpose=True (and labels=FILE if another file has the classes)."
     two = [str(column) for part in (table.about, table.values) for column in part if part[column].nunique() == 2]
-    return f"columns with two values: {few(two)}." if two else "no column has exactly two values."
+    if two:
+        return f"columns with two values: {few(two)}."
+    second = "" if len(table.about.columns) else "; if another file has the classes, say labels=FILE"
+    return f"no column has exactly two values{second}."
 
 
 def looks_turned(values: pd.DataFrame, label: str | None) -> bool:
