@@ -10,6 +10,7 @@ from chanceline.select.methods.biht_signs import (
     CLOSED,
     FAR,
     add_rows,
+    add_signs,
     advance,
     free_place,
     list_flips,
@@ -33,22 +34,31 @@ def test_sums_of_rows(count, narrow):
     np.testing.assert_array_equal(out, 77 + factors[:count].astype(int) @ rows[chosen[:count]].astype(int))
 
 
+@pytest.mark.parametrize("count", [0, 1, 4, 9, 124, 125, 400])
+def test_sums_of_signs(count):
+    generator = np.random.default_rng(count)
+    signed, chosen = random_signs(40, 33).astype(np.int8), generator.integers(0, 40, 400)
+    signed[:, 3] = 1  # the largest sums there can be
+    out = np.full(33, 77, dtype=np.int16)
+    add_signs(signed, chosen, count, 2, np.zeros(33, dtype=np.int8), out)
+    np.testing.assert_array_equal(out, 77 + 2 * signed[chosen[:count]].astype(int).sum(axis=0))
+
+
 def test_flips_are_listed_with_their_direction():
     generator = np.random.default_rng(0)
     patterns, wrong, flips = 150, np.zeros(150, dtype=np.int8), np.zeros(150, dtype=np.int8)
-    turned, turns = np.zeros(151, dtype=np.int64), np.zeros(151, dtype=np.int16)
+    turned, at_rest = np.zeros(151, dtype=np.int64), np.zeros(150, dtype=np.int16)
     before = np.zeros(patterns, dtype=bool)
     for _ in range(20):
         levels = generator.integers(-2, 3, patterns)
-        count = list_flips(levels, wrong, flips, turned, turns)
         now = levels < 0
-        np.testing.assert_array_equal(turned[:count], np.flatnonzero(now != before))
-        np.testing.assert_array_equal(turns[:count], np.where(now, 2, -2)[now != before])
+        assert advance(at_rest, levels, wrong, flips) == np.count_nonzero(levels == 0)
         np.testing.assert_array_equal(wrong, now)
+        count = list_flips(wrong, flips, turned)
+        np.testing.assert_array_equal(turned[:count], (2 * np.arange(patterns) + now)[now != before])
         before = now
-        count = list_zeros(levels, turned, turns)
-        np.testing.assert_array_equal(turned[:count], np.flatnonzero(levels == 0))
-        assert (turns[:count] == 1).all()
+        count = list_zeros(levels, turned)
+        np.testing.assert_array_equal(turned[:count], 2 * np.flatnonzero(levels == 0) + 1)
 
 
 def test_the_free_place_is_that_of_the_threshold():
@@ -86,7 +96,7 @@ def test_levels_have_the_signs_of_the_margins_and_move_with_them():
         set_levels(signs, support, weights, 5, levels)
         for step in (-3, 1, 7, 0):
             moved = (step * columns[7]).astype(np.int16)
-            zeros = advance(moved, levels)
+            zeros = advance(moved, levels, np.zeros(90, dtype=np.int8), np.zeros(90, dtype=np.int8))
             margins += 0.5 * moved
             np.testing.assert_array_equal(np.sign(levels), np.sign(np.round(margins, 9)))
             assert zeros == np.count_nonzero(np.round(margins, 9) == 0.0)
@@ -101,10 +111,11 @@ def test_far_levels_are_cut_where_they_can_not_come_back():
 
 def test_tables_only_for_signs_and_as_narrow_as_fits():
     columns = random_signs(6, 10)
-    signs, rows = sign_tables(columns)
+    signs, signed = sign_tables(columns)
     np.testing.assert_array_equal(signs, columns)
-    np.testing.assert_array_equal(rows, columns.T)
-    assert signs.dtype == rows.dtype == np.int16
+    np.testing.assert_array_equal(signed[0::2], -columns.T)
+    np.testing.assert_array_equal(signed[1::2], columns.T)
+    assert signs.dtype == np.int16
     assert sign_tables(np.ones((1, 20_000)))[0].dtype == np.int32
     columns[2, 3] = 0.0
     assert sign_tables(columns)[0].size == 0

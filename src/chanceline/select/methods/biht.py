@@ -196,7 +196,7 @@ def greedy_biht(
     """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `by_signs` allows the ±1 path."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    signs, sign_rows = sign_tables(columns)
+    signs, signed_rows = sign_tables(columns)
     by_signs = by_signs and signs.size > 0
     gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
     is_fixed = np.zeros(n, dtype=bool)
@@ -209,7 +209,7 @@ def greedy_biht(
     def inner_loop(free: int, done: int) -> int:
         settled = (TOLERANCE * n * patterns / STEP) ** 2
         if by_signs:
-            return biht_signs(signs, sign_rows, w, is_fixed, free, done, most, settled)
+            return biht_signs(signs, signed_rows, w, is_fixed, free, done, most, settled)
         return biht_jumps(columns, rows, gram, w, is_fixed, free, done, most, settled)
 
     fix(np.arange(n - kept, n))

@@ -18,14 +18,21 @@ from chanceline.perceptron.linalg import add_scaled
 FAR = 2.0**61
 SHIFT = 24  # bits of a number that holds a place
 CLOSED = -(2**62)
+ROWS_IN_A_BYTE = 124  # whose sum of ±1 fits into one
 
 
 def sign_tables(columns: NDArray) -> tuple[NDArray, NDArray]:
-    """Columns and patterns in the narrowest whole numbers that can hold 2Σ_μ a_μ; empty unless every entry is ±1."""
+    """Columns in the narrowest whole numbers that can hold 2Σ_μ a_μ, and in bytes −a_μ in row 2μ and a_μ in row 2μ + 1.
+
+    Empty unless every entry is ±1.
+    """
     if not only_signs(columns):
-        return np.zeros((0, 0), dtype=np.int16), np.zeros((0, 0), dtype=np.int16)
-    narrow = np.int16 if 2 * columns.shape[1] <= np.iinfo(np.int16).max else np.int32
-    return np.ascontiguousarray(columns, dtype=narrow), np.ascontiguousarray(columns.T, dtype=narrow)
+        return np.zeros((0, 0), dtype=np.int16), np.zeros((0, 0), dtype=np.int8)
+    n, patterns = columns.shape
+    narrow = np.int16 if 2 * patterns <= np.iinfo(np.int16).max else np.int32
+    signed = np.empty((2 * patterns, n), dtype=np.int8)
+    signed[0::2], signed[1::2] = -columns.T, columns.T
+    return np.ascontiguousarray(columns, dtype=narrow), signed
 
 
 @kernel()
@@ -44,6 +51,31 @@ def add_rows(rows: NDArray, chosen: NDArray, factors: NDArray, count: int, out: 
 
 
 @kernel()
+def sum_signs(signed: NDArray, chosen: NDArray, begin: int, end: int, part: NDArray) -> None:
+    """part = Σ_{begin ≤ i < end} signed[chosen_i] in bytes, of which one instruction adds many."""
+    for j in range(part.size):
+        part[j] = 0
+    whole = end - (end - begin) % 4
+    for i in range(begin, whole, 4):
+        a, b, c, d = signed[chosen[i]], signed[chosen[i + 1]], signed[chosen[i + 2]], signed[chosen[i + 3]]
+        for j in range(part.size):
+            part[j] += (a[j] + b[j]) + (c[j] + d[j])
+    for i in range(whole, end):
+        row = signed[chosen[i]]
+        for j in range(part.size):
+            part[j] += row[j]
+
+
+@kernel()
+def add_signs(signed: NDArray, chosen: NDArray, count: int, factor: int, part: NDArray, out: NDArray) -> None:
+    """out += factor Σ_{i < count} signed[chosen_i], by parts that fit into bytes."""
+    for begin in range(0, count, ROWS_IN_A_BYTE):
+        sum_signs(signed, chosen, begin, min(begin + ROWS_IN_A_BYTE, count), part)
+        for j in range(out.size):
+            out[j] += factor * part[j]
+
+
+@kernel()
 def set_levels(columns: NDArray, places: NDArray, weights: NDArray, size: int, levels: NDArray) -> None:
     """Whole numbers with the signs of the margins: 4m if 2m is whole, else the odd number next to it.
 
@@ -59,39 +91,38 @@ def set_levels(columns: NDArray, places: NDArray, weights: NDArray, size: int, l
 
 
 @kernel()
-def advance(moved: NDArray, levels: NDArray) -> int:
-    """m += moved/2; how many levels are zero."""
+def advance(moved: NDArray, levels: NDArray, wrong: NDArray, flips: NDArray) -> int:
+    """m += moved/2; brings `wrong` up to date, marks its changes in `flips`, and counts the levels that are zero."""
     zeros = 0
     for pattern in range(levels.size):
         levels[pattern] += 2 * moved[pattern]
         zeros += levels[pattern] == 0
+    for pattern in range(levels.size):
+        now = np.int8(levels[pattern] < 0)
+        flips[pattern] = now ^ wrong[pattern]
+        wrong[pattern] = now
     return zeros
 
 
 @kernel()
-def list_flips(levels: NDArray, wrong: NDArray, flips: NDArray, turned: NDArray, turns: NDArray) -> int:
-    """Bring `wrong` up to date; list the patterns that became wrong (turn 2) or right (−2): how many."""
-    for pattern in range(levels.size):
-        now = np.int8(levels[pattern] < 0)
-        flips[pattern] = now - wrong[pattern]
-        wrong[pattern] = now
+def list_flips(wrong: NDArray, flips: NDArray, turned: NDArray) -> int:
+    """List the signed rows of the patterns that became wrong (2μ + 1) or right (2μ): how many."""
     # An index without sign needs no test for counting from the end.
     listed = np.uint64(0)
-    for pattern in range(levels.size):
+    for pattern in range(wrong.size):
         # Written at every pattern and kept where it flips: faster than a branch that nothing predicts.
-        turned[listed] = pattern
-        turns[listed] = 2 * flips[pattern]
-        listed += np.uint64(flips[pattern] & 1)
+        turned[listed] = 2 * pattern + wrong[pattern]
+        listed += np.uint64(flips[pattern])
     return int(listed)
 
 
 @kernel()
-def list_zeros(levels: NDArray, turned: NDArray, turns: NDArray) -> int:
-    """List the patterns at zero, which pull half as much as a wrong one (turn 1): how many."""
+def list_zeros(levels: NDArray, turned: NDArray) -> int:
+    """List the signed rows of the patterns at zero, which pull half as much as wrong ones: how many."""
     listed = 0
     for pattern in range(levels.size):
         if levels[pattern] == 0:
-            turned[listed], turns[listed] = pattern, 1
+            turned[listed] = 2 * pattern + 1
             listed += 1
     return listed
 
@@ -152,7 +183,7 @@ def lay_out(w: NDArray, is_fixed: NDArray, free: int, places: NDArray, weights: 
 
 @kernel()
 def biht_signs(
-    columns: NDArray, rows: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int, settled: float
+    columns: NDArray, signed: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int, settled: float
 ) -> int:
     """The inner loop at one K, with `sign_tables`; the iterations it stands for.
 
@@ -162,7 +193,7 @@ def biht_signs(
     n, patterns = columns.shape
     levels, moved = np.zeros(patterns, dtype=np.int64), np.zeros_like(columns[0])
     wrong, turned = np.zeros((2, patterns), dtype=np.int8), np.zeros(patterns + 1, dtype=np.int64)
-    turns, pulls = np.zeros(patterns + 1, dtype=columns.dtype), np.zeros((3, n), dtype=columns.dtype)
+    pulls, part = np.zeros((3, n), dtype=columns.dtype), np.zeros(n, dtype=np.int8)
     flips, order = np.zeros(patterns, dtype=np.int8), np.full(n, CLOSED)
     # The fixed places, then the free one, whose weight is zero until it has one, then one that leaves.
     places, step = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=columns.dtype)
@@ -173,14 +204,13 @@ def biht_signs(
     set_levels(columns, places, weights, size, levels)
     while done <= most:
         pull = pulls[done & 1]
-        zeros = advance(moved, levels)
-        listed = list_flips(levels, wrong[done & 1], flips, turned, turns)
-        add_rows(rows, turned, turns, listed, pull)
+        zeros = advance(moved, levels, wrong[done & 1], flips)
+        add_signs(signed, turned, list_flips(wrong[done & 1], flips, turned), 2, part, pull)
         if zeros:
             for j in range(n):
                 pulls[2, j] = pull[j]
             pull = pulls[2]
-            add_rows(rows, turned, turns, list_zeros(levels, turned, turns), pull)
+            add_signs(signed, turned, list_zeros(levels, turned), 1, part, pull)
         best = free_place(pull, order, free, weights[last])
         leaving, change, reach = 0, 0.0, 0.0
         if best != free:
