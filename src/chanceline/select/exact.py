@@ -20,12 +20,14 @@ NODES_A_CHUNK = 5_000
 
 
 def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
-    """Refute sizes 1, 2, … until one has a separating support, which is then the minimum, or `best` is reached.
+    """Refute size after size until the smallest support found is one variable larger, which is then the minimum.
 
-    Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
+    A size refuted refutes all below it, and costs a few times as much as the one before. So the last but one is left out: it
+    is refuted with the last. Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
     """
-    nodes = 0
-    for size in range(1, best.support.size):
+    nodes, refuted, smallest = 0, 0, best.support.size
+    while refuted < smallest - 1:
+        size = smallest - 1 if refuted >= smallest - 3 else refuted + 1
         steps = all_supports(problem, size, budget - nodes)
         verdict, spent = PAUSED, 0
         while verdict == PAUSED and nodes + spent < budget:
@@ -33,10 +35,13 @@ def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate 
             yield best.iterations + nodes + spent
         nodes += spent
         if verdict == FOUND:
+            smallest = support.size
             yield fitted(problem, support, best.iterations + nodes)
-        if verdict != EXHAUSTED or undecided:
+        elif verdict == EXHAUSTED and not undecided:
+            refuted = size
+            yield Bound(size + 1, nodes)
+        else:
             return
-        yield Bound(size + 1, nodes)
 
 
 def all_supports(problem: Problem, size: int, budget: int) -> Iterator[Step]:
