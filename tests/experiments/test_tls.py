@@ -134,3 +134,13 @@ def test_strangers_are_refused_in_a_sentence(cluster, stranger, tmp_path):
     sentences = [line for line in done.stderr.splitlines() if line.startswith("chanceline: ")]
     assert (done.returncode, len(sentences)) == (2, 1), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_page_opens_no_port_without_certificates():
+    """Whoever reaches a scheduler can run code there: every one on the page is on this machine only, or asks for TLS."""
+    lines = [line for text in re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL) for line in text.splitlines()]
+    started = [line for line in lines if re.match(r"dask (scheduler|worker)", line)]
+    assert len(started) == 4
+    for line in started:
+        assert "--host 127.0.0.1" in line or line.endswith("$TLS"), line
+        assert "--no-dashboard" in line
