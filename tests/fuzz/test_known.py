@@ -36,6 +36,7 @@ def files(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(("line", "culprit"), [
     ("solve -a 0.5 -r 0.9999999999999999", "rho"),
     ("capacity 5e-324", "rho"),
+    ("curve --points 9223372036854775808", "points"),
     ("plan -N 200 -M 3 --balance=-inf", "balance"),
     ("plan -N 200 -P 40 --balance=-inf", "balance"),
     ("plan -N 200 -P 40 --balance=nan", "balance"),

@@ -12,6 +12,8 @@ from chanceline.cli.output import print_json, say
 from chanceline.cli.patterns import Balance, ErrorShare, Margin
 from chanceline.errors import InputError
 
+MOST_POINTS = 100_000
+
 
 def register(app: typer.Typer) -> None:
     @app.command()
@@ -30,8 +32,8 @@ def register(app: typer.Typer) -> None:
 
         Example: chanceline curve --points 99 --out curve.csv
         """
-        if points < 1:
-            raise InputError(f"--points must be at least 1, but is {points}")
+        if not 1 <= points <= MOST_POINTS:
+            raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
         from chanceline.files import write_text
         from chanceline.theory.curves import curve_table, evenly_spaced
 
