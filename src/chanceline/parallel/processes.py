@@ -162,6 +162,9 @@ def check_workers(workers: int) -> None:
 
 def _start_deaf(process: Any) -> None:
     """Start a process that Ctrl-C does not reach, not even before it has read its first line."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        process.start()
+        return
     # The tracker's own start would change the mask.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
