@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from chanceline.errors import ChancelineError, InputError, MachineError
@@ -96,18 +96,29 @@ def connect_to_read(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _connect_in_read_only_place(path: Path) -> Iterator[sqlite3.Connection]:
     log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        connection = _with_log(path, log)
+    else:
+        connection = _tried(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True, isolation_level=None))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _with_log(path: Path, log: Path) -> sqlite3.Connection:
+    """In memory, with the results of a killed run that are in its log only: SQLite brings them in where it may write."""
     with tempfile.TemporaryDirectory(prefix="chanceline-") as folder:
-        address = f"{path.resolve().as_uri()}?immutable=1"
-        if log.exists() and log.stat().st_size:
-            # Results of a killed run that are in its log only: SQLite brings them in where it may write.
-            for file in (path, log):
-                shutil.copyfile(file, Path(folder) / file.name)
-            address = (Path(folder) / path.name).as_uri()
-        connection = _tried(sqlite3.connect(address, uri=True, isolation_level=None))
+        for file in (path, log):
+            shutil.copyfile(file, Path(folder) / file.name)
+        whole = sqlite3.connect(":memory:", isolation_level=None)
         try:
-            yield connection
-        finally:
-            connection.close()
+            with closing(_tried(sqlite3.connect(Path(folder) / path.name, isolation_level=None))) as copy:
+                copy.backup(whole)
+        except BaseException:
+            whole.close()
+            raise
+    return whole
 
 
 def _tried(connection: sqlite3.Connection) -> sqlite3.Connection:
