@@ -1,0 +1,61 @@
+"""Every page that a command writes carries a policy: no script but its own, nothing from outside."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chanceline.cli.main import build_app, main
+
+SWEEP = """
+[[block]]
+kind = "smallest"
+trials = 1
+grid = {n = [8], alpha = [0.5]}
+fixed = {method = "omp"}
+"""
+PAGES = {
+    "explore": "explore --no-open --out page.html",
+    "solve": "solve -a 1.2 -r 0.5 --report page.html",
+    "capacity": "capacity 0.5 --report page.html",
+    "density": "density 1.0 --report page.html",
+    "test": "test --example planted --permutations 0 --quiet --report page.html",
+    "a store": "report small.sqlite --out page.html",
+    "a folder": "report folder --out page.html",
+}
+
+
+def run(line: str) -> object:
+    with pytest.raises(SystemExit) as end:
+        main(line.split())
+    return end.value.code
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SWEEP)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "numbers.csv").write_text("name,value\nx,1\n")
+    (tmp_path / "folder" / "provenance.json").write_text('{"figures": [], "mode": "quick", "packages": {"chanceline": "0"}}')
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_policy_in_every_page(files, name):
+    if name == "a store":
+        assert run("sweep run small.toml --workers 1 --quiet") == 0
+    assert run(PAGES[name]) == 0
+    head = (files / "page.html").read_text(encoding="utf-8").partition("<title>")[0]
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', head)
+    assert policy is not None
+    rules = dict(rule.strip().partition(" ")[::2] for rule in policy[1].split(";") if rule.strip())
+    assert rules["default-src"] == "'none'"
+    assert not any("unsafe" in value or "http" in value or "*" in value for name, value in rules.items() if "style" not in name)
+
+
+def test_no_page_is_forgotten():
+    commands = {command.name or command.callback.__name__: command for command in build_app().registered_commands}
+    writers = {name for name, command in commands.items() if "report" in (command.callback.__annotations__ | {name: 0})}
+    assert writers - {"report"} <= set(PAGES)
