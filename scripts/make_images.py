@@ -78,25 +78,27 @@ def write_diagram() -> None:
     write_text(IMAGES / "diagram.svg", tidy)
 
 
-def write_page(name: str, folder: Path) -> str:
-    """The page of that name in the folder; its address."""
+def write_page(name: str, folder: Path, reproduced: Path | None) -> str:
+    """The page of that name in the folder, that of reproduce from an earlier run if there is one; its address."""
     if name == "explorer":
         return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40&errors=1"
     if name == "report":
         data = load_example("planted")
         return write_test_report(separation_test(data), folder / "report.html", data).resolve().as_uri()
-    run_all(Folder(folder / "reproduce", "quick", lambda line: None))
-    return write_reproduce_report(folder / "reproduce").resolve().as_uri()
+    if reproduced is None:
+        reproduced = folder / "reproduce"
+        run_all(Folder(reproduced, "quick", lambda line: None))
+    return write_reproduce_report(reproduced, folder / "reproduce.html").resolve().as_uri()
 
 
-def write_screenshots(names: list[str]) -> None:
+def write_screenshots(names: list[str], reproduced: Path | None) -> None:
     """Each page as on a desk (name.png) and on a phone (name-phone.png), in 128 colours."""
     sys.path.insert(0, str(ROOT / "tests" / "report"))
     from browser import screenshot
 
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            address = write_page(name, Path(folder))
+            address = write_page(name, Path(folder), reproduced)
             for suffix, width, height in (("", 1280, 1100), ("-phone", 390, 1500)):
                 with Image.open(screenshot(address, name + suffix, width, height)) as picture:
                     picture.convert("RGB").quantize(128).save(IMAGES / f"{name}{suffix}.png", optimize=True)
@@ -105,9 +107,10 @@ def write_screenshots(names: list[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the pictures of the README and the docs.")
     parser.add_argument("--screenshots", nargs="*", choices=PAGES, help="of these pages, or of all, too (needs Chromium)")
+    parser.add_argument("--reproduced", type=Path, metavar="FOLDER", help="what chanceline reproduce wrote, instead of a new run")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_diagram()
     if options.screenshots is not None:
-        write_screenshots(options.screenshots or list(PAGES))
+        write_screenshots(options.screenshots or list(PAGES), options.reproduced)
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

@@ -88,7 +88,7 @@ def capacity_table() -> str:
         ]
         for row in capacity_witness(shipped_points("capacity")).itertuples()
     ]
-    return markdown("inputs|α|ρ_VS, RS|ρ_VS, 1RSB|search, N → ∞", rows)
+    return markdown(r"inputs|α|\(\rho_\mathrm{VS}\), RS|\(\rho_\mathrm{VS}\), 1RSB|search, N → ∞", rows)
 
 
 def smallest_table() -> str:
@@ -112,7 +112,7 @@ def smallest_table() -> str:
     ]
     header = (
         f"α|Cover–Gardner α/2|greedy-BIHT, N = {both['n'].max()}|problems|`auto`, the same N|problems|"
-        "`auto`, N → ∞|ρ_VS|difference"
+        r"`auto`, N → ∞|\(\rho_\mathrm{VS}\)|difference"
     )
     return markdown(header, rows)
 

@@ -42,8 +42,8 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
                 **style,
             )
     sizes = sorted({point.n_neurons for point in loads})
-    ax.set_xlabel("share of inputs kept, ρ")
-    ax.set_ylabel("patterns held for each input, α")
+    ax.set_xlabel("density ρ, the share of inputs kept")
+    ax.set_ylabel("load α, patterns held for each input")
     of = f"Largest load of {', '.join(map(str, sizes))} neurons"
     ax.set_title(f"{of}\n(half of the neurons hold it; bar: down to what all hold)")
     ax.set_xlim(left=0)
@@ -70,7 +70,7 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
     ax.set_ylabel("overlap after recall")
     ax.set_title("Recall from noisy probes")
     ax.set_ylim(top=1.03)
-    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
@@ -82,11 +82,11 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     ax.set_xlabel("share of couplings cut after learning")
     ax.set_ylabel("share of bits still held")
     ax.set_title("Robustness against lost couplings")
-    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 def draw_recall(ax: Any, result: PictureRecall, count: int = 6) -> None:
-    """Stored pictures, noisy probes and what was recalled, one picture a column."""
+    """Stored pictures, noisy probes and what was recalled, each column is one picture."""
     gap = 2
     size = result.pictures.shape[1]
     count = min(count, len(result.names))

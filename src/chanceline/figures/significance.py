@@ -27,7 +27,7 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     colour = VERDICTS[result.verdict]
     if len(bands) == len(sizes):
         low, middle, high = (np.array([getattr(band, name) for band in bands]) for name in ("low", "median", "high"))
-        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
+        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90% of them")
         ax.plot(sizes, middle, color=GREY, linestyle="--", label="shuffled labels, median")
     ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels, same least-squares rule")
     fewest = np.array([point.fewest for point in result.front])

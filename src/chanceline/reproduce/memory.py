@@ -92,7 +92,7 @@ def memory_stability(folder: Folder) -> None:
                     for result in cuts[wiring]
                     for share, value in zip(result.shares, result.bits, strict=True)
                 ]
-    figure, axes = plt.subplots(1, 2, figsize=(14, 4.8), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     draw_retrieval(axes[0], recalls)
     draw_cutting(axes[1], cuts)
     folder.save("memory_stability", figure, pd.DataFrame(rows))

@@ -127,7 +127,9 @@ function nameOf(key, { x, y, angle, rows }) {
 
 // Names inside their zones; of a zone too thin for its name, beside it with a line to it. A list below the diagram has them all.
 function zoneNames(zones) {
-  const taken = [pointLabel(Number(state.M), Number(state.P), "you are here: ").bounds];
+  const { x, y, bounds } = pointLabel(Number(state.M), Number(state.P), "you are here: ");
+  const across = { left: view.box.left, right: view.box.right, top: y - 2, bottom: y + 2 };
+  const taken = [bounds, across, { left: x - 2, right: x + 2, top: view.box.top, bottom: view.box.bottom }];
   const drawn = [], thin = [];
   for (const zone of zones) {
     const columns = edges(zone), row = [zone.name.join(" ")];
