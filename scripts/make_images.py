@@ -62,8 +62,8 @@ def draw_zones(ax: Any) -> None:
     ax.set(
         xlim=(0, 1),
         ylim=(0, top - 0.05),
-        xlabel="share of the variables used, ρ = M/N",
-        ylabel="samples for each variable, α = P/N",
+        xlabel="density ρ = M/N, the share of variables used",
+        ylabel="load α = P/N, samples for each variable",
     )
 
 

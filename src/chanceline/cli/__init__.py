@@ -1,1 +1,1 @@
-"""The command line: one file a command, each with `register(app)`."""
+"""The command line: one file for each command, each with `register(app)`."""

@@ -84,7 +84,7 @@ class StorageReport(Result):
             self.summary(),
             f"  inputs per neuron   {self.fan_ins.mean():.4g} on average, at most {self.fan_ins.max()} of {self.n_neurons - 1}",
             f"  stability κ         {self.stabilities.min():.4g} at worst, median {np.median(self.stabilities):.4g}",
-            f"  couplings a bit     {self.couplings_per_bit:.4g} "
+            f"  couplings per bit   {self.couplings_per_bit:.4g} "
             f"(with all couplings at this load {self.dense_couplings_per_bit:.4g}, Gardner's dense limit 0.5)",
         ]
         if not self.complete:

@@ -128,8 +128,8 @@ def methods_text(result: SeparationTest) -> str:
     if result.replica is not None and result.replica.alpha_chosen is not None:
         replica = result.replica
         text += (
-            f"For independent features the replica method places the limit of chance at {replica.alpha_chosen:.3g} samples a "
-            f"feature for this share of features; the data have {replica.alpha:.3g}. "
+            f"For independent features the replica method places the limit of chance for this share of features at a load of "
+            f"{replica.alpha_chosen:.3g} samples for each feature; the data have {replica.alpha:.3g}. "
         )
     overall = format_p(result.log10_pvalue)
     return text + f"Overall p = {overall}; the verdict at level {settings.level:g} is “{result.verdict}”."

@@ -106,8 +106,8 @@ def _line_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
     )
     page = Page(f"The chance line: {found}", record, methods, references=(PAPER,))
     sentence = (
-        f"A perceptron that may choose a share ρ = {result.rho:.6g} of its variables separates random patterns up to "
-        f"α = {result.alpha:.6g} patterns for each variable."
+        f"At density ρ = {result.rho:.6g}, the share of variables that a perceptron may choose, it separates random patterns "
+        f"up to the load α = {result.alpha:.6g}, so many patterns for each variable."
     )
     page.add(verdict("unclear", found, sentence))
     if "bounds" in record:
