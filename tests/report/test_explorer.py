@@ -113,10 +113,10 @@ def test_lines_agree_with_the_solver(page, tmp_path):
 
 def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
     rhos = [0.0275, 0.31, 0.5, 0.87]
-    found = run_script(page, f"{json.dumps(rhos)}.map(brokenAt)", tmp_path)
+    *found, below, above = run_script(page, f"{json.dumps([*rhos, 0.001, 0.999])}.map(brokenAt)", tmp_path)
     expected = [capacity(rho, "1rsb").alpha for rho in rhos]
     assert found == pytest.approx(expected, rel=1e-5)
-    assert run_script(page, "[0.001, 0.999].map(brokenAt)", tmp_path) == [None, None]
+    assert (below, above) == (None, None)
 
 
 def test_lines_follow_class_sizes_and_errors(page, tmp_path):
@@ -149,13 +149,13 @@ def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
 
 
 def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path):
-    lines_at = "[chanceLine(0.01), typicalLine(0.01)]"
-    state = "#N=2000&P=100&M=20&positives=10"
-    equal = run_script(page, lines_at, tmp_path, state="#N=2000&P=100&M=20")
+    changes = [{}, {"positives": 10, "intercept": "no"}, {"positives": 10, "null": "coin"}, {"positives": 10}]
+    change = "state = { ...START, N: 2000, P: 100, M: 20, ...change };"
+    lines_at = f"(change) => {{ {change} return [chanceLine(0.01), typicalLine(0.01)]; }}"
+    equal, no_threshold, coin, unequal = run_script(page, f"{json.dumps(changes)}.map({lines_at})", tmp_path)
     assert equal[1] == pytest.approx(0.02, rel=1e-6)
-    assert run_script(page, lines_at, tmp_path, state=f"{state}&intercept=no") == equal
-    assert run_script(page, lines_at, tmp_path, state=f"{state}&null=coin") == equal
-    unequal = run_script(page, lines_at, tmp_path, state=state)
+    assert no_threshold == equal
+    assert coin == equal
     assert unequal[0] > 1.5 * equal[0]
     assert unequal[1] == pytest.approx(capacity(0.01, balance=0.1).bounds.cover_gardner, rel=2e-3)
 
@@ -249,8 +249,15 @@ def test_three_lines_and_the_theory_behind_a_switch(page, tmp_path):
 
 
 # Everything that could be cut off: text outside the picture or its frame, elements wider than the page, words too small to read.
-LOOK = """(() => {
-  limitLine = LIMIT;
+LOOK = """STATES.map(([address, limit]) => {
+  state = { ...START };
+  axes = null;
+  theory = false;
+  history.replaceState(null, "", address);
+  readAddress();
+  fill();
+  refresh();
+  limitLine = limit;
   drawDiagram();
   show();
   const page = document.documentElement, frame = element("diagram").getBoundingClientRect();
@@ -269,25 +276,30 @@ LOOK = """(() => {
     small: words.filter((e) => e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 10).map((e) => e.textContent),
     names: names.map((n) => n.dataset.zone), axes: view.kind,
     listed: [...document.querySelectorAll("#zones li")].every((e) => inside(e.getBoundingClientRect(), list)),
+    N: element("N").value,
   };
-})()"""
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize(("state", "limit"), [
+})"""
+# Addresses, and the line of the proof there (by the page itself it would come later).
+STATES = [
     ("#theory=on", [[0.01, 0.1], [0.37, 2.45], [1, 2.45]]),
     ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
-])  # fmt: skip
-def test_nothing_is_cut_off(page, tmp_path, width, state, limit):
-    seen = run_script(page, LOOK.replace("LIMIT", json.dumps(limit)), tmp_path, width, state)
-    assert "failure" not in seen, seen
-    assert seen["width"] == width
-    assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (False, False, [], [], [])
-    assert seen["listed"]
+]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_cut_off(page, tmp_path, width):
+    looks = run_script(page, LOOK.replace("STATES", json.dumps(STATES)), tmp_path, width)
+    assert "failure" not in looks, looks
+    assert [seen["N"] for seen in looks] == ["100", "2000", "7128", "5000"]
+    assert [seen["axes"] for seen in looks] == ["linear", "log", "log", "linear"]
     wanted = {"settled", "silent", "chosen", "typical", "every"} if width == 1280 else {"settled", "every"}
-    assert wanted <= set(seen["names"])
+    for (address, _), seen in zip(STATES, looks, strict=True):
+        assert seen["width"] == width
+        assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (False, False, [], [], []), address
+        assert seen["listed"], address
+        assert wanted <= set(seen["names"]), address
 
 
 def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
@@ -297,7 +309,6 @@ def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "width", "height", "state"), [
-    ("explorer-light", 1280, 1000, ""),
     ("explorer-dark", 1280, 1000, "#N=2000&P=62&M=3&positives=40&theme=dark"),
     ("explorer-phone", 390, 1900, "#N=500&P=40&M=8"),
 ])  # fmt: skip
