@@ -122,6 +122,13 @@ def test_flags_in_sentences_exist():
     assert shown - known == set()
 
 
+def test_make_has_the_targets_shown():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    shown = {found for text in TEXTS.values() for found in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)}
+    assert {"demo", "test"} <= shown
+    assert shown <= set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+
+
 def test_the_sweep_shown_is_a_sweep(tmp_path):
     (shown,) = [body for language, body in BLOCK.findall(TEXTS["docs/experiments.md"]) if language == "toml"]
     path = tmp_path / "my-sweep.toml"

@@ -120,6 +120,17 @@ def test_site_needs_no_network(site):
         assert outside == [], page.name
 
 
+def test_mathematics_is_typeset(site):
+    """No index, power or sum stands there as it is typed."""
+    raw = re.compile(r"\\\(|\$\$|[α-ωΑ-Ω]_\w|\b[A-Za-z]_[A-Za-zα-ω{]|_\{|\^[{\d]|[A-Zα-ωℝ]\^")
+    for page in site.glob("*.html"):
+        article = re.search(r"<article.*?</article>", page.read_text(encoding="utf-8"), re.DOTALL)
+        if article is None or page.name == "changelog.html":
+            continue
+        words = re.sub(r"<(math|pre|code)\b.*?</\1>|<[^>]+>", " ", article[0], flags=re.DOTALL)
+        assert raw.findall(words) == [], page.name
+
+
 def test_search_works_from_a_folder(site):
     found = run_chromium("--dump-dom", (site / "index.html").as_uri() + "?q=permutation")
     matches = re.search(r'md-search-result__meta">(\d+) matching documents', found)
