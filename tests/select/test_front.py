@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import chanceline
@@ -93,6 +94,17 @@ def test_rules_make_the_errors_they_say():
         assert check_weights(X, signs, rule.support, rule.weights, rule.bias).errors == point.errors == rule.errors
     assert found.at(3).errors == found.errors[3]
     assert found.smallest(int(found.errors[4])).errors <= found.errors[4]
+
+
+def test_front_of_a_data_frame_has_its_names():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=["a", "b", "c", "d", "e"])
+    found = chanceline.front(X, X["b"] - X["d"] > 0, max_features=3, budget=500)
+    assert found.features(found.smallest()) == ["b", "d"]
+    assert str(found).endswith("0  b, d")
+    assert found.to_dict()["front"][-1]["features"] == ["b", "d"]
+    unnamed = chanceline.front(X.to_numpy(), X["b"] - X["d"] > 0, max_features=3, budget=500)
+    assert unnamed.features(unnamed.smallest()) == ["1", "3"]
+    assert "features" not in unnamed.to_dict()["front"][-1]
 
 
 def test_front_ends_where_nothing_is_wrong():

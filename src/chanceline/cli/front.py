@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -65,22 +66,14 @@ def run_front(
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:
         _draw(found, figure)
-    names = dataset.feature_names
+    found = replace(found, feature_names=dataset.feature_names)
     if json:
-        print_json({"source": dataset.source, "classes": dataset.classes, **_record(found, names)})
+        print_json({"source": dataset.source, "classes": dataset.classes, **found.to_dict()})
         return
     show(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
     print("  k  errors  features")
     for point in found.points:
-        show(f"{point.k:3d}  {point.errors:6d}  {', '.join(names[j] for j in point.rule.support)}".rstrip())
-
-
-def _record(found: Front, names: tuple[str, ...]) -> dict[str, Any]:
-    """The front as plain values, every point with the names of its features."""
-    record = found.to_dict()
-    for point in record["front"]:
-        point["features"] = [names[j] for j in point["support"]]
-    return record
+        show(f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip())
 
 
 def _draw(found: Front, path: Path) -> None:

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.checks import whole_number
 from chanceline.errors import InputError
+from chanceline.perceptron.data import column_names
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule
-from chanceline.results import Result
+from chanceline.results import Result, visible
 from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_pool import is_wide, pool_of_columns, pooled
@@ -54,6 +55,7 @@ class Front(Result):
     iterations : swaps done.
     seed : of the search.
     interrupted : Ctrl-C ended the search early; the points are the best so far.
+    feature_names : names of the columns, if X has names (a DataFrame).
     """
 
     points: tuple[FrontPoint, ...]
@@ -63,6 +65,7 @@ class Front(Result):
     iterations: int
     seed: int
     interrupted: bool = False
+    feature_names: tuple[str, ...] | None = None
 
     kind = "search"
 
@@ -80,6 +83,10 @@ class Front(Result):
             raise InputError(f"The front ends at {last.k} variables; search it up to {k} with max_features={k}.")
         return self.points[min(k, last.k)]
 
+    def features(self, point: FrontPoint) -> list[str]:
+        """The variables of a point, by name or, where columns have none, by number."""
+        return [str(j) if self.feature_names is None else self.feature_names[j] for j in point.rule.support]
+
     def smallest(self, errors: int = 0) -> FrontPoint | None:
         """The first point with at most so many errors, or None."""
         return next((point for point in self.points if point.errors <= errors), None)
@@ -93,8 +100,8 @@ class Front(Result):
         lines[0] += " (interrupted: the best so far)" if self.interrupted else ""
         lines += ["  k  errors  variables"]
         for point in self.points:
-            shown = ", ".join(map(str, point.rule.support[:12])) + (", …" if point.rule.n_selected > 12 else "")
-            lines.append(f"{point.k:3d}  {point.errors:6d}  {shown}")
+            shown = ", ".join(map(visible, self.features(point)[:12])) + (", …" if point.rule.n_selected > 12 else "")
+            lines.append(f"{point.k:3d}  {point.errors:6d}  {shown}".rstrip())
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,6 +118,7 @@ class Front(Result):
                     "k": point.k,
                     "errors": point.errors,
                     "support": point.rule.support.tolist(),
+                    **({} if self.feature_names is None else {"features": self.features(point)}),
                     "weights": point.rule.weights.tolist(),
                     "bias": point.rule.bias,
                 }
@@ -133,7 +141,7 @@ def front(
 
     Parameters
     ----------
-    X : (P, N) matrix of real numbers.
+    X : (P, N) matrix of real numbers, or a DataFrame, whose names the front then has.
     y : P labels of at most two values, the larger of which is the positive class.
     intercept : whether the rule has a threshold; it does not count as a variable.
     max_features : largest number of variables K.
@@ -170,6 +178,7 @@ def front(
         iterations=walk.done,
         seed=seed,
         interrupted=interrupted,
+        feature_names=column_names(X),
     )
 
 
