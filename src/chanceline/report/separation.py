@@ -21,7 +21,7 @@ SAMPLES_CAPTION = "Every sample along the rule, by class. Samples on the wrong s
 MEANINGS = {
     "p-value": "How often labels unrelated to the features would do as well, all readings taken together.",
     "bound": "A proof: no set of features, however found, does as well more often than this. At 1 it says nothing.",
-    "permutation": "The share of shuffled labellings that do as well. The true one counts too, so that B shuffles never give less than 1/(B + 1).",
+    "permutation": "The share of labellings, shuffled and true, that do as well: with B shuffles at least 1/(B + 1).",
     "shuffled": "How many features the same search needs on shuffled labels.",
     "new samples": "The error to expect on samples that had no part in finding the rule; no test, and no substitute for one.",
     "replica": "Where noise of this shape would lie if features were independent and many. It decides nothing.",
