@@ -3,7 +3,7 @@
 import pytest
 
 import chanceline
-from chanceline.theory.capacity import _zero_entropy
+from chanceline.theory.capacity import zero_entropy
 from chanceline.theory.rs import Branch
 
 mp = pytest.importorskip("mpmath").mp
@@ -61,7 +61,7 @@ def saddle_and_entropy(unknowns, rho, nodes=600):
 @pytest.mark.parametrize("rho", [0.01, 0.5, 0.99])
 def test_capacity_in_forty_digits(rho):
     branch = Branch(rho)
-    end = _zero_entropy(branch, None)
+    end = zero_entropy(branch, None)
     solved, alpha, error = end.solved, end.alpha, end.error
     order = solved.state.order
     with mp.workdps(40):

@@ -15,6 +15,7 @@ from chanceline.theory import rsb, steps
 from chanceline.theory.bounds import bounds_at, first_moment_load
 from chanceline.theory.closed_forms import l0_gardner, union_bound
 from chanceline.theory.gardner import gardner
+from chanceline.theory.gardner_broken import broken, broken_load
 from chanceline.theory.kernels import pattern_side
 from chanceline.theory.margin import largest_margin, typical_margin
 from chanceline.theory.patterns import Patterns
@@ -226,6 +227,86 @@ def test_capacity_with_errors_over_the_whole_range(rho, epsilon):
     end = chanceline.capacity(rho, errors=epsilon)
     assert end.error < 1e-9
     assert chanceline.capacity(rho).alpha < end.alpha < min(end.bounds.union, end.bounds.l0_gardner)
+
+
+@pytest.mark.parametrize(
+    ("rho", "kind"),
+    [
+        (0.999, {"errors": 0.035}),
+        (0.5, {"errors": 0.2}),
+        (0.99, {"balance": 0.2, "margin": 3.0, "errors": 0.1}),
+        (0.955, {"balance": 0.195, "errors": 0.1168}),
+        (0.736699, {"balance": 0.424922, "margin": 2.14954, "errors": 0.392203}),  # two stationary thresholds
+    ],
+)
+def test_capacity_with_errors_where_the_entrance_or_the_first_moment_is_hard(rho, kind):
+    end = chanceline.capacity_curve([rho], **kind)[0]
+    assert end.bounds.cover_gardner < end.alpha < min(end.bounds.union, end.bounds.l0_gardner)
+    assert end.error < 1e-9
+
+
+@pytest.mark.slow
+def test_capacity_at_random_points_of_the_whole_range():
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        balance = 10 ** rng.uniform(-2, math.log10(0.5))
+        margin = rng.choice([0.0, rng.uniform(0, 3)])
+        errors = rng.uniform(0, min(0.4, balance))
+        rho = 1 / (1 + math.exp(-rng.uniform(-6.9, 6.9)))
+        end = chanceline.capacity_curve([rho], balance=balance, margin=margin, errors=errors)[0]
+        assert end.bounds.cover_gardner < end.alpha <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-12), end
+        assert end.error < 1e-8, end
+
+
+@pytest.mark.parametrize("patterns", [Patterns(errors=0.1), Patterns(0.2, 0.0, 0.08), Patterns(0.3, 0.5, 0.05)])
+def test_towards_all_variables_errors_are_those_of_clusters_of_weights(patterns):
+    """Σ counts pairs of a support and a cluster of weights: at ρ = 1 its zero is the one-step capacity."""
+    top = broken_load(patterns)
+    kind = {"balance": patterns.balance, "margin": patterns.margin, "errors": patterns.errors}
+    gaps = [abs(chanceline.capacity(1 - e, **kind).alpha / top - 1) for e in (1e-2, 1e-3, 1e-4)]
+    assert gaps[2] < gaps[1] / 4 < gaps[0] / 12
+    assert gaps[2] < 1e-3
+    assert top < gardner(patterns).load
+
+
+@pytest.mark.parametrize(
+    ("errors", "row"), [(0.01, "2.3365 2.3076 2.3146"), (0.1, "5.7114 4.7077 4.7185"), (0.3, "56.594 25.639 25.671")]
+)
+def test_loads_with_errors_as_printed_in_the_docs(errors, row):
+    patterns = Patterns(errors=errors)
+    loads = gardner(patterns).load, broken_load(patterns), chanceline.capacity_curve([0.999], errors=errors)[0].alpha
+    assert " ".join(f"{load:.5g}" for load in loads) == row
+
+
+def test_few_errors_leave_one_cluster():
+    ratios = [broken_load(Patterns(errors=e)) / gardner(Patterns(errors=e)).load for e in (1e-2, 1e-3, 1e-4, 1e-5)]
+    assert np.all(np.diff(ratios) > 0)
+    assert 1 - 1e-6 < ratios[-1] < 1
+
+
+def test_clusters_are_stationary_where_they_vanish():
+    """Finite differences of the exponent in q₀, χ, threshold and price, at the load found."""
+    patterns = Patterns(0.3, 0.2, 0.06)
+    at = broken(patterns)
+    chi, q0, b, ceiling = math.exp(at.unknowns[0]), 1 / (1 + math.exp(-at.unknowns[1])), at.unknowns[2], math.exp(at.unknowns[3])
+
+    def exponent(values):
+        q, x, threshold, y = values
+        total = 0.0
+        for share, sign in patterns.classes:
+
+            def log_a(z, sign=sign):
+                mu = math.sqrt(q) * z + patterns.margin + sign * threshold
+                return norm.pdf(z) * float(pattern_side(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_a[0])
+
+            total += share * quad(log_a, -10, 10, limit=200, epsabs=1e-12)[0]
+        s2 = 1 - q
+        return at.state.alpha * (total + y * patterns.errors) + 0.5 * math.log1p(s2 / x) + 0.5 * q / (x + s2)
+
+    point = np.array([q0, chi, b, ceiling**2 / (2 * chi)])
+    assert exponent(point) == pytest.approx(0, abs=1e-9)
+    for move in np.diag(1e-4 * point):
+        assert (exponent(point + move) - exponent(point - move)) / (2 * np.abs(move).sum()) == pytest.approx(0, abs=2e-5)
 
 
 def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
+from chanceline.errors import ConvergenceError
 from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
 from chanceline.theory.gardner import gardner
-from chanceline.theory.kernels import binary_entropy, pattern_side
+from chanceline.theory.gardner_broken import broken_load
+from chanceline.theory.kernels import PatternSide, binary_entropy, pattern_side
 from chanceline.theory.patterns import PLAIN, Patterns
 from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian, first_success
 
@@ -37,7 +39,12 @@ def bounds_at(rho: float, patterns: Patterns = PLAIN) -> Bounds:
     if patterns.plain:
         return Bounds(vc, cover_gardner(rho), union_bound(rho), l0_gardner(rho))
     top = gardner(patterns).load
-    return Bounds(vc, rho * top, first_moment_load(rho, patterns), top * l0_gardner(rho) / 2)
+    return Bounds(vc, rho * typical_load(patterns), first_moment_load(rho, patterns), top * l0_gardner(rho) / 2)
+
+
+def typical_load(patterns: Patterns) -> float:
+    """α_CG/ρ: what all variables of a typical choice can do; with errors one step broken, as the symmetric load is too high."""
+    return broken_load(patterns) if patterns.errors else gardner(patterns).load
 
 
 @dataclass(frozen=True)
@@ -102,13 +109,35 @@ def _solve_first_moment(known: _Known, rho: float, patterns: Patterns) -> _First
         while factor < 1e6 and share > 1e-3 * binary_entropy(rho):
             share /= factor
             shares.append(share)
-        point = np.append(start.unknowns, np.log(2 / share - 2))
+        point = np.append(start.unknowns, _price(start.unknowns, share, faultless))
         for share in reversed(shares):
             solved = _stationary(point, known, replace(patterns, errors=share))
             point = solved.unknowns
         return solved
 
-    return first_success(with_errors, (1e9, 4.0, 1.5)).state
+    found = first_success(with_errors, (1e9, 4.0, 1.5, 1.15, 1.04, 1.01))
+    if not patterns.free_threshold:
+        return found.state
+    # With many errors a second threshold can be stationary, one that gives the rarer class up; the larger moment is the bound.
+    other = np.array([found.unknowns[0], gardner(patterns).threshold])
+    try:
+        second = _stationary(np.append(other, _price(other, patterns.errors, faultless)), known, patterns)
+    except ConvergenceError:
+        return found.state
+    return max(found.state, second.state, key=lambda state: state.alpha / state.rho)
+
+
+def _class_weights(point: Array, patterns: Patterns) -> tuple[Array, PatternSide]:
+    """The share of each class, and its pattern side at the point (ln x, b if the threshold is free, …)."""
+    shares, signs = np.array(patterns.classes).T
+    threshold = point[1] if patterns.free_threshold else 0.0
+    return shares, pattern_side(patterns.margin + signs * threshold, 1.0, float(np.exp(point[0])))
+
+
+def _price(point: Array, share: float, patterns: Patterns) -> float:
+    """The price y at which the share of errors, Σ_c f_c e^{−y}/(A_c + e^{−y}), is the one given."""
+    shares, side = _class_weights(point, patterns)
+    return float(brentq(lambda y: float(shares @ expit(-y - side.log_a)) - share, -50.0, 50.0 - float(np.min(side.log_a))))
 
 
 def _never_vanishes(patterns: Patterns) -> bool:
@@ -138,10 +167,8 @@ def _stationary(start: Array, known: _Known, patterns: Patterns) -> Solved[_Firs
 
 
 def _first_moment(point: Array, known: _Known, patterns: Patterns) -> _FirstMoment:
-    x = float(np.exp(point[0]))
-    shares, signs = np.array(patterns.classes).T
-    threshold = point[1] if patterns.free_threshold else 0.0
-    side = pattern_side(patterns.margin + signs * threshold, 1.0, x)
+    x, signs = float(np.exp(point[0])), np.array(patterns.classes).T[1]
+    shares, side = _class_weights(point, patterns)
     price = float(point[-1]) if patterns.errors else np.inf
     log_weight = np.logaddexp(side.log_a, -price)
     kept = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors

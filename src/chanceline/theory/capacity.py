@@ -25,7 +25,7 @@ from chanceline.theory.quadrature import STEP
 from chanceline.theory.rs import Branch, RSState
 from chanceline.theory.rsb import replicon_line
 from chanceline.theory.rsb_capacity import capacity_1rsb
-from chanceline.theory.solver import Solved
+from chanceline.theory.solver import Solved, first_success, follow
 
 Array = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ class Density(Result):
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """The point Σ = 0, its load on a refined rule, and the error of the load."""
 
     solved: Solved[RSState]
@@ -119,22 +119,40 @@ class _End:
     error: float
 
 
-def _zero_entropy(branch: Branch, start: Array | None) -> _End:
+def _from_the_entrance(branch: Branch) -> Solved[RSState]:
+    """The point Σ = 0 by the whole way along the branch."""
+    *_, before, after = branch.follow(lambda state: state.entropy <= 0)
+    return branch.point_where((before, after), lambda state: state.entropy)
+
+
+def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
+    """The same by way of the points Σ = 0 of other densities: with errors the entrance is hard to find near ρ = 1."""
+    half = 0.5
+
+    def solve_at(x: float, guess: Array) -> Solved[RSState]:
+        return Branch(float(expit(x)), branch.patterns).at_zero_entropy(guess)
+
+    first = _from_the_entrance(Branch(half, branch.patterns))
+    *_, last = follow(solve_at, first, float(logit(half)), 0.5, until=float(logit(branch.rho)))
+    return last
+
+
+def zero_entropy(branch: Branch, start: Array | None) -> End:
+    """The capacity of a branch, from a point near to it or from nothing."""
     if start is not None:
         try:
             coarse = branch.at_zero_entropy(start)
         except ConvergenceError:
             start = None  # too far away: take the whole way
     if start is None:
-        *_, before, after = branch.follow(lambda state: state.entropy <= 0)
-        coarse = branch.point_where((before, after), lambda state: state.entropy)
+        coarse = first_success(lambda way: way(branch), (_from_the_entrance, _from_smaller_densities))
     fine = branch.at_response(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
     state = fine.state
     alpha = state.alpha - state.entropy / state.entropy_by_alpha
     before_refinement = coarse.state.alpha - coarse.state.entropy / coarse.state.entropy_by_alpha
     order = state.order
     rounding = 4 * np.finfo(float).eps * (order.F0 * (branch.rho - order.q0) + abs(alpha * state.entropy_by_alpha))
-    return _End(fine, float(alpha), float(abs(alpha - before_refinement) + rounding / abs(state.entropy_by_alpha)))
+    return End(fine, float(alpha), float(abs(alpha - before_refinement) + rounding / abs(state.entropy_by_alpha)))
 
 
 def _replicon_crossing(branch: Branch, at_capacity: Solved[RSState]) -> float | None:
@@ -145,7 +163,7 @@ def _replicon_crossing(branch: Branch, at_capacity: Solved[RSState]) -> float | 
     return branch.point_where((unstable, stable), lambda state: state.between - 1).state.alpha
 
 
-def _capacity(branch: Branch, end: _End, crossing: float | None) -> Capacity:
+def _capacity(branch: Branch, end: End, crossing: float | None) -> Capacity:
     p = branch.patterns
     return Capacity(
         rho=branch.rho,
@@ -176,8 +194,9 @@ def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: fl
     margin
         y(w·x + b)/|w| must be at least this, for inputs of unit variance.
     errors
-        Share of patterns that may be wrong, below ½ and below the share of the rarer class. With errors the set of weights is
-        not convex, and replica symmetry within a support is an approximation.
+        Share of patterns that may be wrong, below ½ and below the share of the rarer class. With errors the weights of a support
+        form clusters, Σ counts pairs of a support and a cluster, and one step is an approximation; `gardner_broken` has the
+        limit ρ → 1.
     """
     rho, patterns = check_rho(rho), Patterns.checked(balance, margin, errors)
     if not isinstance(ansatz, str) or ansatz not in ("rs", "1rsb", "full"):
@@ -185,7 +204,7 @@ def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: fl
     if ansatz != "rs":
         return _broken_capacity(rho, ansatz, patterns)
     branch = Branch(rho, patterns)
-    end = _zero_entropy(branch, None)
+    end = zero_entropy(branch, None)
     return _capacity(branch, end, _replicon_crossing(branch, end.solved))
 
 
@@ -231,7 +250,7 @@ def capacity_curve(
         elif recent:
             start = recent[-1][1]
         branch = Branch(rho, patterns)
-        end = _zero_entropy(branch, start)
+        end = zero_entropy(branch, start)
         recent = [*recent[-1:], (x, end.solved.unknowns)]
         found[rho] = _capacity(branch, end, _replicon_crossing(branch, end.solved) if replicon else None)
     return tuple(found[rho] for rho in wanted)
@@ -258,7 +277,7 @@ def density(alpha: float, *, balance: float = 0.5, margin: float = 0.0, errors: 
     start: Array | None = None
     for _ in range(50):
         rho = float(expit(x))
-        end = _zero_entropy(Branch(rho, patterns), start)
+        end = zero_entropy(Branch(rho, patterns), start)
         start, state, reached = end.solved.unknowns, end.solved.state, end.alpha
         slope = -state.entropy_by_rho / state.entropy_by_alpha
         if slope <= 0:
@@ -277,7 +296,7 @@ def density(alpha: float, *, balance: float = 0.5, margin: float = 0.0, errors: 
     )
 
 
-def _density(alpha: float, x: float, end: _End, slope: float, patterns: Patterns) -> Density:
+def _density(alpha: float, x: float, end: End, slope: float, patterns: Patterns) -> Density:
     rho = float(expit(x))
     error = float(end.error / slope + 2 * np.finfo(float).eps * rho)
     p = patterns

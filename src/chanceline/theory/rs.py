@@ -306,7 +306,10 @@ class Branch:
             state = equations(np.array([log_chi, *values]), self.rho, self.patterns, step)
             return replace(state, jacobian=state.jacobian[:, 1:])
 
-        solved = Newton().solve(restricted, start[1:], self._name(f"RS at χ = {np.exp(log_chi):.6g}"))
+        # With errors the share of patterns pulled is a difference of terms larger than it by 1/χ.
+        rounding = 4 * np.finfo(float).eps * self.rho * np.exp(-log_chi) if self.patterns.errors else 0.0
+        newton = Newton(tolerance=max(Newton.tolerance, rounding))
+        solved = newton.solve(restricted, start[1:], self._name(f"RS at χ = {np.exp(log_chi):.6g}"))
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
     def at_zero_entropy(self, start: Array, step: float = STEP) -> Solved[RSState]:

@@ -117,18 +117,21 @@ def follow(
     first: Solved[State],
     begin: float,
     step: float,
-    until: Callable[[Solved[State]], bool],
+    until: Callable[[Solved[State]], bool] | float,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
     """Yield the points of a branch in one parameter, with a secant predictor and a step that adapts.
 
-    Ends with the first point where `until` holds; raises ConvergenceError when the step falls below `smallest`.
+    Ends with the first point where `until` holds, or at the parameter `until` if it is a number; raises ConvergenceError when the
+    step falls below `smallest`.
     """
     parameter, solved = begin, first
     yield solved
     previous: tuple[float, Array] | None = None
-    while not until(solved):
+    while not (until(solved) if callable(until) else parameter == until):
         target = parameter + step
+        if not callable(until) and (until - target) * step <= 0:
+            target = until
         guess = solved.unknowns
         if previous is not None:
             guess = guess + (guess - previous[1]) * (target - parameter) / (parameter - previous[0])

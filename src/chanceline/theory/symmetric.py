@@ -149,9 +149,9 @@ def _above(alpha: float, rho: float, patterns: Patterns) -> RSSolution:
 def _with_errors(alpha: float, rho: float, patterns: Patterns) -> RSSolution:
     """The point at load α past the fold of the branch, if it has one.
 
-    With many errors the branch first runs back from α_CG to smaller loads, with Σ > H₂(ρ), more than there are choices: there
-    replica symmetry within a support fails. It is taken from where Σ falls below H₂(ρ);
-    at smaller loads typical choices separate.
+    With many errors the branch first runs back to smaller loads, with Σ > H₂(ρ): Σ counts pairs of a support and a cluster of
+    weights, and a typical support has several clusters there. It is taken from where Σ falls below H₂(ρ); at smaller loads
+    typical choices do.
     """
     branch, all_choices = Branch(rho, patterns), binary_entropy(rho)
     points = list(branch.follow(lambda state: state.entropy < all_choices and state.alpha >= alpha))
