@@ -44,16 +44,14 @@ from scipy.special import expit, logit, ndtr
 
 from chanceline.theory.closed_forms import typical_overlap
 from chanceline.theory.gardner import gardner
-from chanceline.theory.kernels import SupportSide, binary_entropy, support_side
+from chanceline.theory.kernels import binary_entropy
 from chanceline.theory.pattern_means import ClassSide, class_sides, pattern_means
 from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.quadrature import STEP, GaussianRule, focused_rule, gaussian_rule, rule_for
+from chanceline.theory.quadrature import STEP, gaussian_rule
 from chanceline.theory.solver import Newton, OutsideDomain, Solved, follow_response, root_between
+from chanceline.theory.support_means import support_means, support_on_rule
 
 Array = NDArray[np.float64]
-
-# From this value of K − ½ ln(E/d) on, the switch between rejected and chosen variables needs a finer rule of its own.
-_SHARP = 25.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def free_entropy(order: Order, alpha: float, rho: float, patterns: Patterns = PL
     d = o.E - o.F1 + o.F0
     if not d > 0:
         raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
-    support, rule_u = _supports(o.F0, o.E, d, o.K, step)
+    support, rule_u = support_on_rule(o.F0, o.E, d, o.K, step)
     return float(
         alpha * sum(one.mean(one.side.log_a) for one in sides)
         + rule_u.mean(support.log_one_plus)
@@ -87,18 +85,6 @@ def free_entropy(order: Order, alpha: float, rho: float, patterns: Patterns = PL
         + 0.5 * o.F0 * o.q0
         + (alpha * o.price * patterns.errors if patterns.errors else 0.0)
     )
-
-
-def _supports(F0: float, E: float, d: float, K: float, step: float) -> tuple[SupportSide, GaussianRule]:
-    switch = K - 0.5 * np.log(E / d)
-    if F0 == 0 or switch < _SHARP:
-        # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small: half the step resolves them.
-        rule = rule_for(np.sqrt(d / F0) if F0 > 0 else 1.0, step / 2)
-    else:
-        # The poles, at u²/2d = switch ± iπ, are as near as this to the real axis.
-        at = np.sqrt(2 * d * switch / F0)
-        rule = focused_rule((-at, 0.0, at), (at * np.pi / (2 * switch), np.sqrt(d / F0), at * np.pi / (2 * switch)), step)
-    return support_side(np.sqrt(F0) * rule.nodes, E, d, K), rule
 
 
 @dataclass(frozen=True)
@@ -147,15 +133,11 @@ def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float 
     a = alpha / chi**2
     V_now, F0_now = a * means.variance.value, a * means.square.value
 
-    support, rule_u = _supports(F0, E, d, K, step)
-    mean_u = rule_u.mean
-    p, pr, w = support.chosen, support.chosen * support.rejected, (support.u / support.d) ** 2
-    chosen = mean_u(p)
-    spread = w + V / (E * d)
-    norm, overlap = mean_u(p * spread), mean_u(p**2 * w)
+    support = support_means(F0, E, v, K, step)
+    chosen, norm, overlap = support.chosen.value, support.norm.value, support.overlap.value
     share = d / (F0 + d)
     residual = [
-        (chosen - rho) / rho if rho <= 0.5 else 1 - mean_u(support.rejected) / (1 - rho),
+        (chosen - rho) / rho if rho <= 0.5 else 1 - support.rejected / (1 - rho),
         (norm - rho - share * (overlap - q0)) / rho,
         F0_now / F0 - 1,
         (V_now - V) * E / (V * d),
@@ -177,21 +159,13 @@ def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float 
     dF0_now = a * by_patterns(means.square.gradient) + F0_now / a * da
     dV_now = a * by_patterns(means.variance.gradient) + V_now / a * da
 
-    # Support side: the log-odds ½ ln(E/d) + u²/2d − K change by a constant and by a part proportional to u² = F₀z².
-    flat = 0.5 * expit(v) * by_v - by_k
-    square = (by_f0 - by_d) / (2 * d)
-    dw = by_f0 - 2 * by_d
-    dspread = V / (E * d) * (by_chi + by_v)
-    u2 = support.u**2
+    def by_variables(gradient: Array) -> Array:
+        return gradient[0] * by_chi + gradient[1] * by_k + gradient[2] * by_v + gradient[3] * by_f0
 
-    def by_log_odds(values: Array) -> Array:
-        return mean_u(values) * flat + mean_u(values * u2) * square
-
-    dnorm = by_log_odds(pr * spread) + mean_u(p * w) * dw + chosen * dspread
-    doverlap = by_log_odds(2 * p * pr * w) + overlap * dw
+    dnorm, doverlap = by_variables(support.norm.gradient), by_variables(support.overlap.gradient)
     dshare = share * (1 - share) * (by_d - by_f0)
     jacobian = [
-        by_log_odds(pr) / min(rho, 1 - rho),
+        by_variables(support.chosen.gradient) / min(rho, 1 - rho),
         (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
         dF0_now / F0 - F0_now / F0 * by_f0,
         (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
@@ -233,12 +207,12 @@ def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float 
         tight=means.tight,
         norm=float(norm),
         overlap=float(overlap),
-        entropy=float(alpha * by_alpha + mean_u(support.log_one_plus) + K * rho + outside),
+        entropy=float(alpha * by_alpha + support.log_one_plus + K * rho + outside),
         entropy_gradient=entropy_gradient,
         entropy_by_alpha=by_alpha,
         # With ρ the offsets grow like √ρ; that of the threshold is stationary.
         entropy_by_rho=float(0.5 * alpha * (means.heat - kappa * means.first / (rho * chi)) + K + 0.5 * (E - F1)),
-        between=float(alpha * means.curvature_square * mean_u(support.curvature**2)),
+        between=float(alpha * means.curvature_square * support.curvature_square),
     )
 
 
