@@ -9,7 +9,7 @@ import typer
 
 from chanceline.cli.options import Json
 from chanceline.cli.output import print_json, say
-from chanceline.cli.patterns import Balance, ErrorShare, Margin
+from chanceline.cli.theory import Balance, ErrorShare, Margin
 from chanceline.errors import InputError
 
 MOST_POINTS = 100_000

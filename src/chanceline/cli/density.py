@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json, Report
-from chanceline.cli.output import print_json, say
-from chanceline.cli.patterns import Balance, ErrorShare, Margin
+from chanceline.cli.theory import Balance, ErrorShare, Margin, show
 
 
 def register(app: typer.Typer) -> None:
@@ -28,11 +27,4 @@ def register(app: typer.Typer) -> None:
         from chanceline.theory.capacity import density as find_density
 
         result = find_density(alpha, balance=balance, margin=margin, errors=errors)
-        if as_json:
-            print_json(result.to_dict())
-        else:
-            print(result)
-        if report is not None:
-            from chanceline.report import write_theory_report
-
-            say(f"report written to {write_theory_report(result, report)}")
+        show(result, as_json, report)

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json, Report
-from chanceline.cli.output import print_json, say
-from chanceline.cli.patterns import Balance, ErrorShare, Margin
+from chanceline.cli.theory import Balance, ErrorShare, Margin, show
 
 
 def register(app: typer.Typer) -> None:
@@ -32,11 +31,4 @@ def register(app: typer.Typer) -> None:
         from chanceline.theory.solve import solve as solve_theory
 
         solution = solve_theory(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors)
-        if as_json:
-            print_json(solution.to_dict())
-        else:
-            print(solution)
-        if report is not None:
-            from chanceline.report import write_theory_report
-
-            say(f"report written to {write_theory_report(solution, report)}")
+        show(solution, as_json, report)
