@@ -12,8 +12,8 @@ from pathlib import Path
 
 from chanceline.files import write_text
 from chanceline.report.diagram import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
-from chanceline.theory.capacity import _zero_entropy, capacity_curve
-from chanceline.theory.gardner import gardner
+from chanceline.theory.bounds import typical_load
+from chanceline.theory.capacity import capacity_curve, zero_entropy
 from chanceline.theory.patterns import Patterns
 from chanceline.theory.rs import Branch
 
@@ -39,9 +39,9 @@ def unequal_classes() -> list[tuple[float, ...]]:
     for balance in balances:
         for share in shares:
             patterns = Patterns.checked(balance, 0.0, share * balance)
-            typical, start = gardner(patterns).load, None
+            typical, start = typical_load(patterns), None
             for rho in densities:
-                end = _zero_entropy(Branch(rho, patterns), start)
+                end = zero_entropy(Branch(rho, patterns), start)
                 start = end.solved.unknowns
                 rows.append((rho, balance, share * balance, end.alpha, rho * typical))
     return rows

@@ -21,6 +21,8 @@ from chanceline.report.diagram import (
     chebyshev_densities,
     diagram_table,
     interpolated_lines,
+    unequal_nodes,
+    unequal_table,
 )
 from chanceline.report.explorer import explorer_page, write_explorer
 from chanceline.theory.capacity import capacity, capacity_curve
@@ -172,6 +174,20 @@ def test_table_is_what_the_solver_gives():
         assert table["replicon_alpha"][k] == pytest.approx(point.replicon_alpha, rel=1e-9)
         assert table["union"][k] == pytest.approx(point.bounds.union, rel=1e-11)
         assert table["l0_gardner"][k] == pytest.approx(point.bounds.l0_gardner, rel=1e-11)
+
+
+def test_table_of_unequal_classes_is_what_the_solver_gives():
+    table = unequal_table()
+    densities, balances, shares = unequal_nodes()
+    assert np.shape(table["chance"]) == (len(balances), len(shares), len(densities))
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        i, j, k = (int(rng.integers(len(nodes))) for nodes in (balances, shares, densities))
+        rho, balance, errors = densities[k], balances[i], shares[j] * balances[i]
+        (point,) = capacity_curve([rho], balance=balance, errors=errors)
+        assert table["chance"][i][j][k] == pytest.approx(np.log(point.alpha / capacity_curve([rho])[0].alpha), abs=2e-9)
+        assert table["typical"][i][j] == pytest.approx(np.log(point.bounds.cover_gardner / (2 * rho)), abs=2e-9)
+        assert point.bounds.cover_gardner < point.alpha
 
 
 def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
