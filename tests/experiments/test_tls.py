@@ -98,6 +98,7 @@ def table(path: Path) -> list[tuple[str, dict[str, object]]]:
         return [(record.task.id, dict(record.result)) for record in store.records()]
 
 
+@pytest.mark.slow
 def test_a_sweep_over_tls_as_the_page_says(cluster):
     done = cluster.run(block("export DASK_"))
     assert done.returncode == 0, done.stderr
