@@ -47,6 +47,7 @@ def files(tmp_path_factory) -> Path:
     ("search data.npz --intercept --method exact --size 3", "size"),
     ("memory --load 1e308", "patterns"),
     ("memory --neurons 10 --budget 100000000000000000000", "budget"),
+    ("memory --patterns patterns.npy --workers 9223372036854775808", "workers"),
     ("memory --patterns empty.npy", "empty.npy"),
     ("test empty.npz", "empty.npz"),
     ("test pipe --label class", "nobody writes"),

@@ -21,13 +21,14 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from chanceline.errors import InputError
+from chanceline.checks import whole_number
 from chanceline.parallel.compiling import LateWatch, announce_compiling
 
 Value = TypeVar("Value")
 
 # What a worker sends before its answer when it compiles; no answer is as short.
 COMPILING = b"c"
+MOST_WORKERS = 4096
 _NUMBERS = count()
 
 
@@ -155,9 +156,8 @@ class _Worker:
 
 
 def check_workers(workers: int) -> None:
-    """Refuse fewer than one worker."""
-    if workers < 1:
-        raise InputError(f"the number of workers is {workers}; it must be at least 1")
+    """Refuse fewer than one worker, and more than any machine has cores."""
+    whole_number(workers, "the number of workers", at_least=1, at_most=MOST_WORKERS)
 
 
 def _start_deaf(process: Any) -> None:
