@@ -36,6 +36,7 @@ if __name__ == "__main__":
     memory = chanceline.AssociativeMemory(24, 0.4)
     memory.store(np.where(np.random.default_rng(0).random((20, 24)) < 0.5, -1, 1), workers=workers)
     found["memory"] = text(memory.couplings.toarray())
+    found["unsolved"] = memory.report.unsolved.tolist()
     found["theory"] = [text(chanceline.capacity(0.3).alpha), text(chanceline.solve(1.2, 0.5).entropy)]
     found["bound"] = text(chanceline.chance_bound(62, 2000, 3, positives=40).log10_p)
     print(json.dumps(found))
@@ -112,9 +113,10 @@ def differing(here: dict, there: dict) -> list[str]:
 
 
 def check_statements(here: dict, there: dict) -> None:
-    """What no processor changes: bounds, verdict and p-values, the errors of rules; capacity and entropy to 14 digits."""
+    """What no processor changes: bounds, verdict and p-values, errors, what a memory holds; capacity and entropy to 14 digits."""
     assert here["bound"] == there["bound"]
     assert here["test"] == there["test"]
+    assert here["unsolved"] == there["unsolved"] == []
     for one, other in zip(here["theory"], there["theory"], strict=True):
         assert float.fromhex(one[0]) == pytest.approx(float.fromhex(other[0]), rel=1e-14)
     for name in here:
