@@ -41,6 +41,9 @@ def test_shipped_run_is_drawn(tmp_path, suffix):
 @pytest.mark.parametrize("figure", list(SWEEPS))
 def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
     points = shipped_points(figure)
+    # Every third load: each is solved once more for the theory beside it.
+    loads = sorted(points["alpha"].unique())[::3]
+    points = points[points["alpha"].isin(loads)]
     picture, table = draw_figure(figure, points)
     assert len(table) > 0
     last = drawn(picture.axes[-1])

@@ -73,7 +73,7 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
     axes = picture.subplots(2, len(rhos), squeeze=False)
     for column, rho in enumerate(rhos):
         part = witness[witness["rho"] == rho]
-        loads = np.linspace(2 * rho, part["alpha"].max(), 60)
+        loads = np.linspace(2 * rho, part["alpha"].max(), 25)
         curves = pd.DataFrame({"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]})
         draw_entropy_witness(axes[0, column], witness, curves, rho)
         inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
