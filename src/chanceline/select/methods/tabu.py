@@ -102,7 +102,7 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 def default_budget(problem: Problem, size: int) -> int:
     """Swaps for a start of `size` variables.
 
-    In all about 0.3 s at N = P = 64, 3 s at 256, 40 s at 1024, and a second or two on gene-expression data.
+    In all about 0.4 s at N = P = 64, 4 s at 256, 50 s at 1024, and a second or two on gene-expression data.
     """
     n, patterns = problem.columns.shape
     work = 3.2e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.88
