@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +19,13 @@ from scipy.optimize import linprog
 
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.problem import make_problem
+from chanceline.results import Result, plain
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Result):
     """Proof of separability or of its impossibility.
 
     Attributes
@@ -42,6 +44,22 @@ class Certificate:
     margin: float
     errors: int
     multipliers: NDArray[np.float64] | list[int] | None
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Whether the verdict holds in exact arithmetic, or up to `resolution`."""
+        return "exact" if self.exact else "numerical"
+
+    def summary(self) -> str:
+        verdict = {True: "separable", False: "not separable", None: "undecided"}[self.separable]
+        if self.errors:
+            verdict = f"{self.errors} errors"
+        accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
+        return f"{verdict}, {accuracy}" + ("" if np.isnan(self.margin) else f", margin {self.margin:.4g}")
+
+    def to_dict(self) -> dict[str, Any]:
+        values = {"separable": self.separable, "exact": self.exact, "resolution": self.resolution, "margin": self.margin}
+        return plain({"kind": self.kind, **values, "errors": self.errors, "multipliers": self.multipliers})
 
 
 def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.margin import SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.results import Result
 from chanceline.select.cover import can_cover, covers
 from chanceline.select.enumeration import enumerate_supports, nodes_to_enumerate
 from chanceline.select.outcome import Bound, Candidate
@@ -57,7 +59,7 @@ def branch(problem: Problem, size: int) -> Iterator[Step]:
     tree = make_tree(problem.columns, problem.kept, size, counting=False)
     while True:
         verdict = walk(tree, NODES_A_CHUNK)
-        yield Step(verdict, int(tree.tally[0]), int(tree.tally[1]), np.flatnonzero(tree.found))
+        yield Step(verdict, int(tree.nodes[0]), int(tree.undecided[0]), np.flatnonzero(tree.found))
 
 
 def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
@@ -72,8 +74,8 @@ def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
     return Candidate(support, weights[: support.size], constant, iterations)
 
 
-@dataclass(frozen=True)
-class SupportCount:
+@dataclass(frozen=True, repr=False)
+class SupportCount(Result):
     """The number of supports of `size` variables that separate, counted exactly.
 
     Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
@@ -85,8 +87,16 @@ class SupportCount:
     n_samples: int
     nodes: int
 
+    kind = "exact"
+
     def __int__(self) -> int:
         return self.count
+
+    def summary(self) -> str:
+        return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self)}
 
 
 def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
@@ -101,9 +111,9 @@ def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> Sup
     tree = make_tree(problem.columns, problem.kept, size, counting=True)
     while walk(tree, NODES_A_CHUNK) != EXHAUSTED:
         pass
-    if tree.tally[1]:
+    if tree.undecided[0]:
         raise ConvergenceError(
-            f"{tree.tally[1]} of {tree.tally[0]} supports could not be decided in floating point; "
+            f"{tree.undecided[0]} of {tree.nodes[0]} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    return SupportCount(int(tree.tally[2]), size, problem.n_features, problem.n_samples, int(tree.tally[0]))
+    return SupportCount(int(tree.counted[0]), size, problem.n_features, problem.n_samples, int(tree.nodes[0]))

@@ -21,17 +21,21 @@ from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_pool import is_wide, pool_of_columns, pooled
 from chanceline.select.front_rule import widest_rule
 from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
-from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, use
+from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, put_in, take_out, use
 from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Candidate
 
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
-SHARES = (1.0, 0.0, 1.0, 0.5, 0.0)  # of the errors wanted that are forgiven, in turn
+# Where a visit to a size begins, and how much of the errors wanted is forgiven, in turn: at the best rule of the size, of one
+# variable more or of one fewer, or where the last visit of that share ended.
+VISITS = (("best", 1.0), ("end", 0.0), ("above", 1.0), ("end", 0.5), ("end", 0.0), ("below", 1.0))
+ADDITIONS = 60  # that are tried on the best rule of one variable fewer
 NEARBY = 5  # from a smoother loss a descent on the errors is worth while within a fifth of the fewest
 NEWTON = 12
 FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
-WORK = 2e10  # of the default budget, in multiplications
+WORK = 2e10  # of the default budget, in multiplications; three times that on many columns
+MANY = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,7 @@ def front(
     y : P labels of at most two values, the larger of which is the positive class.
     intercept : whether the rule has a threshold; it does not count as a variable.
     max_features : largest number of variables K.
-    budget : swaps in all; by default about two seconds' worth on tables like 60 × 2000, four on 168 × 2905.
+    budget : swaps in all; by default five to ten seconds' worth on tables like 60 × 7000 or 168 × 2905.
     seed : same seed, same result.
     progress : called with (swaps done, swaps in all).
 
@@ -183,10 +187,12 @@ def front(
 
 
 def default_budget(problem: Problem, most: int) -> int:
-    """Swaps worth about two to five seconds on gene-expression data."""
+    """Swaps worth about five to ten seconds on gene-expression data that no few variables separate."""
     n, patterns = problem.columns.shape
     swap = 60_000 + n * patterns + 40 * patterns * (most + 4)
-    return max(1000, int(WORK / swap * math.sqrt(max(most, 1) / 10)))
+    # Among thousands of columns there are more good sets, and they are harder to find.
+    work = WORK * (1 + 2 * min(1.0, n / MANY))
+    return max(1000, int(work / swap * math.sqrt(max(most, 1) / 10)))
 
 
 def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0) -> Iterator[Candidate | int]:
@@ -236,7 +242,7 @@ class FrontSearch:
             before = self.done
             for k in sizes[::-1] if turn % 2 else sizes:
                 if self.done < budget:
-                    self._visit(k, SHARES[turn % len(SHARES)], min(VISIT, budget - self.done))
+                    self._visit(k, *VISITS[turn % len(VISITS)], min(VISIT, budget - self.done))
                     yield self.done
             if self.done == before:
                 return
@@ -279,25 +285,59 @@ class FrontSearch:
             fit_trimmed(self.state, max(int(self.best.errors[2]) - 1, 0), NEWTON)
             note(self.state, self.best, self.near, self.random)
 
-    def _visit(self, k: int, share: float, steps: int) -> None:
-        """Swaps at size k, forgiving this share: all of it from the best rule, less from where the last such visit ended."""
+    def _visit(self, k: int, start: str, share: float, steps: int) -> None:
+        """Swaps at size k, forgiving this share of the errors wanted."""
         best, state, kept = self.best, self.state, self.problem.kept
         self.until[: self.problem.n_features] = 0
         self.clock[0] = 0
         near = self.near if share == 1.0 else self.near + int(best.errors[k]) // NEARBY
-        if share < 1.0 and (k, share) in self.ends:
+        if start == "end" and (k, share) in self.ends:
             self._start(self.ends[k, share], np.zeros(k), 0.0)
-        elif best.errors[k] >= best.errors[k - 1] or best.supports[k, 0] < 0:
-            load(state, best, k - 1)
-            grow(state, best, self.slack, self.until, self.random, k, -1, self.near)
+        elif start == "below" or best.errors[k] >= best.errors[k - 1] or best.supports[k, 0] < 0:
+            self._add_one(k - 1)
+        elif start == "above" and best.supports[k + 1, 0] >= 0:
+            self._drop_one(k + 1)
         else:
             load(state, best, k)
-        if state.size[0] - kept != k:
+        if state.k[0] - kept != k:
             return
         fit_trimmed(state, int(share * max(int(best.errors[k]) - 1, 0)), NEWTON)
         swap_steps(state, best, self.slack, self.until, self.clock, self.random, share, near, steps)
         self.ends[k, share] = state.support[kept : k + kept].copy()
         self.done += steps
+
+    def _drop_one(self, k: int) -> None:
+        """From the best rule of k variables to k − 1: every one is dropped once, and the drop of fewest errors kept."""
+        kept = self.problem.kept
+        errors = []
+        for place in range(kept, k + kept):
+            load(self.state, self.best, k)
+            take_out(self.state, place)
+            errors.append(self._errors_after_fit(k - 1))
+        load(self.state, self.best, k)
+        take_out(self.state, kept + int(np.argmin(errors)))
+
+    def _add_one(self, k: int) -> None:
+        """From the best rule of k variables to k + 1: the most promising are tried, and the one of fewest errors kept."""
+        state, best = self.state, self.best
+        load(state, best, k)
+        self._errors_after_fit(k + 1)
+        promise = np.abs(state.narrow @ (state.active * (1.0 - state.margins)).astype(np.float32))
+        promise[state.position >= 0] = -1.0
+        columns = np.argsort(-promise, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(state.position < 0)))]
+        errors = []
+        for column in columns:
+            load(state, best, k)
+            put_in(state, column)
+            errors.append(self._errors_after_fit(k + 1))
+        load(state, best, k)
+        if errors:
+            put_in(state, columns[int(np.argmin(errors))])
+
+    def _errors_after_fit(self, k: int) -> int:
+        """Errors of the present support, fitted for one error fewer than the best of k variables makes; kept if it is better."""
+        fit_trimmed(self.state, max(int(self.best.errors[k]) - 1, 0), NEWTON)
+        return int(note(self.state, self.best, self.near, self.random))
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> tuple[FrontPoint, ...]:
         """The rules found, in the columns of the whole problem, errors counted exactly, up to the first without."""

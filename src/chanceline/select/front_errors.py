@@ -13,10 +13,11 @@ from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import combine
 from chanceline.perceptron.problem import Problem
+from chanceline.select.choice import choose_removal
 from chanceline.select.front import fewest_found
 from chanceline.select.front_line import all_singles, count_errors, descend
 from chanceline.select.front_pairs import promising_pairs
-from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON, NEWTON_AFTER_ADDITION, choose_addition, choose_removal
+from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON, NEWTON_AFTER_ADDITION, choose_addition
 from chanceline.select.front_trimmed import (
     Trimmed,
     fit_trimmed,
@@ -45,7 +46,7 @@ def few_enough(state: Any, allowed: int, near: int, random: NDArray, trial: NDAr
         return True
     if errors > allowed + near:
         return False
-    k = state.size[0]
+    k = state.k[0]
     for i in range(k):
         trial[i] = state.weights[i]
     for pattern in range(margins.size):
@@ -62,7 +63,7 @@ def few_enough(state: Any, allowed: int, near: int, random: NDArray, trial: NDAr
 @kernel()
 def forgive_others(state: Any, allowed: int, noise: float, random: NDArray) -> None:
     """One Newton step with the patterns to forgive ranked by margin + noise·u, u ~ U(−1, 1): out of a poor choice of them."""
-    k = state.size[0]
+    k = state.k[0]
     combine(state.columns, state.support, state.weights, k, state.margins)
     for pattern in range(state.margins.size):
         state.shift[pattern] = state.margins[pattern] + noise * (2.0 * next_random(random) - 1.0)
@@ -102,7 +103,7 @@ def swaps_forgiving(
         fit_trimmed(state, allowed, NEWTON_AFTER_ADDITION)
         removal = choose_removal(state, until, clock[0], random)
         if removal < 0:
-            removal = state.size[0] - 1
+            removal = state.k[0] - 1
         until[state.support[removal]] = clock[0] + 4 + int(6 * next_random(random))
         take_out(state, removal)
         if fit_trimmed(state, allowed, NEWTON) or few_enough(state, allowed, near, random, trial, margins, breaks):
@@ -164,7 +165,7 @@ class _Forgiving:
 
     @property
     def size(self) -> int:
-        return int(self.state.size[0]) - self.problem.kept
+        return int(self.state.k[0]) - self.problem.kept
 
     def constant_errors(self) -> int:
         """Errors without any variable."""
@@ -200,7 +201,7 @@ class _Forgiving:
         """Add columns until few enough errors are left; False if all that fit do not suffice."""
         self._start(np.zeros(0, dtype=np.int64))
         fit_trimmed(self.state, self.allowed, NEWTON)
-        while self.state.size[0] < self.state.support.size:
+        while self.state.k[0] < self.state.support.size:
             addition = choose_addition(self.state, self.slack, self.until, 0, self.random)
             if addition < 0:
                 break
@@ -241,7 +242,7 @@ class _Forgiving:
 
     def candidate(self, iterations: int) -> Candidate:
         """The present support and weights."""
-        kept, k = self.problem.kept, int(self.state.size[0])
+        kept, k = self.problem.kept, int(self.state.k[0])
         order = np.argsort(self.state.support[kept:k])
         return Candidate(
             support=self.state.support[kept:k][order].copy(),

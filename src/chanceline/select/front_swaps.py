@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
-from chanceline.perceptron.linalg import NONE, dot
+from chanceline.select.choice import choose_removal, most_correlated
 from chanceline.select.front_line import count_errors, descend
 from chanceline.select.front_trimmed import fit_trimmed, put_in, take_out, use
 
-NOISE = 0.2
 NEWTON = 12
 NEWTON_AFTER_ADDITION = 2
 IDLE_ROUNDS = 2  # of the descent on errors before it gives up
@@ -38,8 +37,8 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
 
 @kernel()
 def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
-    k = state.size[0]
-    features = k - state.size[1]
+    k = state.k[0]
+    features = k - state.kept
     best.errors[features] = errors
     for i in range(k):
         best.supports[features, i] = state.support[i]
@@ -49,8 +48,8 @@ def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
 @kernel()
 def note(state: Any, best: Any, near: int, random: NDArray) -> int:
     """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
-    k = state.size[0]
-    features = k - state.size[1]
+    k = state.k[0]
+    features = k - state.kept
     errors = count_errors(state.margins)
     if features < 1 or features >= best.errors.size:
         return errors
@@ -69,34 +68,16 @@ def note(state: Any, best: Any, near: int, random: NDArray) -> int:
 @kernel()
 def load(state: Any, best: Any, features: int) -> None:
     """Continue from the best rule of this size."""
-    k = features + state.size[1]
+    k = features + state.kept
     use(state, best.supports[features, :k], best.weights[features, :k])
 
 
 @kernel()
 def choose_addition(state: Any, slack: NDArray, until: NDArray, clock: int, random: NDArray) -> int:
-    """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), r the slack of the active patterns."""
+    """The non-tabu column most correlated with the slack of the active patterns."""
     for pattern in range(slack.size):
         slack[pattern] = state.active[pattern] * (1.0 - state.margins[pattern])
-    best, largest = NONE, -1.0
-    for j in range(state.position.size):
-        if state.position[j] < 0 and until[j] <= clock:
-            size = abs(dot(state.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
-            if size > largest:
-                best, largest = j, size
-    return best
-
-
-@kernel()
-def choose_removal(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
-    """Place of the non-tabu variable that costs least, w_i² / [H⁻¹]_ii (1 + 0.2u)."""
-    best, least = NONE, np.inf
-    for i in range(state.size[1], state.size[0]):
-        if until[state.support[i]] <= clock:
-            cost = state.weights[i] ** 2 / state.inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
-            if cost < least:
-                best, least = i, cost
-    return best
+    return most_correlated(state, slack, until, clock, random)
 
 
 @kernel()
@@ -108,7 +89,7 @@ def swap_steps(
     With share = 1 always after one error fewer than the best; with less, so much of that is forgiven, down to the plain
     squared hinge, whose landscape is smoother.
     """
-    features = state.size[0] - state.size[1]
+    features = state.k[0] - state.kept
     for step in range(steps):
         if best.errors[features] == 0:
             return step
@@ -127,7 +108,7 @@ def swap_steps(
         note(state, best, -1, random)
         removal = choose_removal(state, until, clock[0], random)
         if removal < 0:
-            removal = state.size[0] - 1
+            removal = state.k[0] - 1
         until[state.support[removal]] = clock[0] + 4 + int(6 * next_random(random))
         take_out(state, removal)
         fit_trimmed(state, allowed, NEWTON)
@@ -138,8 +119,8 @@ def swap_steps(
 @kernel()
 def grow(state: Any, best: Any, slack: NDArray, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
     """Add the most promising columns up to `most`, forgiving `allowed` patterns (−1: one fewer than the best makes)."""
-    while state.size[0] - state.size[1] < most:
-        features = state.size[0] - state.size[1]
+    while state.k[0] - state.kept < most:
+        features = state.k[0] - state.kept
         forgiven = allowed if allowed >= 0 else max(best.errors[features] - 1, 0)
         fit_trimmed(state, forgiven, NEWTON)
         addition = choose_addition(state, slack, until, 0, random)

@@ -6,8 +6,7 @@ swaps on the squared hinge do for none. Newton on the active patterns, with thos
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +17,42 @@ from chanceline.perceptron.linalg import combine, dot_first, invert
 RIDGE = 1e-6
 SEPARATED = 1e-9
 
-Trimmed = namedtuple(
-    "Trimmed", "columns narrow support position weights margins active compact inverse target trial shift work size"
-)
-Trimmed.__doc__ = """Arrays of one trimmed fit.
 
-columns (n, P) hold a_j = y·x_j, the kept one (the intercept) last; narrow is the same in single precision, for ranking.
-support[:k] are the columns in use, the kept ones first; position[j] is j's place there or −1. active is 1 for patterns with
-a margin below 1 that are not forgiven; compact holds the support's columns on them; inverse = (A_actᵀA_act + ε)⁻¹.
-size = [k, kept].
-"""
+class Trimmed(NamedTuple):
+    """State of one trimmed fit.
+
+    Attributes
+    ----------
+    columns : a_j = y·x_j as (n, P), the kept one (the intercept) last.
+    narrow : columns in single precision, for ranking only.
+    kept : that many places at the head of the support stay for good.
+    k : how many columns are in use, one number.
+    support, weights : the columns in use and their weights, in the first k places.
+    position : the place of every column in the support, or −1.
+    margins : a_μ·w.
+    active : 1 for patterns with a margin below 1 that are not forgiven.
+    compact : the support's columns on the active patterns.
+    inverse : (A_actᵀA_act + ε)⁻¹ in the leading k × k places.
+    target : A_actᵀ1.
+    trial, shift : the Newton step of the weights and of the margins.
+    work : room for the margins to be sorted in.
+    """
+
+    columns: NDArray[np.float64]
+    narrow: NDArray[np.float32]
+    kept: int
+    k: NDArray[np.int64]
+    support: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    position: NDArray[np.int64]
+    margins: NDArray[np.float64]
+    active: NDArray[np.float64]
+    compact: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    target: NDArray[np.float64]
+    trial: NDArray[np.float64]
+    shift: NDArray[np.float64]
+    work: NDArray[np.float64]
 
 
 def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trimmed:
@@ -37,6 +62,8 @@ def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trim
     state = Trimmed(
         columns=columns,
         narrow=columns.astype(np.float32),
+        kept=int(kept),
+        k=np.zeros(1, dtype=np.int64),
         support=np.zeros(most, dtype=np.int64),
         position=np.full(n, -1, dtype=np.int64),
         weights=np.zeros(most),
@@ -48,7 +75,6 @@ def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trim
         trial=np.zeros(most),
         shift=np.zeros(patterns),
         work=np.zeros(patterns),
-        size=np.array([0, kept], dtype=np.int64),
     )
     use(state, np.arange(n - kept, n), np.zeros(kept))
     return state
@@ -57,9 +83,9 @@ def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trim
 @kernel()
 def use(state: Any, support: NDArray, weights: NDArray) -> None:
     """Start from a support (the kept columns first) and weights."""
-    for i in range(state.size[0]):
+    for i in range(state.k[0]):
         state.position[state.support[i]] = -1
-    state.size[0] = support.size
+    state.k[0] = support.size
     for i in range(support.size):
         state.support[i] = support[i]
         state.position[support[i]] = i
@@ -68,22 +94,22 @@ def use(state: Any, support: NDArray, weights: NDArray) -> None:
 
 @kernel()
 def put_in(state: Any, column: int) -> None:
-    k = state.size[0]
+    k = state.k[0]
     state.support[k] = column
     state.position[column] = k
     state.weights[k] = 0.0
-    state.size[0] = k + 1
+    state.k[0] = k + 1
 
 
 @kernel()
 def take_out(state: Any, place: int) -> None:
-    last = state.size[0] - 1
+    last = state.k[0] - 1
     state.position[state.support[place]] = -1
     if place != last:
         state.support[place] = state.support[last]
         state.position[state.support[place]] = place
         state.weights[place] = state.weights[last]
-    state.size[0] = last
+    state.k[0] = last
 
 
 @kernel()
@@ -156,7 +182,7 @@ def choose_active(state: Any, allowed: int) -> tuple[bool, float]:
 @kernel()
 def solve_active(state: Any) -> None:
     """inverse and target on the active patterns; trial = the Newton step."""
-    k = state.size[0]
+    k = state.k[0]
     count = 0
     for pattern in range(state.active.size):
         if state.active[pattern] > 0.0:
@@ -179,7 +205,7 @@ def solve_active(state: Any) -> None:
 @kernel()
 def fit_trimmed(state: Any, allowed: int, most: int) -> bool:
     """Newton with a halving line search; True as soon as at most `allowed` margins are not positive."""
-    k = state.size[0]
+    k = state.k[0]
     combine(state.columns, state.support, state.weights, k, state.margins)
     choose_active(state, allowed)
     for _ in range(most):

@@ -30,13 +30,17 @@ class Step(NamedTuple):
     support: NDArray[np.int64]
 
 
-Tree = namedtuple("Tree", "rows bits binomial status order width turn inside witness multipliers part size tally found")
+Tree = namedtuple(
+    "Tree",
+    "rows bits binomial kept wanted counting status order width turn inside witness multipliers level chosen nodes undecided "
+    "counted found",
+)
 Tree.__doc__ = """State of a depth-first walk, so that it can pause.
 
 rows (P, N + kept) with the kept columns last; bits are the rows' signs in one word each (empty unless all are ±1).
 status[j]: undecided, in, out. At each level: order[:width] the undecided variables, turn how many of them were taken
-out so far, inside how many were in at its start, and its witness. size = [N, kept, wanted, level, in, counting];
-tally = [nodes, undecided tests, supports counted]; found: the support that separates, as 0/1.
+out so far, inside how many were in at its start, and its witness. Single numbers are the level, how many variables are in
+(chosen), the nodes, the undecided tests and the supports counted; found is the support that separates, as 0/1.
 """
 
 
@@ -58,6 +62,9 @@ def make_tree(columns: NDArray[np.float64], kept: int, wanted: int, counting: bo
         rows=rows,
         bits=bits,
         binomial=binomial,
+        kept=kept,
+        wanted=wanted,
+        counting=counting,
         status=np.zeros(n, dtype=np.int64),
         order=np.zeros((depth, n), dtype=np.int64),
         width=np.zeros(depth, dtype=np.int64),
@@ -65,9 +72,11 @@ def make_tree(columns: NDArray[np.float64], kept: int, wanted: int, counting: bo
         inside=np.zeros(depth, dtype=np.int64),
         witness=np.zeros((depth, total)),
         multipliers=np.zeros((depth, patterns)),
-        part=np.zeros((patterns, total)),
-        size=np.array([n, kept, wanted, -1, 0, int(counting)], dtype=np.int64),
-        tally=np.zeros(3, dtype=np.int64),
+        level=np.full(1, -1, dtype=np.int64),
+        chosen=np.zeros(1, dtype=np.int64),
+        nodes=np.zeros(1, dtype=np.int64),
+        undecided=np.zeros(1, dtype=np.int64),
+        counted=np.zeros(1, dtype=np.int64),
         found=np.zeros(n, dtype=np.int64),
     )
 
@@ -87,8 +96,8 @@ def opposite_pair(bits: NDArray, mask: Any) -> bool:
 @kernel()
 def test_separable(tree: Any, only_in: bool, level: int) -> int:
     """Whether the variables in (or, unless `only_in`, all that are not out) separate; fills the level's witness."""
-    n, kept = tree.size[0], tree.size[1]
-    tree.tally[0] += 1
+    n, kept = tree.status.size, tree.kept
+    tree.nodes[0] += 1
     chosen, mask = 0, np.uint64(0)
     for j in range(n + kept):
         if j >= n or tree.status[j] == IN or (tree.status[j] == UNDECIDED_YET and not only_in):
@@ -112,7 +121,7 @@ def test_separable(tree: Any, only_in: bool, level: int) -> int:
         multipliers[:] = tree.multipliers[level - 1]
     verdict = hard_margin(part, weights, multipliers, only_in)
     if verdict != SEPARABLE and verdict != INSEPARABLE:
-        tree.tally[1] += 1
+        tree.undecided[0] += 1
     if not only_in:
         tree.multipliers[level] = multipliers
         place = 0
@@ -126,7 +135,7 @@ def test_separable(tree: Any, only_in: bool, level: int) -> int:
 
 @kernel()
 def record(tree: Any, only_in: bool) -> None:
-    for j in range(tree.size[0]):
+    for j in range(tree.status.size):
         tree.found[j] = tree.status[j] == IN or (tree.status[j] == UNDECIDED_YET and not only_in)
 
 
@@ -134,7 +143,7 @@ def record(tree: Any, only_in: bool) -> None:
 def open_level(tree: Any, level: int) -> None:
     """The undecided variables by falling |w_j| of the level's witness."""
     count = 0
-    for j in range(tree.size[0]):
+    for j in range(tree.status.size):
         if tree.status[j] == UNDECIDED_YET:
             place = count
             while place > 0 and abs(tree.witness[level, tree.order[level, place - 1]]) < abs(tree.witness[level, j]):
@@ -144,56 +153,56 @@ def open_level(tree: Any, level: int) -> None:
             count += 1
     tree.width[level] = count
     tree.turn[level] = 0
-    tree.inside[level] = tree.size[4]
-    tree.size[3] = level
+    tree.inside[level] = tree.chosen[0]
+    tree.level[0] = level
 
 
 @kernel()
 def close_level(tree: Any, level: int) -> None:
     for place in range(tree.turn[level]):
         tree.status[tree.order[level, place]] = UNDECIDED_YET
-    tree.size[4] = tree.inside[level]
-    tree.size[3] = level - 1
+    tree.chosen[0] = tree.inside[level]
+    tree.level[0] = level - 1
 
 
 @kernel()
 def walk(tree: Any, budget: int) -> int:
-    """Walk on for `budget` nodes: EXHAUSTED, PAUSED, or FOUND (a support is in `found`; lower `wanted` to go on)."""
-    wanted, counting = tree.size[2], tree.size[5] == 1
-    limit = tree.tally[0] + budget
-    if tree.size[3] < 0:
-        if wanted < 0 or wanted > tree.size[0] or test_separable(tree, False, 0) == INSEPARABLE:
+    """Walk on for `budget` nodes: EXHAUSTED, PAUSED, or FOUND (a support is in `found`)."""
+    wanted, counting = tree.wanted, tree.counting
+    limit = tree.nodes[0] + budget
+    if tree.level[0] < 0:
+        if wanted < 0 or wanted > tree.status.size or test_separable(tree, False, 0) == INSEPARABLE:
             return EXHAUSTED
         open_level(tree, 0)
-    while tree.size[3] >= 0:
-        level = tree.size[3]
-        if tree.tally[0] >= limit:
+    while tree.level[0] >= 0:
+        level = tree.level[0]
+        if tree.nodes[0] >= limit:
             return PAUSED
         turn = tree.turn[level]
         if turn > 0 and tree.status[tree.order[level, turn - 1]] == OUT:
             # Back from the child without this variable: from now on it is in.
             tree.status[tree.order[level, turn - 1]] = IN
-            tree.size[4] += 1
+            tree.chosen[0] += 1
             left = tree.width[level] - turn
-            if tree.size[4] >= wanted or counting:
+            if tree.chosen[0] >= wanted or counting:
                 separable = test_separable(tree, True, level) == SEPARABLE
                 if separable and not counting:
                     record(tree, True)
                     close_level(tree, level)
                     return FOUND
                 if separable:
-                    tree.tally[2] += int(tree.binomial[left, wanted - tree.size[4]])
-                if separable or tree.size[4] >= wanted:
+                    tree.counted[0] += int(tree.binomial[left, wanted - tree.chosen[0]])
+                if separable or tree.chosen[0] >= wanted:
                     close_level(tree, level)
                     continue
-        remaining = tree.size[4] + tree.width[level] - turn
-        if tree.size[4] > wanted or (counting and remaining < wanted):
+        remaining = tree.chosen[0] + tree.width[level] - turn
+        if tree.chosen[0] > wanted or (counting and remaining < wanted):
             close_level(tree, level)
             continue
         if turn == tree.width[level] or (remaining <= wanted):
             # Everything not out fits, and separates.
             if counting:
-                tree.tally[2] += 1
+                tree.counted[0] += 1
                 close_level(tree, level)
                 continue
             record(tree, False)

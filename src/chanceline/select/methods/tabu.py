@@ -18,42 +18,16 @@ from chanceline.perceptron.hinge import (
     refit,
     slacks,
 )
-from chanceline.perceptron.linalg import NONE, counter, dot
+from chanceline.perceptron.linalg import counter
 from chanceline.perceptron.problem import Problem
+from chanceline.select.choice import NOISE, choose_removal, most_correlated
 from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.outcome import Candidate
 
 MAX_NEWTON = counter(30)
 # After an addition two Newton steps rank the removals as well as the exact minimum does, in half the time.
 NEWTON_AFTER_ADDITION = counter(2)
-NOISE = 0.2
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
-
-
-@kernel()
-def choose_addition(hinge: Any, slack: NDArray, until: NDArray, clock: int, state: NDArray) -> int:
-    """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), u ~ U(−1, 1)."""
-    slacks(hinge, slack)
-    best, largest = NONE, -1.0
-    for j in range(hinge.position.size):
-        if hinge.position[j] < 0 and until[j] <= clock:
-            size = abs(dot(hinge.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(state) - 1.0))
-            if size > largest:
-                best, largest = j, size
-    return best
-
-
-@kernel()
-def choose_removal(hinge: Any, until: NDArray, clock: int, state: NDArray) -> int:
-    """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u)."""
-    best, least = NONE, np.inf
-    for i in range(hinge.kept, hinge.k[0]):
-        if until[hinge.support[i]] <= clock:
-            cost = hinge.weights[i] ** 2 / hinge.inverse[i, i]
-            cost *= 1.0 + NOISE * (2.0 * next_random(state) - 1.0)
-            if cost < least:
-                best, least = i, cost
-    return best
 
 
 @kernel()
@@ -63,7 +37,8 @@ def tabu_steps(
     """Up to `steps` swaps (add one, refit, drop one, refit); stops early when the support separates."""
     for step in range(steps):
         clock[0] += 1
-        addition = choose_addition(hinge, slack, until, clock[0], state)
+        slacks(hinge, slack)
+        addition = most_correlated(hinge, slack, until, clock[0], state)
         if addition >= 0:
             add_column(hinge, addition)
             until[addition] = clock[0] + 2 + int(6 * next_random(state))
