@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from math import comb
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Bound, Candidate
@@ -22,7 +22,7 @@ from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
 SUPPORTS_A_CHUNK = 200
 
 
-@njit(cache=True)
+@kernel()
 def conflict(rows: NDArray, alive: NDArray, members: NDArray) -> int:
     """Mark patterns among those alive that cannot all be right: their number, 0 if all can, −1 if undecided."""
     patterns, k = rows.shape
@@ -55,7 +55,7 @@ def conflict(rows: NDArray, alive: NDArray, members: NDArray) -> int:
     return size
 
 
-@njit(cache=True)
+@kernel()
 def disjoint_conflicts(rows: NDArray, alive: NDArray, members: NDArray, enough: int) -> int:
     """How many disjoint conflicts there are, found greedily, up to `enough`: so many errors are unavoidable."""
     rest = alive.copy()
@@ -71,7 +71,7 @@ def disjoint_conflicts(rows: NDArray, alive: NDArray, members: NDArray, enough: 
     return found
 
 
-@njit(cache=True)
+@kernel()
 def errors_suffice(rows: NDArray, alive: NDArray, certain: NDArray, allowed: int, tally: NDArray) -> int:
     """Whether giving up at most `allowed` of the alive patterns, none of the certain ones, leaves a separable rest.
 
@@ -109,7 +109,7 @@ def errors_suffice(rows: NDArray, alive: NDArray, certain: NDArray, allowed: int
     return verdict
 
 
-@njit(cache=True)
+@kernel()
 def next_support(chosen: NDArray, n: int) -> bool:
     """The next combination in lexicographic order; False after the last."""
     size = chosen.size
@@ -124,7 +124,7 @@ def next_support(chosen: NDArray, n: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel()
 def try_supports(columns: NDArray, kept: int, chosen: NDArray, allowed: int, tally: NDArray, count: int) -> int:
     """Test up to `count` supports from `chosen` on: FOUND (it is in `chosen`), PAUSED or EXHAUSTED; tally[1]: undecided ones."""
     total, patterns = columns.shape
