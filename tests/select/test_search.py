@@ -92,7 +92,7 @@ def test_exact_agrees_with_enumeration():
 
 def test_exact_gives_best_and_bound_when_its_budget_ends():
     X, y = random_problem(40, 1.0, 2)
-    outcome = chanceline.search(X, y, method="exact", budget=3000)
+    outcome = chanceline.search(X, y, method="exact", budget=1000)
     assert outcome.separates
     assert 1 < outcome.lower_bound < outcome.n_selected
     assert not outcome.minimum_proven

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -172,9 +173,10 @@ def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int6
 
 def contradictions(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Pairs of equal rows with opposite labels (one pair for each such set of rows)."""
+    # Digests stand for rows, which together would be a copy of X. Adding zero makes −0 and 0 the same bytes.
     rows: dict[bytes, list[int]] = {}
-    for i, row in enumerate(np.ascontiguousarray(X + 0.0)):
-        rows.setdefault(row.tobytes(), []).append(i)
+    for i, row in enumerate(X):
+        rows.setdefault(blake2b(np.ascontiguousarray(row + 0.0)).digest(), []).append(i)
     pairs = []
     for members in rows.values():
         positive = [i for i in members if y[i] > 0]

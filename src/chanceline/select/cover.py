@@ -30,7 +30,7 @@ SIXES_FROM = 9  # variables, from which the cuts of six patterns are worth their
 MOST_SIXES = 80_000_000  # those of 64 patterns
 MOST_CUTS = 100_000
 MARGIN_FROM = 5  # variables still to be chosen, from which a hard margin is worth its time
-NODES_A_CHUNK = 20_000
+NODES_A_CHUNK = 500
 
 ONE = np.uint64(1)
 NOTHING = np.uint64(0)

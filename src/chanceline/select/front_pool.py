@@ -17,7 +17,7 @@ from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Bound, Candidate
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
-POOL_ENTRIES = 2_500_000  # of the columns in the pool
+POOL_ENTRIES = 2_000_000  # of the columns in the pool
 BLOCK_ENTRIES = 1_000_000  # of the columns scaled at a time
 SINGLES_KEPT = 100
 NEWTON = 12
