@@ -176,7 +176,7 @@ def contradictions(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple
     # Digests stand for rows, which together would be a copy of X. Adding zero makes −0 and 0 the same bytes.
     rows: dict[bytes, list[int]] = {}
     for i, row in enumerate(X):
-        rows.setdefault(blake2b(np.ascontiguousarray(row + 0.0)).digest(), []).append(i)
+        rows.setdefault(blake2b((row + 0.0).tobytes()).digest(), []).append(i)
     pairs = []
     for members in rows.values():
         positive = [i for i in members if y[i] > 0]
