@@ -85,12 +85,12 @@ def sweep_under_fire(tmp_path, trials, kills, seed):
 def memory_under_fire(tmp_path, neurons, kills, seed):
     """A worker dies at some of the steps of progress; the file is that of an undisturbed run."""
     patterns = random_patterns(neurons, 0.5, seed=seed)
-    moments = set(range(2, neurons, neurons // kills)[:kills])
+    moments = list(range(2, neurons, neurons // (kills + 2)))[:kills]
     done = []
 
     def kill(count, _total):
-        if count in moments:
-            victims = workers_of(psutil.Process())
+        # Results that waited for their turn come in a burst, and the dead may not be replaced yet: then a little later.
+        if len(done) < kills and count >= moments[len(done)] and (victims := workers_of(psutil.Process())):
             victims[count % len(victims)].kill()
             done.append(count)
 
