@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from chanceline.cli.flags import PARAMETERS, in_flags
 from chanceline.cli.main import main
-from chanceline.cli.table_options import OPTIONS, TableChoice, with_table_options
+from chanceline.cli.table_options import OPTIONS, TableChoice, names_in, with_table_options
+from chanceline.errors import InputError
 from chanceline.tables import TableSettings
 
 
@@ -113,3 +114,11 @@ def test_every_command_that_reads_a_table_takes_the_options(genes, command, caps
         main([*command, *table, "--transpose", "--labels", str(genes / "clinic.csv"), "--id", "sample", "--json", "--quiet"])
     assert done.value.code == 0
     assert '"g3"' in capsys.readouterr().out
+
+
+def test_names_are_separated_by_commas_and_kept_by_quotes():
+    assert names_in(None) == ()
+    assert names_in('a, "b, c",, d ') == ("a", "b, c", "d")
+    assert names_in('"a\nb"') == ("a\nb",)
+    with pytest.raises(InputError, match="cannot be read"):
+        names_in("a\nb")

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from chanceline.checks import shown
 from chanceline.cli.output import say
+from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from chanceline.tables import Dataset
@@ -38,7 +40,6 @@ class TableChoice:
 
     def load(self, *, tell: bool = False) -> Dataset:
         """Read the table; `tell` what was noticed on stderr."""
-        from chanceline.errors import InputError
         from chanceline.tables import load_data
 
         if self.path is None:
@@ -109,4 +110,8 @@ def names_in(text: str | None) -> tuple[str, ...]:
     """Comma-separated names; quotes protect commas."""
     if text is None:
         return ()
-    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip())
+    try:
+        names = next(csv.reader([text], skipinitialspace=True))
+    except csv.Error as error:
+        raise InputError(f"the names {shown(text)} cannot be read; put a name that holds a line break in quotes") from error
+    return tuple(name.strip() for name in names if name.strip())
