@@ -1,20 +1,13 @@
-"""Rules and procedures: exact about separation, deterministic, the same for every labelling."""
+"""Rules: exact about separation, the same for every labelling."""
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
-import pytest
 from scipy.optimize import linprog
-from sklearn.feature_selection import SelectKBest, f_classif
-from sklearn.linear_model import LogisticRegression
 
-from chanceline.errors import InputError
 from chanceline.perceptron.certificate import strictly_right
 from chanceline.perceptron.fit import rule_on
 from chanceline.perceptron.rule import make_rule
-from chanceline.significance.procedure import Procedure
 
 
 def separable(X, y):
@@ -49,81 +42,13 @@ def test_rule_on_given_features_agrees_with_linear_programming():
     assert agree == {True, False}
 
 
-def test_scales_of_columns_do_not_matter():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(40, 30))
-    y = np.where(X[:, 3] + X[:, 9] > 0.1, 1.0, -1.0)
-    scaled = X * 10.0 ** rng.integers(-6, 7, size=30) + rng.normal(size=30)
-    plain, other = (Procedure().find(data, y) for data in (X, scaled))
-    assert plain.support.tolist() == other.support.tolist() == [3, 9]
-    assert other.errors == 0
-
-
-def test_smallest_set_by_enumeration():
-    rng = np.random.default_rng(12)
-    for _ in range(6):
-        X = rng.normal(size=(12, 7))
-        y = rng.permutation(np.repeat([1.0, -1.0], 6))
-        found = Procedure()(X, y)
-        smallest = next(
-            (m for m in range(1, 8) if any(separable(X[:, s], y) for s in map(list, combinations(range(7), m)))), None
-        )
-        if smallest is None:
-            assert found.errors > 0
-        else:
-            assert found.rank == smallest
-
-
-def test_errors_allowed_make_smaller_sets():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(50, 20))
-    y = np.where(X[:, 4] > 0, 1.0, -1.0)
-    y[[1, 2]] *= -1
-    strict, tolerant = (Procedure(errors=e).find(X, y) for e in (0, 2))
-    assert tolerant.support.tolist() == [4]
-    assert set(tolerant.wrong) == {1, 2}
-    assert strict.errors > 0 or strict.n_selected > 1
-    X[3], y[3] = X[0], -y[0]
-    assert Procedure(errors=3)(X, y).rank == 1
-    assert Procedure()(X, y).rank > 20
-
-
-def test_selectors_and_functions_as_search():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 10))
-    y = np.where(X[:, 2] > 0, 1.0, -1.0)
-    assert Procedure(SelectKBest(f_classif, k=1)).find(X, y).support.tolist() == [2]
-    assert Procedure(lambda X, y: [2, 5])(X, y).rank == 2
-    assert Procedure(lambda X, y: np.arange(10) == 2)(X, y).rank == 1
-    assert Procedure(lambda X, y: [7])(X, y).rank > 10
-    with pytest.raises(InputError, match="get_support"):
-        Procedure(LogisticRegression())(X, y)
-    with pytest.raises(InputError, match="indices of columns"):
-        Procedure(lambda X, y: [10])(X, y)
-
-
-def test_features_fixed_beforehand_count_errors():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 4))
-    y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    assert Procedure(fixed=(0,))(X, y).rank == 0
-    assert Procedure(fixed=(1,))(X, y).rank > 0
-
-
-def test_one_class_needs_an_intercept():
-    """Everybody in one class costs no feature with an intercept; without one a rule has to be found like any other."""
-    X = np.array([[1.0, -1.0], [2.0, 3.0], [-1.0, 1.0], [-3.0, 2.0]])
-    y = np.array([1.0, 1.0, 1.0, -1.0])
-    assert Procedure(errors=1)(X, y).rank == 0
-    without = Procedure(errors=1, intercept=False).find(X, y)
-    assert without.bias == 0
-    assert without.n_selected > 0
-    assert Procedure(intercept=False).find(X[:2], y[:2]).n_selected == 1
-    assert rule_on(X, y, np.zeros(0, dtype=int), False).errors == 4
-
-
 def test_rule_reports_its_errors():
     X = np.array([[0.0], [1.0], [2.0]])
     rule = make_rule(X, np.array([-1.0, 1.0, -1.0]), np.array([0]), np.array([1.0]), -0.5)
     assert rule.wrong.tolist() == [2]
     assert rule.errors == 1
+
+
+def test_without_features_and_intercept_everything_is_wrong():
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    assert rule_on(np.ones((4, 2)), y, np.zeros(0, dtype=int), False).errors == 4
