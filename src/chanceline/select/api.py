@@ -15,6 +15,7 @@ from chanceline.checks import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.data import column_names
 from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import make_rule
 from chanceline.select.exact import fitted
 from chanceline.select.front_rule import widest_rule
 from chanceline.select.methods.amp import run_amp
@@ -189,25 +190,17 @@ def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
 def _outcome(
     problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]], allowed: int
 ) -> SearchOutcome:
-    """Weights of the largest margin where the support separates, else the method's own."""
-    weights, bias, margins = found.weights, 0.0, np.zeros(problem.n_samples)
-    if found.support.size + problem.kept:
-        widest = fitted(problem, found.support, found.iterations)
-        weights, bias = problem.original(widest.support, widest.weights, widest.constant)
-        margins = problem.margins(found.support, weights, bias)
-    errors = int(np.count_nonzero(~(margins > 0)))
-    if errors:
-        rule = widest_rule(problem, found.support, found.weights, found.constant)
-        weights, bias, errors = rule.weights, rule.bias, rule.errors
-        margins = problem.margins(found.support, weights, bias)
+    """The rule of largest margin where the support separates, else the method's own weights."""
+    support, rule = found.support.astype(np.int64), None
+    if support.size + problem.kept:
+        widest = fitted(problem, support, found.iterations)
+        rule = make_rule(problem.X, problem.y, support, *problem.original(support, widest.weights, widest.constant))
+    if rule is None or rule.errors:
+        rule = widest_rule(problem, support, found.weights, found.constant)
     return SearchOutcome(
-        support=found.support.astype(np.int64),
-        weights=weights,
-        bias=bias,
-        margin=float(margins.min()),
-        errors=errors,
+        rule=rule,
         iterations=found.iterations,
-        history=[*history, (found.iterations, int(found.support.size))],
+        history=[*history, (found.iterations, rule.n_selected)],
         seed=seed,
         method=method,
         n_samples=problem.n_samples,

@@ -36,6 +36,7 @@ NEWTON = 12
 FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
 WORK = 2e10  # of the default budget, in multiplications; three times that on many columns
 MANY = 2000
+SWAPS_A_SUPPORT = 20  # are enough where there are few supports
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +193,8 @@ def default_budget(problem: Problem, most: int) -> int:
     swap = 60_000 + n * patterns + 40 * patterns * (most + 4)
     # Among thousands of columns there are more good sets, and they are harder to find.
     work = WORK * (1 + 2 * min(1.0, n / MANY))
-    return max(1000, int(work / swap * math.sqrt(max(most, 1) / 10)))
+    supports = sum(math.comb(problem.n_features, k) for k in range(1, most + 1))
+    return max(1000, min(int(work / swap * math.sqrt(max(most, 1) / 10)), SWAPS_A_SUPPORT * supports))
 
 
 def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0) -> Iterator[Candidate | int]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.rule import Rule
 from chanceline.results import Result, visible
 
 
@@ -37,6 +38,7 @@ class SearchOutcome(Result):
 
     Attributes
     ----------
+    rule : the perceptron; what follows up to `errors` is its own.
     support : sorted indices of the selected columns of X.
     features : names of the selected columns, if X has names (a DataFrame).
     weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean length 1.
@@ -53,11 +55,7 @@ class SearchOutcome(Result):
     proof_size : nodes or supports examined by the proof, 0 without one.
     """
 
-    support: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    bias: float
-    margin: float
-    errors: int
+    rule: Rule
     iterations: int
     history: list[tuple[int, int]]
     seed: int
@@ -71,12 +69,32 @@ class SearchOutcome(Result):
     features: tuple[str, ...] = ()
 
     @property
+    def support(self) -> NDArray[np.int64]:
+        return self.rule.support
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        return self.rule.weights
+
+    @property
+    def bias(self) -> float:
+        return self.rule.bias
+
+    @property
+    def margin(self) -> float:
+        return self.rule.margin
+
+    @property
+    def errors(self) -> int:
+        return self.rule.errors
+
+    @property
     def n_selected(self) -> int:
-        return int(self.support.size)
+        return self.rule.n_selected
 
     @property
     def separates(self) -> bool:
-        return self.errors == 0
+        return self.rule.separates
 
     @property
     def minimum_proven(self) -> bool:
