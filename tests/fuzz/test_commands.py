@@ -8,11 +8,12 @@ import shutil
 import traceback
 import webbrowser
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import pytest
-from command_cases import APP, GOOD, fresh_copy, make_files, mutate
+from command_cases import APP, GOOD, fresh_copy, make_files, mutate, parameters_of
 from limits import Hang, limits
 
 from chanceline.cli.main import main
@@ -63,7 +64,7 @@ def faults(words: list[str], code: object, out: str, err: str) -> list[str]:
         found.append(f"exit code {code} with {len(sentences)} sentences on stderr: {err}")
     if "Traceback" in err:
         found.append(err)
-    if code == 0 and "--json" in words and "--help" not in words and "-h" not in words:
+    if code == 0 and asks_for_json(words) and "--help" not in words and "-h" not in words:
         try:
             json.loads(out)
         except ValueError as error:
@@ -71,6 +72,12 @@ def faults(words: list[str], code: object, out: str, err: str) -> list[str]:
     if set(out + err) & set("\x1b\u202e\udcff"):
         found.append(f"hidden characters in the output: {(out + err)!r}")
     return found
+
+
+def asks_for_json(words: list[str]) -> bool:
+    """Whether --json is there, and not as the value of the option before it."""
+    take_values = {name for one in parameters_of(words) if not getattr(one, "is_flag", False) for name in one.opts}
+    return any(word == "--json" and before not in take_values for before, word in pairwise(["", *words]))
 
 
 def check_case(number: object, good: Path, folder: Path) -> list[str]:
