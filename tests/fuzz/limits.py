@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,8 @@ def limits() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, hard))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            # Unless Python was told otherwise: with old packages (`make floors`) theirs are not ours to mend.
+            warnings.simplefilter("default" if "default" in sys.warnoptions else "error")
             yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

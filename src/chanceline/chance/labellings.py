@@ -81,6 +81,7 @@ def log_fixed(
         for m, form, log_c in sharper:
             value = float(logsumexp(log_c + log_w))
             for position in np.flatnonzero(selected == m):
-                if value < counts[position]:
+                # Where both counts are the same, rounding must not choose the name.
+                if value < counts[position] - 1e-12 * abs(value):
                     counts[position], forms[position] = value, form
     return counts, forms

@@ -211,7 +211,7 @@ def _arranged(table: pd.DataFrame, source: str, settings: TableSettings) -> RawT
         samples, numbers, words = samples.loc[:, kept], numbers.loc[:, kept], words[:, kept]
     names = ["" if pd.isna(name) else str(name).strip() for name in table.iloc[:, 0]]
     columns, repeated = unique_names(names)
-    values = pd.DataFrame(numbers.to_numpy(dtype=float).T, columns=columns)
+    values = pd.DataFrame(numbers.to_numpy(dtype=float, na_value=np.nan).T, columns=columns)
     for row in np.flatnonzero(words.any(axis=1)):
         values[columns[row]] = samples.iloc[row].to_numpy()
     return RawTable(values, ids=[str(name) for name in samples.columns], findings=findings + repeated)

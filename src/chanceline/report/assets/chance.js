@@ -120,7 +120,8 @@ const Chance = (() => {
     }
     return (m) => {
       const count = Math.min(logCover(points, m + shift) + factor, cap);
-      return sharper[m] && sharper[m].count < count ? sharper[m] : { form: "cover", count };
+      const other = sharper[m];
+      return other && other.count < count - 1e-12 * Math.abs(other.count) ? other : { form: "cover", count };
     };
   }
 
