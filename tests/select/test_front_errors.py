@@ -24,9 +24,9 @@ def test_errors_allowed_make_supports_smaller(intercept):
 
 def test_agrees_with_the_front():
     X, y = random_problem(24, 1.5, 2, "gaussian")
-    found = chanceline.front(X, y, max_features=6)
+    found = chanceline.front(X, y, max_features=6, budget=20_000)
     for allowed in (4, 8, 12):
-        outcome = chanceline.search(X, y, intercept=True, errors=allowed)
+        outcome = chanceline.search(X, y, intercept=True, errors=allowed, budget=20_000)
         assert outcome.n_selected == found.smallest(allowed).k
 
 
@@ -65,11 +65,11 @@ def test_too_few_errors_allowed_gives_the_best_found():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 12))
     y = np.sign(X[:, 2] + X[:, 5] + 0.8 * rng.normal(size=200))
-    fewest = chanceline.front(X, y, max_features=12).errors[-1]
+    fewest = chanceline.front(X, y, max_features=12, budget=10_000).errors[-1]
     outcome = chanceline.search(X, y, intercept=True, errors=int(fewest) // 2, budget=300)
     assert outcome.errors > fewest // 2
     assert not outcome.minimum_proven
-    plain = chanceline.search(X, y, intercept=True)
+    plain = chanceline.search(X, y, intercept=True, budget=10_000)
     assert plain.errors <= fewest + 2
 
 
