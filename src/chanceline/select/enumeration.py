@@ -18,7 +18,7 @@ from chanceline.perceptron.bits import only_signs
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem
-from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
+from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step, Tally, no_tally
 
 MOST_SIGNS = 7  # the relative signs of the others number one bit of a 64-bit word
 
@@ -35,11 +35,11 @@ def opposite_patterns(code: NDArray, relative: NDArray, turned: NDArray) -> bool
 
 
 @kernel()
-def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: NDArray) -> NDArray:
+def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: Tally) -> NDArray:
     """The first separating support of `size` variables whose lowest is `first`, or nothing (−1 everywhere).
 
-    columns (N + kept, P) are ±1, the kept ones last. tally = [nodes, undecided tests]; the supports that differ in
-    their last variable alone are one node.
+    columns (N + kept, P) are ±1, the kept ones last. The supports that differ in their last variable alone are
+    one node.
     """
     total, patterns = columns.shape
     n = total - kept
@@ -69,7 +69,7 @@ def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: ND
                 code[level + 1, pattern] = (code[level, pattern] << 1) | relative[j, pattern]
             level += 1
             chosen[level] = j + 1
-            tally[0] += level == size - 1
+            tally.nodes[0] += level == size - 1
             continue
         if not opposite_patterns(code[level], relative[j], turned):
             for pattern in range(patterns):
@@ -79,10 +79,10 @@ def enumerate_from(columns: NDArray, kept: int, size: int, first: int, tally: ND
                     part[pattern, size + i] = columns[n + i, pattern]
             multipliers[:] = 0.0
             verdict = hard_margin(part, weights, multipliers, True)
-            tally[0] += 1
+            tally.nodes[0] += 1
             if verdict == SEPARABLE:
                 return chosen
-            tally[1] += verdict != INSEPARABLE
+            tally.undecided[0] += verdict != INSEPARABLE
         chosen[level] += 1
     return np.full(size, -1)
 
@@ -96,8 +96,8 @@ def nodes_to_enumerate(problem: Problem, size: int) -> float:
 
 def enumerate_supports(problem: Problem, size: int) -> Iterator[Step]:
     """All supports of `size` variables, one lowest variable at a time."""
-    tally = np.zeros(2, dtype=np.int64)
+    tally = no_tally()
     for first in range(problem.n_features - size + 1):
         support = enumerate_from(problem.columns, problem.kept, size, first, tally)
-        yield Step(FOUND if support[0] >= 0 else PAUSED, int(tally[0]), int(tally[1]), support)
-    yield Step(EXHAUSTED, int(tally[0]), int(tally[1]), np.zeros(0, dtype=np.int64))
+        yield Step(FOUND if support[0] >= 0 else PAUSED, int(tally.nodes[0]), int(tally.undecided[0]), support)
+    yield Step(EXHAUSTED, int(tally.nodes[0]), int(tally.undecided[0]), np.zeros(0, dtype=np.int64))

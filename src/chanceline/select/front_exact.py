@@ -17,7 +17,7 @@ from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Bound, Candidate
-from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step
+from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step, Tally, no_tally
 
 SUPPORTS_A_CHUNK = 200
 
@@ -72,13 +72,13 @@ def disjoint_conflicts(rows: NDArray, alive: NDArray, members: NDArray, enough: 
 
 
 @kernel()
-def errors_suffice(rows: NDArray, alive: NDArray, certain: NDArray, allowed: int, tally: NDArray) -> int:
+def errors_suffice(rows: NDArray, alive: NDArray, certain: NDArray, allowed: int, tally: Tally) -> int:
     """Whether giving up at most `allowed` of the alive patterns, none of the certain ones, leaves a separable rest.
 
-    SEPARABLE, INSEPARABLE or UNDECIDED; tally[0] counts the nodes. Afterwards `alive` is the rest that separates, if there is
-    one, else as it was.
+    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it
+    was.
     """
-    tally[0] += 1
+    tally.nodes[0] += 1
     members = np.zeros(alive.size, dtype=np.bool_)
     size = conflict(rows, alive, members)
     if size == 0:
@@ -125,8 +125,8 @@ def next_support(chosen: NDArray, n: int) -> bool:
 
 
 @kernel()
-def try_supports(columns: NDArray, kept: int, chosen: NDArray, allowed: int, tally: NDArray, count: int) -> int:
-    """Test up to `count` supports from `chosen` on: FOUND (it is in `chosen`), PAUSED or EXHAUSTED; tally[1]: undecided ones."""
+def try_supports(columns: NDArray, kept: int, chosen: NDArray, allowed: int, tally: Tally, count: int) -> int:
+    """Test up to `count` supports from `chosen` on: FOUND (it is in `chosen`), PAUSED or EXHAUSTED."""
     total, patterns = columns.shape
     n = total - kept
     rows = np.empty((patterns, chosen.size + kept))
@@ -142,7 +142,7 @@ def try_supports(columns: NDArray, kept: int, chosen: NDArray, allowed: int, tal
         verdict = errors_suffice(rows, alive, certain, allowed, tally)
         if verdict == SEPARABLE:
             return FOUND
-        tally[1] += verdict == UNDECIDED
+        tally.undecided[0] += verdict == UNDECIDED
         if not next_support(chosen, n):
             return EXHAUSTED
     return PAUSED
@@ -150,11 +150,11 @@ def try_supports(columns: NDArray, kept: int, chosen: NDArray, allowed: int, tal
 
 def supports_with_errors(problem: Problem, size: int, allowed: int) -> Iterator[Step]:
     """All supports of `size` variables, some at a time: does one make at most `allowed` errors?"""
-    chosen, tally = np.arange(size), np.zeros(2, dtype=np.int64)
+    chosen, tally = np.arange(size), no_tally()
     verdict = PAUSED
     while verdict == PAUSED:
         verdict = try_supports(problem.columns, problem.kept, chosen, allowed, tally, SUPPORTS_A_CHUNK)
-        yield Step(verdict, int(tally[0]), int(tally[1]), chosen.copy())
+        yield Step(verdict, int(tally.nodes[0]), int(tally.undecided[0]), chosen.copy())
 
 
 def rule_with_errors(problem: Problem, support: NDArray[np.int64], allowed: int, iterations: int) -> Candidate | None:

@@ -30,6 +30,14 @@ class Step(NamedTuple):
     support: NDArray[np.int64]
 
 
+Tally = namedtuple("Tally", "nodes undecided")
+Tally.__doc__ = """What a proof has cost so far, counted in place: nodes, and tests that could not decide."""
+
+
+def no_tally() -> Tally:
+    return Tally(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
 Tree = namedtuple(
     "Tree",
     "rows bits binomial kept wanted counting status order width turn inside witness multipliers level chosen nodes undecided "
