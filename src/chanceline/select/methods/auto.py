@@ -23,7 +23,7 @@ from chanceline.select.singles_and_pairs import separating_pairs, separating_sin
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
-MOST_WORK = 7e11  # of swaps beyond the cache, in multiplications
+MOST_WORK = 1.4e12  # of swaps beyond the cache, in multiplications
 PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
