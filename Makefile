@@ -15,7 +15,7 @@ help:  ## list the targets
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	touch $@
 
 demo: $(READY)  ## the paper's figures recomputed, and the chance test on three examples
@@ -33,7 +33,6 @@ slow: $(READY)  ## longer statistical and full-size checks
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m slow
 
 docs: $(READY)  ## build the documentation, warnings are errors
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir results/site
 
 bench: $(READY)  ## every benchmark table in docs/

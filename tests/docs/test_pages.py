@@ -120,6 +120,16 @@ def test_site_needs_no_network(site):
         assert outside == [], page.name
 
 
+def test_every_picture_is_there(site):
+    pictures = 0
+    for page in site.glob("*.html"):
+        for source in re.findall(r"<img[^>]+src=\"([^\"]+)", page.read_text(encoding="utf-8")):
+            if not source.startswith("data:"):
+                pictures += 1
+                assert (page.parent / source).is_file(), (page.name, source)
+    assert pictures > 20
+
+
 def test_mathematics_is_typeset(site):
     """No index, power or sum stands there as it is typed."""
     raw = re.compile(r"\\\(|\$\$|[α-ωΑ-Ω]_\w|\b[A-Za-z]_[A-Za-zα-ω{]|_\{|[\w)ℝ]\^")
