@@ -14,8 +14,6 @@ from chanceline.perceptron.hinge import (
     add_column,
     drop_column,
     flip,
-    flip_two,
-    follow_margins,
     make_hinge,
     rebuild,
     refit,
@@ -43,16 +41,6 @@ def plain_inverse(hinge):
 @njit
 def flip_once(hinge, pattern):
     return flip(hinge, pattern)
-
-
-@njit
-def flip_both(hinge, pattern, other):
-    return flip_two(hinge, pattern, other)
-
-
-@njit
-def follow(hinge):
-    return follow_margins(hinge)
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -116,21 +104,6 @@ def test_updates_agree_with_the_inverse_from_scratch(inputs):
     np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
     np.testing.assert_array_equal(hinge.position[hinge.support[:5]], np.arange(5))
-
-
-@pytest.mark.parametrize("crossed", [0, 1, 2, 5])
-def test_inverse_follows_patterns_that_flip_two_at_a_time(crossed):
-    hinge = make_hinge(columns_of("gaussian"), 6)
-    set_support(hinge, np.array([3, 7, 9, 20, 25]), np.array([0.4, -0.3, 0.2, 0.5, -0.1]))
-    assert flip_both(hinge, 3, 7)
-    np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
-    hinge.margins[:] = np.where(hinge.active > 0.5, 0.0, 2.0)
-    hinge.margins[:crossed] = 2.0 - hinge.margins[:crossed]
-    before = hinge.active.copy()
-    assert follow(hinge)
-    np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), np.arange(crossed))
-    np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
-    NONE,
     ZERO,
     add_scaled,
     border,
@@ -25,8 +24,6 @@ from chanceline.perceptron.linalg import (
     dot_masked,
     next_pivot,
     rank_one,
-    rank_two,
-    two_products,
     unborder,
 )
 
@@ -54,7 +51,7 @@ class Hinge(NamedTuple):
     target : A_actᵀ1.
     flips_since_rebuild : how many patterns the inverse was updated for, one number.
     trial, shift : the Newton step of the weights and of the margins.
-    flipped, image : work space for two patterns that flip, and what the inverse makes of them.
+    flipped, image : work space for a pattern that flips, and what the inverse makes of it.
     """
 
     columns: NDArray[np.float64]
@@ -104,8 +101,8 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         flips_since_rebuild=np.zeros(1, dtype=np.int64),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
-        flipped=np.zeros((2, capacity)),
-        image=np.zeros((2, capacity)),
+        flipped=np.zeros(capacity),
+        image=np.zeros(capacity),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
@@ -114,7 +111,7 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
 @inner_kernel()
 def border_inverse(hinge: Any, size: int) -> None:
     """Let the inverse of the first `size` columns of the support, and the target, take in the next one."""
-    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped[0], hinge.margins.size
+    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped, hinge.margins.size
     for i in range(size):
         cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
     diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
@@ -158,26 +155,18 @@ def enter_support(hinge: Any, support: NDArray) -> None:
 
 
 @inner_kernel()
-def turn_over(hinge: Any, pattern: int, row: NDArray) -> float:
-    """Put a pattern into the active set (1.0) or take it out (−1.0); row = the pattern on the support."""
-    k = hinge.k[0]
-    turn = 1.0 - 2.0 * hinge.active[pattern]
-    hinge.active[pattern] += turn
-    for i in range(k):
-        row[i] = hinge.rows[pattern, hinge.support[i]]
-    add_scaled(hinge.target, turn, row, k)
-    return turn
-
-
-@inner_kernel()
 def flip(hinge: Any, pattern: int) -> bool:
     """One pattern r enters or leaves the active set (t = ±1); False if the update would be unstable.
 
     Sherman and Morrison: (H + t r rᵀ)⁻¹ = H⁻¹ − H⁻¹r (H⁻¹r)ᵀ / (t + rᵀH⁻¹r).
     """
     k = hinge.k[0]
-    row, image = hinge.flipped[0], hinge.image[0]
-    turn = turn_over(hinge, pattern, row)
+    row, image = hinge.flipped, hinge.image
+    turn = 1.0 - 2.0 * hinge.active[pattern]
+    hinge.active[pattern] += turn
+    for i in range(k):
+        row[i] = hinge.rows[pattern, hinge.support[i]]
+    add_scaled(hinge.target, turn, row, k)
     for i in range(k):
         image[i] = dot_first(hinge.inverse[i], row, k)
     pivot = turn + dot_first(row, image, k)
@@ -185,41 +174,6 @@ def flip(hinge: Any, pattern: int) -> bool:
         return False
     rank_one(hinge.inverse, -1.0 / pivot, image, k)
     return True
-
-
-@inner_kernel()
-def flip_two(hinge: Any, pattern: int, other: int) -> bool:
-    """`flip` one pattern and then another, in two passes over the inverse instead of four."""
-    k = hinge.k[0]
-    row, other_row, image, other_image = hinge.flipped[0], hinge.flipped[1], hinge.image[0], hinge.image[1]
-    turn = turn_over(hinge, pattern, row)
-    other_turn = turn_over(hinge, other, other_row)
-    two_products(hinge.inverse, row, other_row, k, hinge.image)
-    pivot = turn + dot_first(row, image, k)
-    if turn * pivot < UNSTABLE:
-        return False
-    # The other's image under the inverse that has seen the first.
-    add_scaled(other_image, -dot_first(other_row, image, k) / pivot, image, k)
-    other_pivot = other_turn + dot_first(other_row, other_image, k)
-    if other_turn * other_pivot < UNSTABLE:
-        return False
-    rank_two(hinge.inverse, (-1.0 / pivot, -1.0 / other_pivot), hinge.image, k)
-    return True
-
-
-@inner_kernel()
-def follow_margins(hinge: Any) -> bool:
-    """Let all patterns flip whose margin has crossed 1, two at a time; False as soon as an update would be unstable."""
-    waiting = NONE
-    for pattern in range(hinge.margins.size):
-        if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
-            if waiting < 0:
-                waiting = pattern
-            elif flip_two(hinge, waiting, pattern):
-                waiting = NONE
-            else:
-                return False
-    return waiting < 0 or flip(hinge, waiting)
 
 
 @kernel()
@@ -296,8 +250,11 @@ def refit(hinge: Any, max_newton: int) -> bool:
             return False
         # Bring the inverse in line with the margins, by updates or, when there are many, anew.
         hinge.flips_since_rebuild[0] += flips
-        few = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
-        if not (few and follow_margins(hinge)):
+        settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        for pattern in range(patterns):
+            if settled and (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
+                settled = flip(hinge, pattern)
+        if not settled:
             rebuild(hinge)
     return False
 

@@ -74,27 +74,6 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
             matrix[i, j] += scaled * vector[j]
 
 
-@kernel(fastmath=FAST)
-def two_products(matrix: NDArray, first: NDArray, second: NDArray, k: int, out: NDArray) -> None:
-    """out[0] = M·first and out[1] = M·second in one pass over the matrix."""
-    for i in range(k):
-        row, one, two = matrix[i], 0.0, 0.0
-        for j in range(k):
-            one += row[j] * first[j]
-            two += row[j] * second[j]
-        out[0, i], out[1, i] = one, two
-
-
-@kernel(fastmath=FAST)
-def rank_two(matrix: NDArray, factors: tuple[float, float], vectors: NDArray, k: int) -> None:
-    """M += f₀ v₀v₀ᵀ + f₁ v₁v₁ᵀ in one pass."""
-    first, second = vectors[0], vectors[1]
-    for i in range(k):
-        one, two = factors[0] * first[i], factors[1] * second[i]
-        for j in range(k):
-            matrix[i, j] += one * first[j] + two * second[j]
-
-
 @kernel()
 def next_pivot(inverse: NDArray, size: int, cross: NDArray, diagonal: float, work: NDArray) -> float:
     """What a new row (cross, diagonal) of a symmetric matrix has that those before it have not; work = M⁻¹·cross."""
