@@ -162,7 +162,7 @@ def rule_with_errors(problem: Problem, support: NDArray[np.int64], allowed: int,
     chosen = np.append(support, np.arange(problem.n_features, problem.n_features + problem.kept))
     rows = np.ascontiguousarray(problem.columns[chosen].T)
     alive, certain = np.ones(problem.n_samples, dtype=np.bool_), np.zeros(problem.n_samples, dtype=np.bool_)
-    if errors_suffice(rows, alive, certain, allowed, np.zeros(2, dtype=np.int64)) != SEPARABLE:
+    if errors_suffice(rows, alive, certain, allowed, no_tally()) != SEPARABLE:
         return None
     weights = np.zeros(chosen.size)
     if alive.any():

@@ -80,7 +80,7 @@ def default_budget(problem: Problem, size: int) -> int:
     In all about 0.4 s at N = P = 64, 4 s at 256, 50 s at 1024, and a second or two on gene-expression data.
     """
     n, patterns = problem.columns.shape
-    work = 3.2e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.88
+    work = 3.1e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.88
     return max(200, int(work / (40_000 + step_cost(n, patterns, size))))
 
 
