@@ -291,3 +291,16 @@ def test_fewest_errors_against_all_subsets():
     wrong = y * (X @ found.weights) <= 0
     assert found.errors == wrong.sum() == found.wrong.size
     assert best <= found.errors <= best + 1
+
+
+def test_a_worn_out_inverse_is_no_proof_of_separation():
+    """Margins that are not numbers once passed for separated ones, and a search ended there; the fit begins anew instead."""
+    columns = columns_of("gaussian", n=6, patterns=60)
+    worn = make_hinge(columns, 6)
+    set_support(worn, np.arange(4), np.zeros(4))
+    worn.inverse[:4, :4] = np.nan
+    assert not refit(worn, 30)
+    fresh = make_hinge(columns, 6)
+    set_support(fresh, np.arange(4), np.zeros(4))
+    assert not refit(fresh, 30)
+    assert worn.weights[:4] == pytest.approx(fresh.weights[:4], rel=1e-8)

@@ -237,15 +237,21 @@ def refit(hinge: Any, max_newton: int) -> bool:
                 step *= 0.5
         add_scaled(hinge.weights, step, hinge.trial, k)
         add_scaled(hinge.margins, step, hinge.shift, patterns)
-        lowest = np.inf
+        above = ZERO
         flips = ZERO
         for pattern in range(patterns):
             margin = hinge.margins[pattern]
-            lowest = min(lowest, margin)
+            above += margin > SEPARATED
             if (margin < 1.0) != (hinge.active[pattern] > 0.5):
                 flips += 1
-        if lowest > SEPARATED:
+        if above == patterns:
             return True
+        if not dot_first(hinge.weights, hinge.weights, k) < np.inf:
+            # Updates have worn the inverse out: once more from nothing.
+            for i in range(k):
+                hinge.weights[i] = 0.0
+            rebuild(hinge)
+            continue
         if flips == 0 and step == 1.0:
             return False
         # Bring the inverse in line with the margins, by updates or, when there are many, anew.

@@ -77,10 +77,11 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 def default_budget(problem: Problem, size: int) -> int:
     """Swaps for a start of `size` variables.
 
-    In all about 0.4 s at N = P = 64, 4 s at 256, 50 s at 1024, and a second or two on gene-expression data.
+    In all about 0.4 s at N = P = 64, 4 s at 256, a minute at 1024, and a second or two on gene-expression data.
     """
     n, patterns = problem.columns.shape
-    work = 3.1e9 * (math.sqrt(patterns * min(n, 4 * patterns)) / 64) ** 1.88
+    length = math.sqrt(patterns * min(n, 4 * patterns))
+    work = 3.1e9 * (length / 64) ** 1.88 * min(1.0, (256 / length) ** 0.38)
     return max(200, int(work / (40_000 + step_cost(n, patterns, size))))
 
 
