@@ -7,6 +7,7 @@ from scipy import sparse
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.perceptron.data import check_matrix
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(12, 4))
@@ -83,3 +84,15 @@ def test_bounds_want_whole_numbers(arguments, culprit):
     good = {"n_samples": 40, "n_features": 9, "n_selected": 2, "positives": 20}
     with pytest.raises(InputError, match=culprit):
         chanceline.chance_bound(**{**good, **arguments})
+
+
+def test_an_array_that_can_change_is_copied_and_one_that_cannot_is_not():
+    X = np.random.default_rng(0).standard_normal((6, 4))
+    own, _ = check_matrix(X)
+    assert not np.shares_memory(own, X)
+    X.flags.writeable = False
+    assert check_matrix(X)[0] is X
+    assert not np.shares_memory(check_matrix(X.T)[0], X)
+    assert not np.shares_memory(check_matrix(X.astype(np.float32))[0], X)
+    y = [0, 1, 0, 1, 1, 0]
+    assert chanceline.search(X, y).to_dict() == chanceline.search(X.copy(), y).to_dict()

@@ -45,6 +45,7 @@ class TableChoice:
         if self.path is None:
             raise InputError("give a data file.")
         dataset = load_data(self.path, self.label, **self.settings)
+        dataset.X.flags.writeable = False  # nobody else has it: what is computed from it needs no copy
         if tell:
             for finding in dataset.findings:
                 say(str(finding))

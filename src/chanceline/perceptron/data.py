@@ -65,7 +65,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def as_numbers(X: ArrayLike) -> Floats:
-    """X as doubles in rows, a copy of its own; what is no array of real numbers gets a sentence."""
+    """X as doubles in rows, a copy unless X is that already and read-only; what is no array of real numbers gets a sentence."""
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix; pass X.toarray().")
     if np.ma.is_masked(X):
@@ -75,6 +75,8 @@ def as_numbers(X: ArrayLike) -> Floats:
         raw: NDArray[Any] = np.asarray(X)
     except ValueError:
         raise no_numbers from None
+    if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
+        return raw
     kind = raw.dtype.kind
     if kind == "c" or (kind == "O" and any(isinstance(value, complex) for value in raw.flat)):
         raise InputError("X holds complex numbers; take their real and imaginary parts as two columns.")
