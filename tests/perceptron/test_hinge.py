@@ -13,7 +13,8 @@ from chanceline.chance import log_binomial
 from chanceline.perceptron.hinge import (
     add_column,
     drop_column,
-    flip,
+    find_pulls,
+    flip_four,
     make_hinge,
     rebuild,
     refit,
@@ -39,8 +40,10 @@ def plain_inverse(hinge):
 
 
 @njit
-def flip_once(hinge, pattern):
-    return flip(hinge, pattern)
+def flip_these(hinge, patterns):
+    for place in range(patterns.size):
+        hinge.loose[place] = patterns[place]
+    return flip_four(hinge, patterns.size)
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -95,15 +98,36 @@ def test_updates_agree_with_the_inverse_from_scratch(inputs):
         add_column(hinge, j)
     hinge.weights[:5] = [0.3, -0.2, 0.5, 0.1, -0.4]
     rebuild(hinge)
-    for pattern in (0, 5, 6, 30, 5, 8, 41, 12, 30, 49):
+    for patterns in ([0], [5, 6, 30, 31], [5, 8], [12, 30, 41], [49, 2, 8, 0]):
         before = hinge.active.copy()
-        assert flip_once(hinge, pattern)
-        np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), [pattern])
+        assert flip_these(hinge, np.array(patterns))
+        np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), sorted(patterns))
+        np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
     drop_column(hinge, 1)
     add_column(hinge, 11)
     np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
     np.testing.assert_array_equal(hinge.position[hinge.support[:5]], np.arange(5))
+
+
+def test_an_unstable_flip_is_refused():
+    """With three active patterns for three variables the third cannot leave: its pivot is of the size of the ridge."""
+    hinge = make_hinge(10.0 * columns_of("gaussian"), 4)
+    for j in (3, 9, 4):
+        add_column(hinge, j)
+    hinge.active[:] = 0.0
+    hinge.active[:3] = 1.0
+    hinge.inverse[:3, :3] = plain_inverse(hinge)
+    assert not flip_these(hinge, np.array([7, 7, 1]))
+
+
+@pytest.mark.parametrize("patterns", [1, 50])
+def test_pulls_are_the_gradient(patterns):
+    hinge = make_hinge(columns_of("gaussian", patterns=patterns), 4)
+    set_support(hinge, np.array([2, 5]), np.array([0.7, -1.2]))
+    find_pulls(hinge)
+    slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.columns[[2, 5]], 0.0)
+    np.testing.assert_allclose(hinge.pulls, hinge.columns @ slack, atol=1e-12)
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])

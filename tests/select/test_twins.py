@@ -9,7 +9,7 @@ from scipy.special import expit, log_ndtr
 
 from chanceline.perceptron.hinge import RIDGE, SEPARATED, make_hinge, next_random, refit, set_support
 from chanceline.select import random_problem
-from chanceline.select.methods.amp import DAMPING, REINFORCEMENT, Beliefs, amp_steps
+from chanceline.select.methods.amp import DAMPING, SLOW, Beliefs, amp_steps
 from chanceline.select.methods.omp import omp_steps
 from chanceline.select.methods.tabu import MAX_NEWTON, NEWTON_AFTER_ADDITION, NOISE, random_state, tabu_steps
 
@@ -141,12 +141,12 @@ def test_tabu_walks_as_plain_tabu_walks(inputs):
     for j in start:
         plain.add(j)
     assert refit(hinge, MAX_NEWTON) == plain.refit(MAX_NEWTON)
-    slack, until = np.zeros(36, dtype=np.float32), np.zeros(30, dtype=np.int64)
+    until = np.zeros(30, dtype=np.int64)
     clock, state = np.zeros(1, dtype=np.int64), random_state(3)
     plain_until, random = np.zeros(30, dtype=np.int64), PlainRandom(state[0])
     visited = set()
     for step in range(1, 41):
-        _, separable = tabu_steps(hinge, slack, until, clock, state, 1)
+        _, separable = tabu_steps(hinge, until, clock, state, 1)
         assert plain_tabu_step(plain, plain_until, step, random) == separable
         assert hinge.support[:5].tolist() == plain.support
         np.testing.assert_allclose(hinge.weights[:5], plain.weights, rtol=1e-6, atol=1e-9)
@@ -164,12 +164,12 @@ def test_message_passing_as_in_plain_numpy(kept):
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
     state = Beliefs(begin.copy(), np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     # In two parts, so that the count of steps done before is tested too.
-    amp_steps(narrow, kept, count, state, 5)
-    amp_steps(narrow, kept, count, state, 7)
+    amp_steps(narrow, kept, count, state, SLOW.reinforcement, 5)
+    amp_steps(narrow, kept, count, state, SLOW.reinforcement, 7)
 
     mean, variance, field, response, bend = begin, np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
     for step in range(1, 13):
-        rate = 1.0 - REINFORCEMENT**step
+        rate = 1.0 - SLOW.reinforcement**step
         V = variance.sum() / n
         omega = columns.T @ mean / np.sqrt(n) - V * response
         x = omega / np.sqrt(V)

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
+    FOUR,
     ZERO,
     add_scaled,
     border,
     combine,
     dot_first,
     dot_masked,
+    four_products,
     next_pivot,
-    rank_one,
+    rank_four,
     unborder,
 )
 
@@ -51,7 +53,9 @@ class Hinge(NamedTuple):
     target : A_actᵀ1.
     flips_since_rebuild : how many patterns the inverse was updated for, one number.
     trial, shift : the Newton step of the weights and of the margins.
-    flipped, image : work space for a pattern that flips, and what the inverse makes of it.
+    flipped, images, factors : work space for four patterns that flip, and what the inverse makes of them.
+    loose : work space for patterns with slack, or about to flip.
+    pulls : a_jᵀr of every column j, r = (1 − Aw)₊ the slack.
     """
 
     columns: NDArray[np.float64]
@@ -71,7 +75,10 @@ class Hinge(NamedTuple):
     trial: NDArray[np.float64]
     shift: NDArray[np.float64]
     flipped: NDArray[np.float64]
-    image: NDArray[np.float64]
+    images: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    loose: NDArray[np.int64]
+    pulls: NDArray[np.float64]
 
     @property
     def size(self) -> int:
@@ -101,8 +108,11 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         flips_since_rebuild=np.zeros(1, dtype=np.int64),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
-        flipped=np.zeros(capacity),
-        image=np.zeros(capacity),
+        flipped=np.zeros((FOUR, capacity)),
+        images=np.zeros((FOUR, capacity)),
+        factors=np.zeros(FOUR),
+        loose=np.zeros(patterns, dtype=np.int64),
+        pulls=np.zeros(n),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
@@ -111,7 +121,7 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
 @inner_kernel()
 def border_inverse(hinge: Any, size: int) -> None:
     """Let the inverse of the first `size` columns of the support, and the target, take in the next one."""
-    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped, hinge.margins.size
+    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped[0], hinge.margins.size
     for i in range(size):
         cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
     diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
@@ -155,24 +165,35 @@ def enter_support(hinge: Any, support: NDArray) -> None:
 
 
 @inner_kernel()
-def flip(hinge: Any, pattern: int) -> bool:
-    """One pattern r enters or leaves the active set (t = ±1); False if the update would be unstable.
+def flip_four(hinge: Any, count: int) -> bool:
+    """Up to four loose patterns r enter or leave the active set (t = ±1); False if the update would be unstable.
 
-    Sherman and Morrison: (H + t r rᵀ)⁻¹ = H⁻¹ − H⁻¹r (H⁻¹r)ᵀ / (t + rᵀH⁻¹r).
+    Sherman and Morrison, one after another: (H + t r rᵀ)⁻¹ = H⁻¹ − u uᵀ / (t + rᵀu), u = H⁻¹r. The inverse is read and
+    written once for all four.
     """
-    k = hinge.k[0]
-    row, image = hinge.flipped, hinge.image
-    turn = 1.0 - 2.0 * hinge.active[pattern]
-    hinge.active[pattern] += turn
-    for i in range(k):
-        row[i] = hinge.rows[pattern, hinge.support[i]]
-    add_scaled(hinge.target, turn, row, k)
-    for i in range(k):
-        image[i] = dot_first(hinge.inverse[i], row, k)
-    pivot = turn + dot_first(row, image, k)
-    if turn * pivot < UNSTABLE:
-        return False
-    rank_one(hinge.inverse, -1.0 / pivot, image, k)
+    k, rows, images, factors = hinge.k[0], hinge.flipped, hinge.images, hinge.factors
+    for b in range(FOUR):
+        if b < count:
+            pattern = hinge.loose[b]
+            factors[b] = 1.0 - 2.0 * hinge.active[pattern]
+            hinge.active[pattern] += factors[b]
+            for i in range(k):
+                rows[b, i] = hinge.rows[pattern, hinge.support[i]]
+            add_scaled(hinge.target, factors[b], rows[b], k)
+        else:
+            factors[b] = 1.0
+            for i in range(k):
+                rows[b, i] = 0.0
+    four_products(hinge.inverse, rows, k, images)
+    for b in range(FOUR):
+        turn = factors[b]
+        pivot = turn + dot_first(rows[b], images[b], k)
+        if turn * pivot < UNSTABLE:
+            return False
+        factors[b] = -1.0 / pivot
+        for later in range(b + 1, FOUR):
+            add_scaled(images[later], factors[b] * dot_first(rows[later], images[b], k), images[b], k)
+    rank_four(hinge.inverse, factors, images, k)
     return True
 
 
@@ -201,7 +222,7 @@ def drop_column(hinge: Any, place: int) -> None:
     hinge.k[0] = last
 
 
-@kernel(fastmath=FAST)
+@inner_kernel(fastmath=FAST)
 def energy_at(margins: NDArray, shift: NDArray, step: float) -> float:
     total = 0.0
     for pattern in range(margins.size):
@@ -246,30 +267,40 @@ def refit(hinge: Any, max_newton: int) -> bool:
                 flips += 1
         if above == patterns:
             return True
-        if not dot_first(hinge.weights, hinge.weights, k) < np.inf:
+        worn = not dot_first(hinge.weights, hinge.weights, k) < np.inf
+        if worn:
             # Updates have worn the inverse out: once more from nothing.
             for i in range(k):
                 hinge.weights[i] = 0.0
-            rebuild(hinge)
-            continue
-        if flips == 0 and step == 1.0:
+        elif flips == 0 and step == 1.0:
             return False
         # Bring the inverse in line with the margins, by updates or, when there are many, anew.
         hinge.flips_since_rebuild[0] += flips
-        settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        settled = not worn and flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        waiting = ZERO
         for pattern in range(patterns):
-            if settled and (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
-                settled = flip(hinge, pattern)
+            if settled:
+                if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
+                    hinge.loose[waiting] = pattern
+                    waiting += 1
+                if waiting == FOUR or (waiting > 0 and pattern == patterns - 1):
+                    settled = flip_four(hinge, waiting)
+                    waiting = ZERO
         if not settled:
             rebuild(hinge)
     return False
 
 
 @kernel()
-def slacks(hinge: Any, out: NDArray) -> None:
-    """r = (1 − Aw)₊, the residual whose correlations with the columns are the gradient."""
-    for pattern in range(out.size):
-        out[pattern] = max(1.0 - hinge.margins[pattern], 0.0)
+def find_pulls(hinge: Any) -> None:
+    """a_jᵀr for every column, the gradient of E, from the rows with slack alone: most have none."""
+    count = ZERO
+    for pattern in range(hinge.margins.size):
+        if hinge.margins[pattern] < 1.0:
+            hinge.loose[count] = pattern
+            hinge.shift[count] = 1.0 - hinge.margins[pattern]
+            count += 1
+    combine(hinge.rows, hinge.loose, hinge.shift, count, hinge.pulls)
 
 
 @kernel()

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
+from chanceline.perceptron.compiled import inner_kernel, kernel
 
 # Sums may be reassociated, so that they vectorise; the order is fixed at compile time, so results repeat.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
@@ -18,7 +18,7 @@ def counter(value: int) -> int:
     return cast(int, np.int64(value))
 
 
-ZERO, NONE = counter(0), counter(-1)
+ZERO, NONE, FOUR = counter(0), counter(-1), counter(4)
 
 
 @kernel(fastmath=FAST)
@@ -37,7 +37,7 @@ def dot_first(left: NDArray, right: NDArray, count: int) -> float:
     return total
 
 
-@kernel(fastmath=FAST)
+@inner_kernel(fastmath=FAST)
 def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
     total = 0.0
     for i in range(left.size):
@@ -72,6 +72,30 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
         scaled = factor * vector[i]
         for j in range(k):
             matrix[i, j] += scaled * vector[j]
+
+
+@inner_kernel(fastmath=FAST)
+def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, k: int) -> None:
+    """M += Σ_b factor_b v_b v_bᵀ over four vectors."""
+    for i in range(k):
+        p, q = factors[0] * vectors[0, i], factors[1] * vectors[1, i]
+        r, s = factors[2] * vectors[2, i], factors[3] * vectors[3, i]
+        for j in range(k):
+            matrix[i, j] += p * vectors[0, j] + q * vectors[1, j] + r * vectors[2, j] + s * vectors[3, j]
+
+
+@inner_kernel(fastmath=FAST)
+def four_products(matrix: NDArray, vectors: NDArray, k: int, out: NDArray) -> None:
+    """out_b = M v_b for four vectors."""
+    for i in range(k):
+        p, q, r, s = 0.0, 0.0, 0.0, 0.0
+        for j in range(k):
+            entry = matrix[i, j]
+            p += entry * vectors[0, j]
+            q += entry * vectors[1, j]
+            r += entry * vectors[2, j]
+            s += entry * vectors[3, j]
+        out[0, i], out[1, i], out[2, i], out[3, i] = p, q, r, s
 
 
 @kernel()

@@ -1,7 +1,7 @@
 """Which variable to add and which to drop: the same for swaps on the squared hinge and on the trimmed one.
 
-`state` is a `Hinge` or a `Trimmed`, whose support, weights and inverse Hessian have the same names. A variable is tabu until
-the clock has reached its time. Noise of a fifth keeps the walk from going in circles.
+`state` is a `Hinge` or a `Trimmed`, whose support, weights, pulls and inverse Hessian have the same names. A variable is
+tabu until the clock has reached its time. Noise of a fifth keeps the walk from going in circles.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
-from chanceline.perceptron.linalg import NONE, dot
+from chanceline.perceptron.linalg import NONE
 
 NOISE = 0.2
 
 
 @kernel()
-def most_correlated(state: Any, slack: NDArray, until: NDArray, clock: int, random: NDArray) -> int:
-    """The non-tabu column with the largest |a_jᵀ r| (1 + 0.2u), r the slack and u ~ U(−1, 1)."""
+def most_correlated(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
+    """The non-tabu column with the largest pull |a_jᵀr| (1 + 0.2u), r the slack and u ~ U(−1, 1)."""
     best, largest = NONE, -1.0
     for j in range(state.position.size):
         if state.position[j] < 0 and until[j] <= clock:
-            size = abs(dot(state.narrow[j], slack)) * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            size = abs(state.pulls[j]) * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
             if size > largest:
                 best, largest = j, size
     return best

@@ -217,7 +217,6 @@ class FrontSearch:
         # Room for one variable more than asked for: a swap adds before it drops.
         self.state: Trimmed = make_trimmed(problem.columns, problem.kept, most + 2)
         self.best: Best = make_best(most + 1, problem.kept, patterns)
-        self.slack = np.zeros(patterns, dtype=np.float32)
         self.until = np.zeros(n, dtype=np.int64)
         # The intercept is never added or dropped.
         self.until[n - problem.kept :] = np.iinfo(np.int64).max
@@ -277,7 +276,7 @@ class FrontSearch:
         """Greedy additions from nothing: forgiving nobody, and forgiving one error fewer than the best makes."""
         for allowed in (0, -1):
             self._start(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0)
-            grow(self.state, self.best, self.slack, self.until, self.random, self.most + 1, allowed, self.near)
+            grow(self.state, self.best, self.until, self.random, self.most + 1, allowed, self.near)
 
     def _pairs(self) -> None:
         for pair in promising_pairs(self.problem, PAIRS_TRIED):
@@ -304,7 +303,7 @@ class FrontSearch:
         if state.k[0] - kept != k:
             return
         fit_trimmed(state, int(share * max(int(best.errors[k]) - 1, 0)), NEWTON)
-        swap_steps(state, best, self.slack, self.until, self.clock, self.random, share, near, steps)
+        swap_steps(state, best, self.until, self.clock, self.random, share, near, steps)
         self.ends[k, share] = state.support[kept : k + kept].copy()
         self.done += steps
 

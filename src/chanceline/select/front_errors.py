@@ -81,19 +81,19 @@ def forgive_others(state: Any, allowed: int, noise: float, random: NDArray) -> N
 
 @kernel()
 def swaps_forgiving(
-    state: Any, allowed: int, near: int, noise: float, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray,
+    state: Any, allowed: int, near: int, noise: float, until: NDArray, clock: NDArray, random: NDArray,
     room: Any, steps: int,
 ) -> tuple[int, bool]:  # fmt: skip
     """Up to `steps` swaps at the present size; stops early when at most `allowed` errors are made."""
     trial, margins, breaks = room
     for step in range(steps):
         clock[0] += 1
-        addition = choose_addition(state, slack, until, clock[0], random)
+        addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             # Everything else is tabu: few variables. Forget the tabus.
             for j in range(until.size):
                 until[j] = 0
-            addition = choose_addition(state, slack, until, clock[0], random)
+            addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             return steps, False
         put_in(state, addition)
@@ -158,7 +158,6 @@ class _Forgiving:
         self.random = random_state(seed)
         most = min(problem.n_features, problem.n_samples)
         self.state: Trimmed = make_trimmed(problem.columns, problem.kept, most + 1)
-        self.slack = np.zeros(patterns, dtype=np.float32)
         self.until = np.zeros(n, dtype=np.int64)
         self.clock = np.zeros(1, dtype=np.int64)
         self.room = (np.zeros(most + problem.kept + 1), np.zeros(patterns), np.zeros(patterns))
@@ -202,7 +201,7 @@ class _Forgiving:
         self._start(np.zeros(0, dtype=np.int64))
         fit_trimmed(self.state, self.allowed, NEWTON)
         while self.state.k[0] < self.state.support.size:
-            addition = choose_addition(self.state, self.slack, self.until, 0, self.random)
+            addition = choose_addition(self.state, self.until, 0, self.random)
             if addition < 0:
                 break
             put_in(self.state, addition)
@@ -234,7 +233,7 @@ class _Forgiving:
                 return
             noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
             done, enough = swaps_forgiving(
-                self.state, self.allowed, self.near, noise, self.slack, self.until, self.clock, self.random, self.room,
+                self.state, self.allowed, self.near, noise, self.until, self.clock, self.random, self.room,
                 min(CHUNK, left),
             )  # fmt: skip
             left -= done

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import next_random
+from chanceline.perceptron.linalg import dot
 from chanceline.select.choice import choose_removal, most_correlated
 from chanceline.select.front_line import count_errors, descend
 from chanceline.select.front_trimmed import fit_trimmed, put_in, take_out, use
@@ -73,16 +74,18 @@ def load(state: Any, best: Any, features: int) -> None:
 
 
 @kernel()
-def choose_addition(state: Any, slack: NDArray, until: NDArray, clock: int, random: NDArray) -> int:
+def choose_addition(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
     """The non-tabu column most correlated with the slack of the active patterns."""
-    for pattern in range(slack.size):
-        slack[pattern] = state.active[pattern] * (1.0 - state.margins[pattern])
-    return most_correlated(state, slack, until, clock, random)
+    for pattern in range(state.slack.size):
+        state.slack[pattern] = state.active[pattern] * (1.0 - state.margins[pattern])
+    for j in range(state.pulls.size):
+        state.pulls[j] = dot(state.narrow[j], state.slack)
+    return most_correlated(state, until, clock, random)
 
 
 @kernel()
 def swap_steps(
-    state: Any, best: Any, slack: NDArray, until: NDArray, clock: NDArray, random: NDArray, share: float, near: int, steps: int
+    state: Any, best: Any, until: NDArray, clock: NDArray, random: NDArray, share: float, near: int, steps: int
 ) -> int:
     """Up to `steps` swaps at the present size; the swaps done.
 
@@ -95,11 +98,11 @@ def swap_steps(
             return step
         allowed = int(share * (best.errors[features] - 1))
         clock[0] += 1
-        addition = choose_addition(state, slack, until, clock[0], random)
+        addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             # Everything else is tabu: few variables. Forget the tabus (the kept columns are in the support anyway).
             until[:] = 0
-            addition = choose_addition(state, slack, until, clock[0], random)
+            addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             return step
         put_in(state, addition)
@@ -117,13 +120,13 @@ def swap_steps(
 
 
 @kernel()
-def grow(state: Any, best: Any, slack: NDArray, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
+def grow(state: Any, best: Any, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
     """Add the most promising columns up to `most`, forgiving `allowed` patterns (−1: one fewer than the best makes)."""
     while state.k[0] - state.kept < most:
         features = state.k[0] - state.kept
         forgiven = allowed if allowed >= 0 else max(best.errors[features] - 1, 0)
         fit_trimmed(state, forgiven, NEWTON)
-        addition = choose_addition(state, slack, until, 0, random)
+        addition = choose_addition(state, until, 0, random)
         if addition < 0:
             return
         put_in(state, addition)

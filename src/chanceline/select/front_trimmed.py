@@ -36,6 +36,8 @@ class Trimmed(NamedTuple):
     target : A_actᵀ1.
     trial, shift : the Newton step of the weights and of the margins.
     work : room for the margins to be sorted in.
+    slack : r = 1 − a_μ·w of the active patterns, else 0, in single precision.
+    pulls : a_jᵀr of every column j.
     """
 
     columns: NDArray[np.float64]
@@ -53,6 +55,8 @@ class Trimmed(NamedTuple):
     trial: NDArray[np.float64]
     shift: NDArray[np.float64]
     work: NDArray[np.float64]
+    slack: NDArray[np.float32]
+    pulls: NDArray[np.float64]
 
 
 def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trimmed:
@@ -75,6 +79,8 @@ def make_trimmed(columns: NDArray[np.float64], kept: int, capacity: int) -> Trim
         trial=np.zeros(most),
         shift=np.zeros(patterns),
         work=np.zeros(patterns),
+        slack=np.zeros(patterns, dtype=np.float32),
+        pulls=np.zeros(n),
     )
     use(state, np.arange(n - kept, n), np.zeros(kept))
     return state

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,21 @@ from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.methods.tabu import drop_cheapest, random_state
 from chanceline.select.outcome import Candidate
 
-REINFORCEMENT = 0.99
 DAMPING = 0.3
-STEPS = 300
 DEFAULT_BUDGET = 3000
 LOOK_EVERY = 25
 MAX_NEWTON = 100
+
+
+class Pace(NamedTuple):
+    """How fast beliefs harden, 1 − reinforcement^t after t steps, and how many steps they get."""
+
+    reinforcement: float
+    steps: int
+
+
+BRISK, SLOW = Pace(0.99, 300), Pace(0.999, 500)
+SLOWLY_FROM = 80  # variables from which the slow pace pays
 
 
 def inverse_mills(x: NDArray) -> NDArray:
@@ -52,7 +62,9 @@ class Beliefs:
     steps: int = 0
 
 
-def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, steps: int) -> None:
+def amp_steps(
+    columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, reinforcement: float, steps: int
+) -> None:
     """Message-passing steps in place for K = `count`, the products in single precision.
 
     Every column has mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the
@@ -62,7 +74,7 @@ def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beli
     root, pi = math.sqrt(n), np.ones(n)
     for _ in range(steps):
         now.steps += 1
-        rate = 1.0 - REINFORCEMENT**now.steps
+        rate = 1.0 - reinforcement**now.steps
         V = max(now.variance.sum() / n, 1e-10)
         omega = now.mean.astype(np.float32) @ columns / root - V * now.response
         now.response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
@@ -79,7 +91,7 @@ def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beli
         now.mean = DAMPING * now.mean + (1.0 - DAMPING) * new
 
 
-def passing(hinge: Hinge, count: int, state: NDArray, steps: int = STEPS) -> Iterator[tuple[int, bool]]:
+def passing(hinge: Hinge, count: int, state: NDArray, pace: Pace) -> Iterator[tuple[int, bool]]:
     """Message passing for K = `count`; at every look (steps done, whether the K largest marginals separate).
 
     The workspace then holds the support that was tested.
@@ -88,29 +100,28 @@ def passing(hinge: Hinge, count: int, state: NDArray, steps: int = STEPS) -> Ite
     kept = hinge.kept
     mean = np.array([0.02 * next_random(state) - 0.01 for _ in range(n)])
     beliefs = Beliefs(mean, np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
-    while beliefs.steps < steps:
-        amp_steps(hinge.narrow, kept, count, beliefs, LOOK_EVERY)
+    while beliefs.steps < pace.steps:
+        amp_steps(hinge.narrow, kept, count, beliefs, pace.reinforcement, LOOK_EVERY)
         order = np.argsort(-beliefs.evidence[: n - kept], kind="stable")[:count]
         support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
         set_support(hinge, support, np.zeros(support.size))
         yield beliefs.steps, bool(refit(hinge, MAX_NEWTON))
 
 
-def pass_down(
-    hinge: Hinge, best: int, state: NDArray, tries: int = 1, shrink: float = 0.97, spent: int = 0
-) -> Iterator[Candidate | int]:
+def pass_down(hinge: Hinge, best: int, state: NDArray, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
     """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
-    failures = 0
+    failures, shrink = 0, 0.97
+    pace = SLOW if best >= SLOWLY_FROM else BRISK
     while failures < tries and best > 1:
         goal = min(best - 1, int(shrink * best))
         found = False
-        for steps, found in passing(hinge, goal, state):
+        for steps, found in passing(hinge, goal, state, pace):
             if found:
                 spent += steps
                 break
             yield spent + steps
         if not found:
-            spent += STEPS
+            spent += pace.steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             continue

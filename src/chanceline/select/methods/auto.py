@@ -13,7 +13,7 @@ from chanceline.select.front import fewest_found
 from chanceline.select.front_errors import run_with_errors
 from chanceline.select.front_exact import prove_with_errors
 from chanceline.select.front_pool import from_pool, is_wide, pool_of_columns, pooled
-from chanceline.select.methods.amp import pass_down
+from chanceline.select.methods.amp import SLOWLY_FROM, pass_down
 from chanceline.select.methods.l1 import l1_candidate
 from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.methods.tabu import default_budget, random_state, step_cost, swap_down
@@ -23,7 +23,7 @@ from chanceline.select.singles_and_pairs import separating_pairs, separating_sin
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
-MOST_WORK = 1.4e12  # of swaps beyond the cache, in multiplications
+MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
 PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
@@ -72,7 +72,8 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
     if best.support.size <= lower:
         return
     if best.support.size >= PASS_FROM:
-        for event in pass_down(hinge, best.support.size, random_state(seed), tries=2, spent=spent):
+        tries = 3 if best.support.size >= SLOWLY_FROM else 2
+        for event in pass_down(hinge, best.support.size, random_state(seed), tries, spent):
             if isinstance(event, Candidate):
                 best = event
             yield event

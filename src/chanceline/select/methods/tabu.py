@@ -14,9 +14,9 @@ from chanceline.perceptron.hinge import (
     Hinge,
     add_column,
     drop_column,
+    find_pulls,
     next_random,
     refit,
-    slacks,
 )
 from chanceline.perceptron.linalg import counter
 from chanceline.perceptron.problem import Problem
@@ -31,14 +31,12 @@ CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
 
 @kernel()
-def tabu_steps(
-    hinge: Any, slack: NDArray, until: NDArray, clock: NDArray, state: NDArray, steps: int
-) -> tuple[int, bool]:
+def tabu_steps(hinge: Any, until: NDArray, clock: NDArray, state: NDArray, steps: int) -> tuple[int, bool]:
     """Up to `steps` swaps (add one, refit, drop one, refit); stops early when the support separates."""
     for step in range(steps):
         clock[0] += 1
-        slacks(hinge, slack)
-        addition = most_correlated(hinge, slack, until, clock[0], state)
+        find_pulls(hinge)
+        addition = most_correlated(hinge, until, clock[0], state)
         if addition >= 0:
             add_column(hinge, addition)
             until[addition] = clock[0] + 2 + int(6 * next_random(state))
@@ -81,7 +79,7 @@ def default_budget(problem: Problem, size: int) -> int:
     """
     n, patterns = problem.columns.shape
     length = math.sqrt(patterns * min(n, 4 * patterns))
-    work = 3.1e9 * (length / 64) ** 1.88 * min(1.0, (256 / length) ** 0.38)
+    work = 3.3e9 * (length / 64) ** 1.88 * min(1.0, (256 / length) ** 0.38)
     return max(200, int(work / (40_000 + step_cost(n, patterns, size))))
 
 
@@ -96,7 +94,6 @@ def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[
     Yields a candidate at every improvement and the iterations spent at every other chance to interrupt.
     """
     n, patterns = hinge.columns.shape
-    slack = np.zeros(patterns, dtype=np.float32)
     until = np.zeros(n, dtype=np.int64)
     clock = np.zeros(1, dtype=np.int64)
     state = random_state(seed)
@@ -110,7 +107,7 @@ def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[
         if left <= 0:
             return
         chunk = int(max(1.0, CHUNK_WORK / step_cost(n, patterns, float(hinge.k[0]))))
-        steps, separable = tabu_steps(hinge, slack, until, clock, state, min(chunk, left))
+        steps, separable = tabu_steps(hinge, until, clock, state, min(chunk, left))
         left -= steps
         if not separable:
             yield spent + budget - left
