@@ -85,6 +85,20 @@ def test_prints_verdict_first_and_goes_through_json(noise_result):
     assert record["replica"]["kind"] == "asymptotic"
 
 
+def test_the_features_that_the_p_value_rests_on_are_named():
+    """One true feature: six separate, but the evidence is in the one, and the text says so."""
+    generator = np.random.default_rng(1)
+    X = generator.standard_normal((60, 200))
+    y = np.where(X[:, 0] + generator.standard_normal(60) > 0, 1, -1)
+    result = separation_test(X, y, permutations=99, expected_error=False)
+    assert (result.verdict, result.n_selected, result.decisive.features) == ("structure", 6, ("x0",))
+    assert f"with 1       x0 ({result.decisive.fewest} errors)" in str(result)
+    assert result.to_dict()["decisive"] == result.to_dict()["front"][0]
+    named = separation_test(X, y, features=result.features, permutations=99, expected_error=False)
+    assert named.decisive is None
+    assert "with 1" not in str(named)
+
+
 def test_same_seed_same_result(noise, noise_result):
     again = run(noise, permutations=59, budget=1000, restarts=2)
     assert plain(again.to_dict()) == plain(noise_result.to_dict())

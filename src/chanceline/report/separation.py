@@ -11,7 +11,7 @@ from chanceline.report.page import COVER, PAPER, Page, bullets, escape, figure, 
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_words import scaled
-from chanceline.significance.text import readings
+from chanceline.significance.text import fewer_features, readings
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED
 from chanceline.tables.dataset import Dataset
 
@@ -100,7 +100,10 @@ def _rule(result: SeparationTest) -> tuple[str, str]:
     rows: list[tuple[object, object]] = [*zip(result.features, weights.tolist(), strict=True)]
     if result.settings.intercept:
         rows.append((f"threshold ({result.class_names[1]} above it)", threshold))
-    return "The rule that was found", f"<p>{escape(result.rule_text)}.</p>" + table(("feature", "weight, the largest is 1"), rows)
+    fewer = fewer_features(result)
+    rest = f"<p>The p-value of the shuffles rests on fewer features, {escape(fewer[0])}: {escape(fewer[1])}.</p>" if fewer else ""
+    text = f"<p>{escape(result.rule_text)}.</p>{rest}"
+    return "The rule that was found", text + table(("feature", "weight, the largest is 1"), rows)
 
 
 def _references(result: SeparationTest) -> tuple[str, ...]:

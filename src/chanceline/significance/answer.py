@@ -252,6 +252,7 @@ def conclude(
         labels=question.y,
         bound=bound,
         front=front,
+        decisive=point if question.features is None else None,
         permutation=permutation,
         replica=replica_reading(question, rule),
         expected_error=expected,

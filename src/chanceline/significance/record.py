@@ -44,6 +44,8 @@ class TestRecord:
         Rigorous bound for that rule, its `log10_p` including the price of errors counted after looking.
     front
         For every number of features: errors, errors on shuffled labels, adjusted p-value.
+    decisive
+        The point of the front on which the p-value of the shuffles rests, None where there are none or the features were named.
     permutation
         Monte Carlo reading, None if it was not run (`bound` convinced, or `permutations=0`).
     replica
@@ -85,6 +87,7 @@ class TestRecord:
     labels: NDArray[np.float64]
     bound: Bound
     front: tuple[FrontReading, ...]
+    decisive: FrontReading | None
     permutation: PermutationReading | None
     replica: ReplicaReading | None
     expected_error: ExpectedError | None

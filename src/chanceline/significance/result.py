@@ -93,6 +93,7 @@ class SeparationTest(TestRecord, Result):
         record: dict[str, Any] = {name: getattr(self, name) for name in PLAIN}
         record["bound"] = self.bound.to_dict()
         record["front"] = [point.to_dict() for point in self.front]
+        record["decisive"] = self.decisive.to_dict() if self.decisive is not None else None
         record["permutation"] = self.permutation.to_dict() if self.permutation is not None else None
         record["replica"] = self.replica.to_dict() if self.replica is not None else None
         record["expected_error"] = self.expected_error.to_dict() if self.expected_error is not None else None

@@ -17,6 +17,9 @@ def render(result: TestRecord) -> str:
         lines += ["", f"  features     {names}"]
         if len(result.features) <= 6:
             lines += [f"  rule         {result.rule_text}"]
+    fewer = fewer_features(result)
+    if fewer is not None:
+        lines += ["  {:<12} {}".format(*fewer)]
     if result.front:
         lines += ["", *_front_lines(result)]
     if result.advice:
@@ -26,6 +29,14 @@ def render(result: TestRecord) -> str:
     if result.findings:
         lines += ["", "About the data:"] + [f"  - {finding}" for finding in result.findings]
     return "\n".join(lines)
+
+
+def fewer_features(result: TestRecord) -> tuple[str, str] | None:
+    """How many features the p-value rests on, and which, if they are fewer than those of the rule reported."""
+    point = result.decisive
+    if point is None or point.k >= result.n_selected:
+        return None
+    return f"with {point.k}", f"{', '.join(point.features)} ({counted(point.fewest, 'error')})"
 
 
 def readings(result: TestRecord) -> list[tuple[str, str, str]]:
