@@ -11,7 +11,7 @@ from chanceline.perceptron.hinge import RIDGE, SEPARATED, make_hinge, next_rando
 from chanceline.select import random_problem
 from chanceline.select.methods.amp import DAMPING, SLOW, Beliefs, amp_steps
 from chanceline.select.methods.omp import omp_steps
-from chanceline.select.methods.tabu import MAX_NEWTON, NEWTON_AFTER_ADDITION, NOISE, random_state, tabu_steps
+from chanceline.select.methods.tabu import NEWTON_AFTER_ADDITION, NEWTON_AFTER_REMOVAL, NOISE, random_state, tabu_steps
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -101,12 +101,12 @@ def plain_tabu_step(plain, until, clock, random):
     places = [i for i, j in enumerate(plain.support) if until[j] <= clock]
     if not places:
         plain.drop(len(plain.support) - 1)
-        plain.refit(MAX_NEWTON)
+        plain.refit(NEWTON_AFTER_REMOVAL)
         return False
     removal = places[int(np.argmin([costs[i] * random.noise() for i in places]))]
     until[plain.support[removal]] = clock + 4 + int(6 * random())
     plain.drop(removal)
-    return plain.refit(MAX_NEWTON)
+    return plain.refit(NEWTON_AFTER_REMOVAL)
 
 
 def test_random_numbers():
@@ -140,7 +140,7 @@ def test_tabu_walks_as_plain_tabu_walks(inputs):
     set_support(hinge, np.array(start), np.zeros(5))
     for j in start:
         plain.add(j)
-    assert refit(hinge, MAX_NEWTON) == plain.refit(MAX_NEWTON)
+    assert refit(hinge, NEWTON_AFTER_REMOVAL) == plain.refit(NEWTON_AFTER_REMOVAL)
     until = np.zeros(30, dtype=np.int64)
     clock, state = np.zeros(1, dtype=np.int64), random_state(3)
     plain_until, random = np.zeros(30, dtype=np.int64), PlainRandom(state[0])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.hinge import make_hinge, refit, set_support
+from chanceline.perceptron.hinge import MAX_NEWTON, make_hinge, refit, set_support
 from chanceline.perceptron.margin import hard_margin
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,6 @@ Indices = NDArray[np.int64]
 # Local fields of this size are far above rounding (some 1e-13 with a thousand inputs) and count as positive.
 SMALLEST_FIELD = 1e-9
 NOISE = 0.2
-MAX_NEWTON = 100
 
 
 class Fit(NamedTuple):

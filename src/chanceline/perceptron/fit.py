@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.data import contradictions
-from chanceline.perceptron.hinge import make_hinge, refit, set_support
+from chanceline.perceptron.hinge import MAX_NEWTON, make_hinge, refit, set_support
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule, make_rule
 
 Floats = NDArray[np.float64]
-MAX_NEWTON = 200
 
 
 def _chosen(problem: Problem, support: ArrayLike) -> NDArray[np.int64]:

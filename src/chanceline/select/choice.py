@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
+from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import NONE
 
 NOISE = 0.2
 
 
-@kernel()
+@inner_kernel()
 def most_correlated(state: Any, until: NDArray, clock: int, random: NDArray) -> int:
     """The non-tabu column with the largest pull |a_jᵀr| (1 + 0.2u), r the slack and u ~ U(−1, 1)."""
     best, largest = NONE, -1.0

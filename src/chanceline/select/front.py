@@ -20,8 +20,8 @@ from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_pool import is_wide, pool_of_columns, pooled
 from chanceline.select.front_rule import widest_rule
-from chanceline.select.front_swaps import Best, grow, load, make_best, note, swap_steps
-from chanceline.select.front_trimmed import Trimmed, fit_trimmed, make_trimmed, put_in, take_out, use
+from chanceline.select.front_swaps import Best, choose_addition, load, make_best, note, swap_steps
+from chanceline.select.front_trimmed import NEWTON, Trimmed, fit_trimmed, make_trimmed, put_in, take_out, use
 from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Candidate
 
@@ -32,7 +32,6 @@ PAIRS_TRIED = 300
 VISITS = (("best", 1.0), ("end", 0.0), ("above", 1.0), ("end", 0.5), ("end", 0.0), ("below", 1.0))
 ADDITIONS = 60  # that are tried on the best rule of one variable fewer
 NEARBY = 5  # from a smoother loss a descent on the errors is worth while within a fifth of the fewest
-NEWTON = 12
 FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
 WORK = 2e10  # of the default budget, in multiplications; three times that on many columns
 MANY = 2000
@@ -276,7 +275,19 @@ class FrontSearch:
         """Greedy additions from nothing: forgiving nobody, and forgiving one error fewer than the best makes."""
         for allowed in (0, -1):
             self._start(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0)
-            grow(self.state, self.best, self.until, self.random, self.most + 1, allowed, self.near)
+            self._grow(allowed)
+
+    def _grow(self, allowed: int) -> None:
+        """Add the most promising columns as long as there is room, forgiving `allowed` patterns (−1: as the best wants)."""
+        for k in range(self.most + 1):
+            forgiven = allowed if allowed >= 0 else max(int(self.best.errors[k]) - 1, 0)
+            fit_trimmed(self.state, forgiven, NEWTON)
+            addition = choose_addition(self.state, self.until, 0, self.random)
+            if addition < 0:
+                return
+            put_in(self.state, addition)
+            fit_trimmed(self.state, forgiven, NEWTON)
+            note(self.state, self.best, self.near, self.random)
 
     def _pairs(self) -> None:
         for pair in promising_pairs(self.problem, PAIRS_TRIED):

@@ -17,8 +17,9 @@ from chanceline.select.choice import choose_removal
 from chanceline.select.front import fewest_found
 from chanceline.select.front_line import all_singles, count_errors, descend
 from chanceline.select.front_pairs import promising_pairs
-from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON, NEWTON_AFTER_ADDITION, choose_addition
+from chanceline.select.front_swaps import IDLE_ROUNDS, NEWTON_AFTER_ADDITION, choose_addition
 from chanceline.select.front_trimmed import (
+    NEWTON,
     Trimmed,
     fit_trimmed,
     make_trimmed,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
+from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import add_scaled, combine
 
@@ -30,7 +30,7 @@ def count_errors(margins: NDArray) -> int:
     return errors
 
 
-@kernel()
+@inner_kernel()
 def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction; ties are drawn by lot."""
     turning, errors = 0, 0
@@ -71,7 +71,7 @@ def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state:
     return best, step
 
 
-@kernel()
+@inner_kernel()
 def descend(
     columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, breaks: NDArray, state: NDArray, rounds: int
 ) -> int:

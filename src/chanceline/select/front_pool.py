@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.problem import Problem
 from chanceline.select.front_line import all_singles
-from chanceline.select.front_trimmed import fit_trimmed, make_trimmed, put_in
+from chanceline.select.front_trimmed import NEWTON, fit_trimmed, make_trimmed, put_in
 from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Bound, Candidate
 
@@ -20,7 +20,6 @@ WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 2_000_000  # of the columns in the pool
 BLOCK_ENTRIES = 1_000_000  # of the columns scaled at a time
 SINGLES_KEPT = 100
-NEWTON = 12
 
 
 def is_wide(problem: Problem) -> bool:

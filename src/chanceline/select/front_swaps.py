@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
+from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.hinge import next_random
-from chanceline.perceptron.linalg import dot
+from chanceline.perceptron.linalg import NONE, counter, dot
 from chanceline.select.choice import choose_removal, most_correlated
 from chanceline.select.front_line import count_errors, descend
-from chanceline.select.front_trimmed import fit_trimmed, put_in, take_out, use
+from chanceline.select.front_trimmed import NEWTON, fit_trimmed, put_in, take_out, use
 
-NEWTON = 12
-NEWTON_AFTER_ADDITION = 2
-IDLE_ROUNDS = 2  # of the descent on errors before it gives up
+NEWTON_AFTER_ADDITION = counter(2)
+IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
 
 Best = namedtuple("Best", "errors supports weights trial margins breaks")
 Best.__doc__ = """The best rule of every size k: its errors, columns (the kept ones first) and weights; then room to work in."""
@@ -36,7 +35,7 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
     )
 
 
-@kernel()
+@inner_kernel()
 def store(state: Any, best: Any, weights: NDArray, errors: int) -> None:
     k = state.k[0]
     features = k - state.kept
@@ -58,8 +57,10 @@ def note(state: Any, best: Any, near: int, random: NDArray) -> int:
         store(state, best, state.weights, errors)
     if errors == 0 or errors > best.errors[features] + near:
         return errors
-    best.trial[:k] = state.weights[:k]
-    best.margins[:] = state.margins
+    for i in range(k):
+        best.trial[i] = state.weights[i]
+    for pattern in range(best.margins.size):
+        best.margins[pattern] = state.margins[pattern]
     errors = descend(state.columns, state.support, k, best.trial, best.margins, best.breaks, random, IDLE_ROUNDS)
     if errors < best.errors[features]:
         store(state, best, best.trial, errors)
@@ -101,14 +102,15 @@ def swap_steps(
         addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             # Everything else is tabu: few variables. Forget the tabus (the kept columns are in the support anyway).
-            until[:] = 0
+            for j in range(until.size):
+                until[j] = 0
             addition = choose_addition(state, until, clock[0], random)
         if addition < 0:
             return step
         put_in(state, addition)
         until[addition] = clock[0] + 2 + int(6 * next_random(random))
         fit_trimmed(state, allowed, NEWTON_AFTER_ADDITION)
-        note(state, best, -1, random)
+        note(state, best, NONE, random)
         removal = choose_removal(state, until, clock[0], random)
         if removal < 0:
             removal = state.k[0] - 1
@@ -117,18 +119,3 @@ def swap_steps(
         fit_trimmed(state, allowed, NEWTON)
         note(state, best, near, random)
     return steps
-
-
-@kernel()
-def grow(state: Any, best: Any, until: NDArray, random: NDArray, most: int, allowed: int, near: int) -> None:
-    """Add the most promising columns up to `most`, forgiving `allowed` patterns (−1: one fewer than the best makes)."""
-    while state.k[0] - state.kept < most:
-        features = state.k[0] - state.kept
-        forgiven = allowed if allowed >= 0 else max(best.errors[features] - 1, 0)
-        fit_trimmed(state, forgiven, NEWTON)
-        addition = choose_addition(state, until, 0, random)
-        if addition < 0:
-            return
-        put_in(state, addition)
-        fit_trimmed(state, forgiven, NEWTON)
-        note(state, best, near, random)

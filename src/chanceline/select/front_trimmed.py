@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
-from chanceline.perceptron.linalg import combine, dot_first, invert
+from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.linalg import combine, counter, dot_first, invert
 
 RIDGE = 1e-6
 SEPARATED = 1e-9
+NEWTON = counter(12)  # steps of a fit
 
 
 class Trimmed(NamedTuple):
@@ -118,7 +119,7 @@ def take_out(state: Any, place: int) -> None:
     state.k[0] = last
 
 
-@kernel()
+@inner_kernel()
 def smallest_first(values: NDArray, count: int) -> None:
     """Reorder values so that the `count` smallest come first (Hoare's selection)."""
     low, high = 0, values.size - 1
@@ -142,7 +143,7 @@ def smallest_first(values: NDArray, count: int) -> None:
             return
 
 
-@kernel()
+@inner_kernel()
 def trimmed_energy(state: Any, step: float, allowed: int) -> float:
     """½ Σ' (1 − m_μ − step·s_μ)₊² without the `allowed` largest terms."""
     work = state.work
@@ -157,13 +158,14 @@ def trimmed_energy(state: Any, step: float, allowed: int) -> float:
     return 0.5 * total
 
 
-@kernel()
+@inner_kernel()
 def choose_active(state: Any, allowed: int) -> tuple[bool, float]:
     """Forgive the `allowed` patterns of smallest margin: (whether the active set changed, smallest margin of the others)."""
     level, quota = -np.inf, 0
     lowest = np.inf
     if allowed > 0:
-        state.work[:] = state.margins
+        for pattern in range(state.work.size):
+            state.work[pattern] = state.margins[pattern]
         smallest_first(state.work, allowed)
         for place in range(allowed):
             level = max(level, state.work[place])
@@ -185,7 +187,7 @@ def choose_active(state: Any, allowed: int) -> tuple[bool, float]:
     return changed, lowest
 
 
-@kernel()
+@inner_kernel()
 def solve_active(state: Any) -> None:
     """inverse and target on the active patterns; trial = the Newton step."""
     k = state.k[0]

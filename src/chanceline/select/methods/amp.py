@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, expit
 
-from chanceline.perceptron.hinge import Hinge, next_random, refit, set_support
+from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, next_random, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.methods.tabu import drop_cheapest, random_state
@@ -24,7 +24,6 @@ from chanceline.select.outcome import Candidate
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000
 LOOK_EVERY = 25
-MAX_NEWTON = 100
 
 
 class Pace(NamedTuple):
@@ -35,7 +34,7 @@ class Pace(NamedTuple):
 
 
 BRISK, SLOW = Pace(0.99, 300), Pace(0.999, 500)
-SLOWLY_FROM = 80  # variables from which the slow pace pays
+SLOWLY_FROM = 600  # patterns from which the slow pace pays: below, swaps get as far from either
 
 
 def inverse_mills(x: NDArray) -> NDArray:
@@ -111,7 +110,7 @@ def passing(hinge: Hinge, count: int, state: NDArray, pace: Pace) -> Iterator[tu
 def pass_down(hinge: Hinge, best: int, state: NDArray, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
     """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
     failures, shrink = 0, 0.97
-    pace = SLOW if best >= SLOWLY_FROM else BRISK
+    pace = SLOW if hinge.margins.size >= SLOWLY_FROM else BRISK
     while failures < tries and best > 1:
         goal = min(best - 1, int(shrink * best))
         found = False

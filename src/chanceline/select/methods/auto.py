@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
+from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.exact import fitted, prove
 from chanceline.select.front import fewest_found
@@ -28,7 +28,6 @@ PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
 EXACT_NODES = 20_000_000
-MAX_NEWTON = 200
 
 
 def start_from(problem: Problem, found: Candidate) -> Hinge:
@@ -72,7 +71,7 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
     if best.support.size <= lower:
         return
     if best.support.size >= PASS_FROM:
-        tries = 3 if best.support.size >= SLOWLY_FROM else 2
+        tries = 3 if problem.n_samples >= SLOWLY_FROM else 2
         for event in pass_down(hinge, best.support.size, random_state(seed), tries, spent):
             if isinstance(event, Candidate):
                 best = event

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from chanceline.perceptron.hinge import Hinge, make_hinge, refit, set_support
+from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.methods.omp import candidate
 from chanceline.select.methods.tabu import drop_place
 from chanceline.select.outcome import NOTHING, Candidate
 
 ROUNDS = 8
-MAX_NEWTON = 200
 
 
 def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64] | None:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chanceline.perceptron.hinge import Hinge, add_column, make_hinge, refit
+from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, add_column, make_hinge, refit
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 
-MAX_NEWTON = 60
 NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 
 

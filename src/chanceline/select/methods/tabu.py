@@ -24,7 +24,7 @@ from chanceline.select.choice import NOISE, choose_removal, most_correlated
 from chanceline.select.methods.omp import candidate, fit_greedily
 from chanceline.select.outcome import Candidate
 
-MAX_NEWTON = counter(30)
+NEWTON_AFTER_REMOVAL = counter(30)
 # After an addition two Newton steps rank the removals as well as the exact minimum does, in half the time.
 NEWTON_AFTER_ADDITION = counter(2)
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
@@ -45,18 +45,18 @@ def tabu_steps(hinge: Any, until: NDArray, clock: NDArray, state: NDArray, steps
         if removal >= 0 and (addition >= 0 or hinge.k[0] > hinge.kept + 1):
             until[hinge.support[removal]] = clock[0] + 4 + int(6 * next_random(state))
             drop_column(hinge, removal)
-            if refit(hinge, MAX_NEWTON):
+            if refit(hinge, NEWTON_AFTER_REMOVAL):
                 return step + 1, True
         elif addition >= 0:
             drop_column(hinge, hinge.k[0] - 1)
-            refit(hinge, MAX_NEWTON)
+            refit(hinge, NEWTON_AFTER_REMOVAL)
     return steps, False
 
 
 def drop_place(hinge: Hinge, place: int) -> bool:
     """Drop the variable at this place; whether the rest still separates."""
     drop_column(hinge, place)
-    return bool(refit(hinge, MAX_NEWTON))
+    return bool(refit(hinge, NEWTON_AFTER_REMOVAL))
 
 
 def drop_cheapest(hinge: Hinge, state: NDArray) -> bool:
