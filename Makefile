@@ -35,9 +35,11 @@ slow: $(READY)  ## longer statistical and full-size checks
 docs: $(READY)  ## build the documentation, warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir results/site
 
-bench: $(READY)  ## every benchmark table in docs/
+bench: $(READY)  ## every benchmark table in docs/; DATA=FOLDER of tables for those on real data
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	for script in biht classes first_use front_claims power rsb theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/search.py --instances 10 --large 2
+	if [ -n "$(DATA)" ]; then $(BIN)/python benchmarks/front.py --data $(DATA) && $(BIN)/python benchmarks/front_test.py $(DATA); fi
 
 floors:  ## run the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-floors

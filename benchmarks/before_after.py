@@ -1,20 +1,20 @@
 """Before and after: an old commit and this checkout in turn, on the same problems, by CPU time.
 
-Run `python benchmarks/before_after.py COMMIT`. The commit is checked out into a temporary folder and removed afterwards.
-Compared are the mean K/N and the CPU time of `auto`, greedy-BIHT against its plain NumPy transcription, and the CPU time of
-a first verdict on an empty compile cache and of a second one.
+Run `python benchmarks/before_after.py [COMMIT]`, the last commit of 0.1.0 unless named. The commit is checked out into a
+temporary folder and removed afterwards. Compared are the mean K/N and the CPU time of `auto`, greedy-BIHT against its plain
+NumPy transcription, and the CPU time of a first verdict on an empty compile cache and of a second one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import first_use
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST_SEED = 91_000
@@ -67,23 +67,10 @@ def run(source: Path, program: str, cache: str, **numbers: int) -> list[list[flo
     """The lists that the program prints, with the package of that folder."""
     api = "select.api" if (source / "chanceline" / "select").exists() else "search.api"
     text = PRELUDE.format(api=api) + program.format(first=FIRST_SEED, **numbers)
-    done = subprocess.run([sys.executable, "-c", text], env=_environment(source, cache), stdout=subprocess.PIPE, check=True)
+    environment = first_use.environment(source, cache)
+    done = subprocess.run([sys.executable, "-c", text], env=environment, stdout=subprocess.PIPE, check=True)
     answer: list[list[float]] = json.loads(done.stdout.splitlines()[-1])
     return answer
-
-
-def verdict(source: Path, cache: str) -> float:
-    """CPU seconds of `chanceline test --example planted --quiet`."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "chanceline", "test", "--example", "planted", "--quiet"]
-    subprocess.run(command, env=_environment(source, cache), check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _environment(source: Path, cache: str) -> dict[str, str]:
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return os.environ | threads | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": cache}
 
 
 def mean(values: list[float]) -> float:
@@ -92,7 +79,7 @@ def mean(values: list[float]) -> float:
 
 def describe(source: Path, n: int, problems: int) -> str:
     with tempfile.TemporaryDirectory() as cache:
-        first, second = verdict(source, cache), verdict(source, cache)
+        first, second = (first_use.cpu_seconds("test --example planted", source, cache) for _ in range(2))
         searches = run(source, SEARCH, cache, n=n, problems=problems)
         ratios = run(source, BIHT, cache, n=n, problems=5)
     return (
@@ -106,7 +93,7 @@ def describe(source: Path, n: int, problems: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("commit", help="the commit to compare with")
+    parser.add_argument("commit", nargs="?", default="837ea76", help="the commit to compare with")
     parser.add_argument("--n", type=int, default=256)
     parser.add_argument("--problems", type=int, default=12)
     given = parser.parse_args()

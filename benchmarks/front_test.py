@@ -1,6 +1,6 @@
 """CPU time of the shuffles beside the matrix products that they cannot avoid.
 
-    python benchmarks/front_test.py ../shared/data
+    python benchmarks/front_test.py FOLDER
 
 The products are Z (samples × columns, normalised) with ten columns for each of 999 labellings, by the same BLAS on one core.
 Written to docs/tables/front-test.md.

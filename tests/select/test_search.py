@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import chanceline
 from chanceline.errors import InputError
@@ -238,3 +239,12 @@ def test_rows_are_counted_from_one_and_a_turned_table_is_noticed():
     X[2, 5] = np.nan
     with pytest.raises(InputError, match="row 3, column 'x5'"):
         chanceline.search(X, y)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_message_passing_that_runs_away_ends(intercept):
+    """Measurements that go together beside a column of its own for every sample: beliefs grew beyond what can be summed."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.column_stack([X, np.eye(len(X))])
+    outcome = chanceline.search(X, y, "amp", budget=900, intercept=intercept)
+    assert outcome.errors == 0

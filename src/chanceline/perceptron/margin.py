@@ -119,9 +119,7 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
     for pattern in range(patterns):
         if multipliers[pattern] > 0.0 and passive.size[0] < capacity - 1:
             take_in(passive, pattern, multipliers[pattern])
-    warm = passive.size[0] > 0
-    status = UNDECIDED
-    changes = passive.size[0]
+    warm, status, changes = passive.size[0] > 0, UNDECIDED, passive.size[0]
     for _ in range(80 * (patterns + k) + 80):
         changes += settle(passive)
         size, total = passive.size[0], 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
 from chanceline.perceptron.rule import Rule, make_rule
-from chanceline.select.api import iter_search
+from chanceline.select.api import FORGIVING, iter_search
 from chanceline.significance.permutation import Value
 
 Floats = NDArray[np.float64]
@@ -68,53 +68,22 @@ class Procedure:
             return constant_rule(X, y, NOTHING)
         if not isinstance(self.search, str):
             return rule_on(X, y, self._selected(X, y), self.intercept)
-        return self._trimmed(X, y) if self.errors else self._separating(X, y, np.arange(len(y)))
+        return self._searched(X, y)
 
-    def _separating(self, X: Floats, y: Floats, rows: NDArray[np.int64]) -> Rule:
-        """The built-in search on some of the samples; its errors are counted on all."""
-        rows = rows[consistent_rows(X[rows], y[rows])]
+    def _searched(self, X: Floats, y: Floats) -> Rule:
+        """The built-in search; one that allows no errors runs on samples without contradictions, and is counted on all."""
+        errors = self.errors if self.search in FORGIVING else 0
+        rows = np.arange(len(y)) if errors else consistent_rows(X, y)
         if self.intercept and np.all(y[rows] == y[rows[0]]):
             return constant_rule(X, y, NOTHING)
         best = None
         # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
-        for outcome in iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, **self.options):
+        for outcome in iter_search(
+            X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, **self.options
+        ):
             best = outcome
         assert best is not None
         return make_rule(X, y, best.support, best.weights, best.bias)
-
-    def _trimmed(self, X: Floats, y: Floats) -> Rule:
-        """A small set that makes at most `errors` errors, by forgiving some samples and separating the rest.
-
-        Whom to forgive: those that the search sets right by a column of their own (1 there, 0 elsewhere), when such
-        columns compete with the features; then those whom dropping a feature costs.
-        """
-        everyone = np.arange(len(y))
-        best = self._separating(X, y, everyone)
-        consistent = consistent_rows(X, y)
-        own = self._separating(np.column_stack([X, np.eye(len(y))]), y, consistent).support
-        forgiven = own[own >= X.shape[1]] - X.shape[1]
-        if 0 < len(forgiven) <= self.errors:
-            best = self._better(best, self._separating(X, y, np.setdiff1d(consistent, forgiven)))
-        while best.errors <= self.errors and best.n_selected > 1:
-            smaller = (np.delete(best.support, i) for i in range(best.n_selected))
-            candidates = (rule_on(X, y, support, self.intercept) for support in smaller)
-            start = min(candidates, key=lambda rule: rule.errors)
-            if start.errors > self.errors:
-                return best
-            again = self._separating(X, y, np.setdiff1d(everyone, start.wrong))
-            better = self._better(best, self._better(start, again))
-            if better is best:
-                return best
-            best = better
-        return best
-
-    def _better(self, first: Rule, second: Rule) -> Rule:
-        """The rule with fewer features among those with few enough errors; the first of equals."""
-
-        def cost(rule: Rule) -> tuple[bool, int]:
-            return rule.errors > self.errors, rule.n_selected if rule.errors <= self.errors else rule.errors
-
-        return second if cost(second) < cost(first) else first
 
     def _selected(self, X: Floats, y: Floats) -> NDArray[np.int64]:
         """Indices from a scikit-learn selector or a function."""

@@ -24,6 +24,7 @@ from chanceline.select.outcome import Candidate
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000
 LOOK_EVERY = 25
+RUNAWAY = 1e12  # evidence in nats: columns that are far from independent can drive it up without end
 
 
 class Pace(NamedTuple):
@@ -63,8 +64,8 @@ class Beliefs:
 
 def amp_steps(
     columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, reinforcement: float, steps: int
-) -> None:
-    """Message-passing steps in place for K = `count`, the products in single precision.
+) -> bool:
+    """Message-passing steps in place for K = `count`, the products in single precision; False if they run away.
 
     Every column has mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the
     last) has π = 1.
@@ -77,30 +78,34 @@ def amp_steps(
         V = max(now.variance.sum() / n, 1e-10)
         omega = now.mean.astype(np.float32) @ columns / root - V * now.response
         now.response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
-        precision = float(now.response @ (now.response + omega / V)) / n
+        precision = max(float(now.response @ (now.response + omega / V)) / n, 0.0)
         now.curvature = precision + rate * now.curvature
         width = 1.0 / (1.0 + now.curvature)
         now.field = precision * now.mean + columns @ now.response.astype(np.float32) / root + rate * now.field
         now.evidence = 0.5 * width * now.field**2
+        if not now.evidence.max() < RUNAWAY:
+            return False
         free = now.evidence[: n - kept]
         pi[: n - kept] = expit(log_odds_for(free, count) + free)
         slab = width * now.field
         new = pi * slab
         now.variance = DAMPING * now.variance + (1.0 - DAMPING) * (pi * (width + slab**2) - new**2)
         now.mean = DAMPING * now.mean + (1.0 - DAMPING) * new
+    return True
 
 
 def passing(hinge: Hinge, count: int, state: NDArray, pace: Pace) -> Iterator[tuple[int, bool]]:
     """Message passing for K = `count`; at every look (steps done, whether the K largest marginals separate).
 
-    The workspace then holds the support that was tested.
+    Ends early if it runs away. The workspace then holds the support that was tested.
     """
     n, patterns = hinge.columns.shape
     kept = hinge.kept
     mean = np.array([0.02 * next_random(state) - 0.01 for _ in range(n)])
     beliefs = Beliefs(mean, np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     while beliefs.steps < pace.steps:
-        amp_steps(hinge.narrow, kept, count, beliefs, pace.reinforcement, LOOK_EVERY)
+        if not amp_steps(hinge.narrow, kept, count, beliefs, pace.reinforcement, LOOK_EVERY):
+            return
         order = np.argsort(-beliefs.evidence[: n - kept], kind="stable")[:count]
         support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
         set_support(hinge, support, np.zeros(support.size))
@@ -123,6 +128,7 @@ def pass_down(hinge: Hinge, best: int, state: NDArray, tries: int, spent: int = 
             spent += pace.steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
+            yield spent
             continue
         separable = True
         while separable:
