@@ -33,7 +33,7 @@ RIDGE = 1e-6
 SEPARATED = 1e-9  # all margins above this: separable
 UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 MAX_NEWTON = 200  # steps of a refit, which as a rule ends within a dozen
-REBUILD_AFTER = 1000  # flips after which the inverse is computed anew, against drift
+REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
 
 
 class Hinge(NamedTuple):
