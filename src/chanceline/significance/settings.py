@@ -46,7 +46,8 @@ class TestSettings:
         Errors allowed, fixed beforehand. None: as many as the rule makes, for which the bound pays a factor 2^(e+1) if
         features were named or nothing separates (no factor if the features were preregistered).
     method
-        Algorithm of `chanceline.search` that looks for the smallest separating set on the observed labels.
+        Algorithm of `chanceline.search` that looks for the smallest set on the observed labels; with `errors` allowed, one other
+        than "auto" and "exact" looks for a set without any.
     budget
         Iterations of one search; None for the method's own.
     restarts

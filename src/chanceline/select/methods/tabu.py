@@ -75,7 +75,7 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 def default_budget(problem: Problem, size: int) -> int:
     """Swaps for a start of `size` variables.
 
-    In all about 0.4 s at N = P = 64, 4 s at 256, a minute at 1024, and a second or two on gene-expression data.
+    In all about 0.4 s at N = P = 64, 4 s at 256, 40 s at 1024, and a second or two on gene-expression data.
     """
     n, patterns = problem.columns.shape
     length = math.sqrt(patterns * min(n, 4 * patterns))
