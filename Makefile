@@ -27,6 +27,7 @@ test: $(READY) lint  ## everything that belongs to every change
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/ruff format --check --quiet src tests benchmarks scripts
 	$(BIN)/mypy
 
 slow: $(READY)  ## longer statistical and full-size checks

@@ -120,9 +120,7 @@ def figures(tree: Path) -> dict[str, int | list[str]]:
     """The figures of one tree."""
     known = sources(tree)
     edges = graph(known)
-    inside = [
-        name for name, path in known.items() for found in imports(path, known) if found.inside and found.module in known
-    ]
+    inside = [name for name, path in known.items() for found in imports(path, known) if found.inside and found.module in known]
     every = [(name, function) for name, path in known.items() for function in functions(path)]
     outside_cli = [name for name in inside if not name.startswith(f"{PACKAGE}.cli.")]
     return {

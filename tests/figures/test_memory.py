@@ -23,11 +23,7 @@ def texts(ax):
 
 def test_capacity(ax):
     theory = [capacity(rho) for rho in (0.2, 0.4)]
-    loads = [
-        LargestLoads(11, fan_in, wiring, np.array([4, 6, 9]))
-        for fan_in in (4, 2)
-        for wiring in ("selected", "random")
-    ]
+    loads = [LargestLoads(11, fan_in, wiring, np.array([4, 6, 9])) for fan_in in (4, 2) for wiring in ("selected", "random")]
     draw_capacity(ax, loads, theory)
     assert texts(ax) == ["selected inputs", "random inputs"]
     curve, line, *points = ax.get_lines()

@@ -74,11 +74,7 @@ def largest_by_enumeration(rows, size):
 @pytest.mark.parametrize("seed", range(4))
 def test_swaps_find_the_most_stable_inputs_of_small_problems(seed):
     rows = signs((6, 11), seed)
-    first = next(
-        candidate
-        for inputs in combinations(range(11), 4)
-        if (candidate := fit(rows, np.array(inputs))).separates
-    )
+    first = next(candidate for inputs in combinations(range(11), 4) if (candidate := fit(rows, np.array(inputs))).separates)
     best = swap(rows, first, 60, np.random.default_rng(seed))
     assert best.inputs.size == 4
     assert best.stability >= first.stability

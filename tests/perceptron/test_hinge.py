@@ -264,8 +264,7 @@ def test_count_agrees_with_enumeration(intercept):
         X, y = random_problem(8, 1.0, 60 + seed, inputs)
         for size in (1, 3, 5, 8):
             expected = sum(
-                bool(certify(X, y, np.array(support), intercept).separable)
-                for support in itertools.combinations(range(8), size)
+                bool(certify(X, y, np.array(support), intercept).separable) for support in itertools.combinations(range(8), size)
             )
             assert count(X, y, size, intercept).count == expected
             total += expected

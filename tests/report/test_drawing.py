@@ -51,7 +51,7 @@ HOSTILE = {
     "image that is SVG": svg('<image href="data:image/svg+xml;base64,PHN2Zy8+" width="1" height="1"/>'),
     "image through a filter": svg('<filter id="f"><feImage href="https://example.invalid/pixel.png"/></filter>'),
     "use from outside": svg('<use href="https://example.invalid/x.svg#a"/>'),
-    "use of data": svg('<use href="data:image/svg+xml,&lt;svg id=\'a\'/&gt;#a"/>'),
+    "use of data": svg("<use href=\"data:image/svg+xml,&lt;svg id='a'/&gt;#a\"/>"),
     "style that imports": svg("<style>@import url(https://example.invalid/x.css);</style>"),
     "style that hides the page": svg("<style>main { display: none }</style>"),
     "style attribute that loads": svg('<rect style="fill: url(https://example.invalid/x.svg#a)" width="9" height="9"/>'),

@@ -15,7 +15,7 @@ from chanceline.parallel import run_ordered
 from chanceline.select import iter_search, random_problem
 from chanceline.select.api import METHODS
 
-OWN_METHOD = '''
+OWN_METHOD = """
 import numpy as np
 import chanceline
 from chanceline.select import random_problem, separate
@@ -33,7 +33,7 @@ def run_correlation(problem, budget, seed):
 
 def found(seed, method):
     return chanceline.search(*random_problem(16, 1.0, seed), method=method).support.tolist()
-'''
+"""
 
 USER = """
 import numpy as np

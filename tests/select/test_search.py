@@ -73,9 +73,9 @@ def test_auto_is_never_above_omp_or_greedy_biht():
 def test_tabu_finds_the_proven_minimum():
     for seed in range(6):
         X, y = random_problem(20, 1.0, 40 + seed)
-        assert chanceline.search(X, y, method="tabu", budget=2000).n_selected == chanceline.search(
-            X, y, method="exact"
-        ).n_selected
+        assert (
+            chanceline.search(X, y, method="tabu", budget=2000).n_selected == chanceline.search(X, y, method="exact").n_selected
+        )
 
 
 def test_exact_agrees_with_enumeration():

@@ -37,9 +37,7 @@ def memory(
     patterns: Annotated[
         Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern in each row.")
     ] = None,
-    fan_in: Annotated[
-        str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")
-    ] = "0.25",
+    fan_in: Annotated[str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")] = "0.25",
     wiring: Annotated[str, typer.Option(help="selected, random or hebbian-selected.")] = "selected",
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
     budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
@@ -112,9 +110,7 @@ def _print_memory(report: StorageReport, limit: dict[str, Any], basins: Retrieva
         )
     print(f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics")
     print("  recall from noisy probes (share of flipped bits: overlap, recalled exactly)")
-    for noise, overlap, error, exact in zip(
-        basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True
-    ):
+    for noise, overlap, error, exact in zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True):
         print(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}")
 
 

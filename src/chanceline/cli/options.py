@@ -24,9 +24,7 @@ def _writable(path: Path | None) -> Path | None:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Out = Annotated[Path, typer.Option("--out", help="The file to write.", callback=_writable)]
-Report = Annotated[
-    Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.", callback=_writable)
-]
+Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.", callback=_writable)]
 Figure = Annotated[
     Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=_writable)
 ]

@@ -82,9 +82,7 @@ def run_command(
         say(f"{plan.name} is complete: {total} tasks, {new} of them new, in {path}")
 
 
-def status_command(
-    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False
-) -> None:
+def status_command(sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False) -> None:
     """How much of a sweep is in the store, also while it runs.
 
     Example: chanceline sweep status paper-fig3 --store fig3.sqlite
@@ -180,9 +178,7 @@ def verify_command(
 def plot_command(
     sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="paper-fig3, best, entropy or capacity.")],
     out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.")],
-    store: Annotated[
-        Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")
-    ] = None,
+    store: Annotated[Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")] = None,
     json: Json = False,
 ) -> None:
     """Draw a built-in sweep's figure from a store, finished or not, or from the shipped data.

@@ -100,9 +100,7 @@ class AssociativeMemory:
         checked = self.checked(patterns, "patterns")
         common = (checked, self.rule)
         neurons = list(
-            run_ordered(
-                _learn_one, range(self.n_neurons), common=common, workers=workers, executor=executor, progress=progress
-            )
+            run_ordered(_learn_one, range(self.n_neurons), common=common, workers=workers, executor=executor, progress=progress)
         )
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
         self._couplings = _as_matrix(neurons, self.n_neurons)
@@ -200,9 +198,7 @@ class AssociativeMemory:
                 f"but were given with shape {couplings.shape}."
             )
         rule = self.rule
-        other = AssociativeMemory(
-            self.n_neurons, self.fan_in, rule.wiring, rule.seed, kappa=rule.kappa, budget=rule.budget
-        )
+        other = AssociativeMemory(self.n_neurons, self.fan_in, rule.wiring, rule.seed, kappa=rule.kappa, budget=rule.budget)
         other._couplings = csr_array(couplings)
         return other
 

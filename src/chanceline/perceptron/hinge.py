@@ -252,10 +252,7 @@ def refit(hinge: Any, max_newton: int) -> bool:
             cross = 2.0 * ridge * dot_first(hinge.weights, hinge.trial, k)
             curve = ridge * dot_first(hinge.trial, hinge.trial, k)
             before = energy_at(hinge.margins, hinge.shift, 0.0) + norm
-            while (
-                energy_at(hinge.margins, hinge.shift, step) + norm + step * (cross + step * curve) > before
-                and step > 1e-4
-            ):
+            while energy_at(hinge.margins, hinge.shift, step) + norm + step * (cross + step * curve) > before and step > 1e-4:
                 step *= 0.5
         add_scaled(hinge.weights, step, hinge.trial, k)
         add_scaled(hinge.margins, step, hinge.shift, patterns)

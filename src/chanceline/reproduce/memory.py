@@ -46,9 +46,7 @@ def size_of(folder: Folder) -> Size:
 def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ and α_VS(ρ)."""
     size = size_of(folder)
-    loads = load_curve(
-        size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, workers=size.workers
-    )
+    loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, workers=size.workers)
     figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
     draw_capacity(ax, loads, capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40)))
     table = pd.DataFrame([result.to_dict() for result in loads])

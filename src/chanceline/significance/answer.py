@@ -66,9 +66,7 @@ def answer(question: Question, progress: Callable[[int, int], None] | None, exec
     elif settings.permutations > 0:
         # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
         count = settings.permutations if wanted else min(BATCH - 1, settings.permutations)
-        draws, _ = draw_front(
-            columns, question.scheme, permutations=count, steps=steps, seed=settings.seed, drawing=drawing
-        )
+        draws, _ = draw_front(columns, question.scheme, permutations=count, steps=steps, seed=settings.seed, drawing=drawing)
         permutation = draws.reading() if wanted and draws.done else None
     readings = front_readings(question, paths, found, draws, adjusted=permutation is not None)
     interrupted = INTERRUPT in (permutation.stopped_by if permutation else None, draws.stopped_by if draws else None)

@@ -136,7 +136,6 @@ class Price:
                 highest = middle
         return self._at(selected, lowest).pvalue
 
-
     def scheme_of(self, count: int) -> Sizes:
         """`count` units of the same balance, or `count` blocks like the given ones in turn."""
         scheme = self.scheme

@@ -62,9 +62,7 @@ class Beliefs:
     steps: int = 0
 
 
-def amp_steps(
-    columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, reinforcement: float, steps: int
-) -> bool:
+def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, reinforcement: float, steps: int) -> bool:
     """Message-passing steps in place for K = `count`, the products in single precision; False if they run away.
 
     Every column has mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the

@@ -103,9 +103,7 @@ def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
 
 
 @kernel()
-def recount(
-    rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray
-) -> None:
+def recount(rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray) -> None:
     """Bring c = Σ ½(1 − sign m_μ) a_μ and the margins' drift A_F c_F up to date with the flips that happened."""
     for pattern in range(margins.size):
         share = 0.5 * (1.0 - np.sign(margins[pattern]))
