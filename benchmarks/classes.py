@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 import chanceline
+from chanceline._io import write_text
 from chanceline.chance.gaussian import log_expected_supports
-from chanceline.files import write_text
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "tables" / "classes.md"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chanceline.files import write_text
+from chanceline._io import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "tables" / "first-use.md"

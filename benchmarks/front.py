@@ -23,7 +23,7 @@ from sklearn.feature_selection import RFE  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 import chanceline  # noqa: E402
-from chanceline.files import write_text  # noqa: E402
+from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.fit import rule_on  # noqa: E402
 from chanceline.perceptron.rule import make_rule  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402

@@ -26,7 +26,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import chanceline  # noqa: E402
-from chanceline.files import write_text  # noqa: E402
+from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.problem import make_problem  # noqa: E402
 from chanceline.select import random_problem  # noqa: E402
 from chanceline.select.front_exact import supports_with_errors  # noqa: E402

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.files import write_text
+from chanceline._io import write_text
 from chanceline.significance.front_path import make_columns
 from chanceline.significance.front_test import draw_front
 from chanceline.significance.null import make_scheme

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import fsolve
 
 import chanceline
-from chanceline.files import write_text
+from chanceline._io import write_text
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "tables" / "theory.md"
 DENSITIES = (0.3, 0.5)

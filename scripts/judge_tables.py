@@ -21,9 +21,9 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402
 
+from chanceline._io import write_text  # noqa: E402
 from chanceline.chance.bound import format_p  # noqa: E402
 from chanceline.figures.style import house_style  # noqa: E402
-from chanceline.files import write_text  # noqa: E402
 from chanceline.significance import SeparationTest, judge  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 

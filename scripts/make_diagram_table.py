@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from chanceline.files import write_text
+from chanceline._io import write_text
 from chanceline.report.diagram import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve, zero_entropy

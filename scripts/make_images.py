@@ -19,8 +19,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from PIL import Image
 
+from chanceline._io import write_text
 from chanceline.figures.style import COLOURS, house_style
-from chanceline.files import write_text
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
 from chanceline.report.diagram import interpolated_lines
 from chanceline.reproduce.folder import Folder

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from chanceline._io import write_text
 from chanceline.experiments.points import SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.experiments.witnesses import capacity_witness, entropy_witness
-from chanceline.files import make_folder, write_text
 from chanceline.reproduce.experiment_figures import draw_sweep
 from chanceline.theory.capacity import density
 
@@ -29,7 +29,7 @@ TARGET = ROOT / "src" / "chanceline" / "data" / "experiments"
 
 def ship(store_path: Path, machine: str) -> None:
     """Points and provenance from a store."""
-    make_folder(TARGET)
+    TARGET.mkdir(parents=True, exist_ok=True)
     with Store(store_path) as store:
         seconds = store.seconds()
         versions = sorted({record.made_with for record in store.records()})

@@ -6,7 +6,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from chanceline.results import plain, visible
+from chanceline._results import plain, visible
 
 
 def test_plain_values():

@@ -1,4 +1,4 @@
-"""The three ways a call can fail: what was asked makes no sense, the numbers did not settle, or the machine could not."""
+"""The two ways a call can fail: what was asked makes no sense, or the numbers did not settle. The system's are its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,3 @@ class InputError(ChancelineError, ValueError):
 
 class ConvergenceError(ChancelineError, ArithmeticError):
     """A solver stopped short of its tolerance; the message says where it stopped and what to try (exit code 1)."""
-
-
-class MachineError(ChancelineError, OSError):
-    """A full disk, a broken device, too many open files: nothing wrong with what was asked (exit code 1)."""

@@ -16,8 +16,8 @@ from function_cases import GOOD, Call, mutate
 from limits import Hang, limits
 
 import chanceline
+from chanceline._results import Result, plain
 from chanceline.errors import ChancelineError
-from chanceline.results import Result, plain
 
 QUICK = 12  # batches in every run
 LONG = 500

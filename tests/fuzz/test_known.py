@@ -12,8 +12,8 @@ from command_cases import make_files
 from test_commands import faults, run
 
 import chanceline
+from chanceline._results import plain
 from chanceline.errors import InputError
-from chanceline.results import plain
 from chanceline.select import METHODS
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from browser import run_script, screenshot
 
+from chanceline._results import visible
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
 from chanceline.experiments.run import run
@@ -27,7 +28,6 @@ from chanceline.report import (
     write_theory_report,
 )
 from chanceline.report.page import Page, figure, hash_arrays, number, picture, prose, table
-from chanceline.results import visible
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
 from chanceline.tables.examples import load_example

@@ -14,10 +14,10 @@ from scipy.optimize import linprog
 from sklearn.feature_selection import SelectKBest, f_classif
 
 import chanceline
+from chanceline._results import plain
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.results import plain
 from chanceline.significance import separation_test
 from chanceline.significance.answer import search_longer
 from chanceline.significance.permutation import Value, summarise

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._results import Result
+from chanceline._validation import shown, whole_number
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.chance.labellings import log_coin, log_fixed
-from chanceline.checks import shown, truth, whole_number
 from chanceline.errors import InputError
-from chanceline.results import Result
 
 LARGEST = 10**7
 
@@ -141,7 +141,7 @@ def chance_bound(
     Bound
     """
     n_samples, n_features, n_selected, positives, errors = _checked(n_samples, n_features, n_selected, positives, errors, null)
-    intercept, preregistered = truth(intercept, "intercept"), truth(preregistered, "preregistered")
+    intercept, preregistered = bool(intercept), bool(preregistered)
     largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
@@ -184,7 +184,7 @@ def bound_curve(
     −∞).
     """
     n_samples, n_features, _, positives, errors = _checked(n_samples, n_features, 1, positives, errors, null)
-    intercept = truth(intercept, "intercept")
+    intercept = bool(intercept)
     largest = min(n_features, n_samples)
     pairs = _check_blocks(blocks, n_samples, positives, null)
     union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._results import Result
+from chanceline._validation import real_number, whole_number
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
-from chanceline.checks import real_number, whole_number
 from chanceline.errors import InputError
-from chanceline.results import Result
 
 
 @dataclass(frozen=True, repr=False)

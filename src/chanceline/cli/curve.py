@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
         """
         if not 1 <= points <= MOST_POINTS:
             raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
-        from chanceline.files import write_text
+        from chanceline._io import write_text
         from chanceline.theory.curves import curve_table, evenly_spaced
 
         table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors)

@@ -84,9 +84,9 @@ def _draw(found: Front, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from chanceline._io import write_bytes
     from chanceline.figures.front import draw_front
     from chanceline.figures.style import house_style
-    from chanceline.files import write_bytes
 
     content = BytesIO()
     with house_style():

@@ -1,6 +1,6 @@
 """Puts the commands together and turns errors into one sentence and an exit code.
 
-Exit codes: 0 success, 1 a computation did not settle or the machine could not (a full disk), 2 bad input, 129, 130 and 143
+Exit codes: 0 success, 1 a computation did not settle, 2 bad input, 3 the machine could not (a full disk), 129, 130 and 143
 stopped from outside by SIGHUP, Ctrl-C and SIGTERM.
 """
 
@@ -21,8 +21,9 @@ from typer.main import get_command
 from chanceline.cli.output import complain
 from chanceline.cli.streams import careful_streams
 from chanceline.errors import ChancelineError, InputError
-from chanceline.files import explain
 
+# What another name mends; any other refusal of the system is the machine's (a full disk).
+WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 # One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
 COMMANDS: tuple[str, ...] = (
     "search",
@@ -91,8 +92,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         try:
             sys.stdout.flush()
         except OSError as error:
-            complain(str(explain(error, "cannot write the output")))
-            code = code or 1
+            complain(f"cannot write the output: {error.strerror}")
+            code = code or 3
     sys.exit(code)
 
 
@@ -108,12 +109,11 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return 1
     except OSError as error:
-        told = explain(error, "cannot go on" if error.filename is None else f"cannot use {error.filename}")
-        complain(str(told))
-        return 2 if isinstance(told, InputError) else 1
+        complain(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
+        return 2 if isinstance(error, WRONG_FILE) else 3
     except MemoryError:
         complain("there is not enough memory for this; ask for less")
-        return 1
+        return 3
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         return 128 + signal.SIGINT

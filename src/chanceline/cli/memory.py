@@ -52,8 +52,8 @@ def memory(
     import os
     import time
 
+    from chanceline._io import check_target
     from chanceline.errors import InputError
-    from chanceline.files import check_target
     from chanceline.memory import AssociativeMemory, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_BUDGET
     from chanceline.parallel import open_workers
@@ -145,9 +145,8 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     import numpy as np
 
     from chanceline.errors import InputError
-    from chanceline.files import read_bytes
 
-    source = path if path.is_file() else io.BytesIO(read_bytes(path))
+    source = path if path.is_file() else io.BytesIO(path.read_bytes())
     try:
         with warnings.catch_warnings(action="ignore"):  # of a table without rows, which is refused below
             read = np.load(source, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(source, delimiter=",", ndmin=2)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from chanceline.files import check_target
+from chanceline._io import check_target
 
 
 def _writable(path: Path | None) -> Path | None:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from chanceline._results import plain, visible
 from chanceline.cli.flags import in_flags
 from chanceline.cli.streams import shows
-from chanceline.results import plain, visible
 
 
 def print_json(record: Mapping[str, Any]) -> None:

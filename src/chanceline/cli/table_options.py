@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.checks import shown
+from chanceline._validation import shown
 from chanceline.cli.output import say
 from chanceline.errors import InputError
 

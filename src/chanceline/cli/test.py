@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from chanceline._results import visible
 from chanceline.cli.flags import in_flags
 from chanceline.cli.options import Engine, Scheduler, Workers
 from chanceline.cli.output import print_json, say
 from chanceline.cli.progress import progress_bar
 from chanceline.cli.table_options import TableChoice, names_in, with_table_options
-from chanceline.results import visible
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -212,8 +212,8 @@ def _draw(result: SeparationTest, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from chanceline._io import write_bytes
     from chanceline.figures.significance import draw_test
-    from chanceline.files import write_bytes
 
     chart, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     draw_test(ax, result)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.results import Result
 
 ONE_SIGMA = stats.norm.cdf(1.0)
 

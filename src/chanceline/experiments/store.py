@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chanceline._io import write_bytes, write_text
 from chanceline.errors import InputError
 from chanceline.experiments.records import COLUMNS, BrokenRow, Record, add_seals, frame, open_row, seal
 from chanceline.experiments.store_file import (
@@ -27,7 +28,6 @@ from chanceline.experiments.store_file import (
     explained_sqlite,
     writers_lock,
 )
-from chanceline.files import explained, write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas
@@ -69,7 +69,7 @@ class Store:
         self._write = write
         check_path(self.path, write)
         with ExitStack() as opened:
-            with explained_sqlite(self.path, "write to" if write else "read"), explained(f"cannot read {self.path}"):
+            with explained_sqlite(self.path, "write to" if write else "read"):
                 if write:
                     lock = writers_lock(self.path)
                     opened.callback(lock.close)

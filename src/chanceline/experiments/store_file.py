@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from chanceline.errors import ChancelineError, InputError, MachineError
-from chanceline.files import explained
+from chanceline.errors import InputError
 
 _BUSY, _READ_ONLY, _IO_ERROR, _FULL, _CANNOT_OPEN = 5, 8, 10, 13, 14
 
 
-def explain_sqlite(error: sqlite3.Error, path: Path, attempt: str) -> ChancelineError:
+def explain_sqlite(error: sqlite3.Error, path: Path, attempt: str) -> Exception:
     """SQLite's refusal as one sentence; what has been saved stays as it is in every case."""
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     if code == _FULL or (code == _IO_ERROR and _is_full(path)):
-        return MachineError(f"cannot {attempt} {path}: the disk is full; what was saved before is whole")
+        return OSError(f"cannot {attempt} {path}: the disk is full; what was saved before is whole")
     if code == _IO_ERROR:
-        return MachineError(f"cannot {attempt} {path}: the disk reports an error ({error})")
+        return OSError(f"cannot {attempt} {path}: the disk reports an error ({error})")
     if code == _BUSY:
         return InputError(f"another process is writing to {path}; wait for it, or name another store and merge later")
     if code in (_READ_ONLY, _CANNOT_OPEN):
@@ -46,17 +45,14 @@ def explained_sqlite(path: Path, attempt: str) -> Iterator[None]:
 
 def check_path(path: Path, write: bool) -> None:
     """Refuse what cannot be a store before anything is made beside it."""
-    if "\0" in str(path):
-        raise InputError(f"cannot open {str(path)!r}: a name cannot hold a null character")
-    with explained(f"cannot open the store {path}"):
-        if path.exists() and not path.is_file():
-            raise InputError(f"cannot open the store {path}: it is not a file")
-        if not write and not path.exists():
-            raise InputError(f"there is no store {path}; `chanceline sweep run` makes one")
-        if not path.parent.is_dir():
-            raise InputError(f"the folder {path.parent} of the store does not exist; create it first")
-        if not write and path.stat().st_size == 0:
-            raise InputError(f"{path} is empty; no task has been finished in it yet")
+    if path.exists() and not path.is_file():
+        raise InputError(f"cannot open the store {path}: it is not a file")
+    if not write and not path.exists():
+        raise InputError(f"there is no store {path}; `chanceline sweep run` makes one")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} of the store does not exist; create it first")
+    if not write and path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; no task has been finished in it yet")
 
 
 def writers_lock(path: Path) -> sqlite3.Connection:

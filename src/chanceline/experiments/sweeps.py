@@ -26,7 +26,6 @@ from typing import Any
 
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, make_task
-from chanceline.files import explained
 
 _FOLDER = resources.files("chanceline") / "data" / "sweeps"
 _BLOCK_KEYS = {"kind", "trials", "grid", "fixed"}
@@ -66,11 +65,10 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
         text = (_FOLDER / f"{source}.toml").read_text(encoding="utf-8")
     else:
         path = Path(source)
-        with explained(f"cannot read the sweep {path}"):
-            if not path.is_file():
-                names = ", ".join(builtin_names())
-                raise InputError(f"there is no sweep {str(source)!r}: give one of {names}, or a TOML file")
-            content = path.read_bytes()
+        if not path.is_file():
+            names = ", ".join(builtin_names())
+            raise InputError(f"there is no sweep {str(source)!r}: give one of {names}, or a TOML file")
+        content = path.read_bytes()
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._io import write_bytes
 from chanceline.errors import InputError
-from chanceline.files import read_bytes, write_bytes
 
 FORMAT = "chanceline memory 1"
 
@@ -36,7 +36,7 @@ def write_memory(path: Path, settings: Mapping[str, Any], arrays: Mapping[str, N
 
 def read_memory(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Settings and arrays of a file that `write_memory` wrote."""
-    content = read_bytes(path)
+    content = Path(path).read_bytes()
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from chanceline.checks import real_number, whole_number
+from chanceline._results import Result
+from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
 from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
 from chanceline.parallel import Progress, run_ordered
-from chanceline.results import Result
 
 CUTS = ("random", "weakest")
 MOST_BITS = 10**8  # drawn at a time; learning so many would take weeks

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from chanceline.checks import whole_number
+from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.memory.files import read_memory, write_memory
 from chanceline.memory.storage import StorageReport

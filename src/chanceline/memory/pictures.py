@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.memory.measurement import add_noise, random_patterns
 from chanceline.memory.network import AssociativeMemory
 from chanceline.memory.storage import StorageReport
 from chanceline.parallel import Progress
-from chanceline.results import Result
 
 Picture = NDArray[np.int8]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.results import Result
+from chanceline._results import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)

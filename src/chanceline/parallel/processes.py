@@ -21,7 +21,7 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from chanceline.checks import whole_number
+from chanceline._validation import whole_number
 from chanceline.parallel.compiling import LateWatch, announce_compiling
 
 Value = TypeVar("Value")

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
+from chanceline._results import Result, plain
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.problem import make_problem
-from chanceline.results import Result, plain
 
 Floats = NDArray[np.float64]
 

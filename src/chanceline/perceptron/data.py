@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.checks import shown, whole_number
+from chanceline._validation import shown, whole_number
 from chanceline.errors import InputError
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.checks import truth
 from chanceline.errors import InputError
 from chanceline.perceptron.data import check_labels, check_matrix
 from chanceline.perceptron.data import contradictions as find_contradictions
@@ -89,7 +88,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
     rows with opposite labels are refused unless `contradictions` are allowed.
     """
     data, _ = check_matrix(X)
-    problem = Problem(X=data, y=check_labels(y, data.shape), intercept=truth(intercept, "intercept"))
+    problem = Problem(X=data, y=check_labels(y, data.shape), intercept=bool(intercept))
     pairs = [] if contradictions else find_contradictions(problem.X, problem.y)
     if pairs:
         first, second = (row + 1 for row in pairs[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.checks import real_number, whole_number
+from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
 
 INPUTS = ("binary", "gaussian", "sphere")

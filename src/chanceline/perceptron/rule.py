@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._results import Result
 from chanceline.perceptron.certificate import strictly_right
-from chanceline.results import Result
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
-from chanceline.files import write_text
+from chanceline._io import write_text
 from chanceline.report.diagram import broken_ratio, diagram_table, unequal_table
 from chanceline.report.theme import ASSETS, scripts_in, theme_css, with_policy
 

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from chanceline import __version__
+from chanceline._io import write_text
+from chanceline._results import plain, visible
 from chanceline.errors import InputError
 from chanceline.figures.style import fit_phone, house_style, is_narrow
-from chanceline.files import write_text
 from chanceline.report.drawing import safe_drawing
 from chanceline.report.theme import ASSETS, theme_css, with_policy
-from chanceline.results import plain, visible
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PAPER = "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
-from chanceline.files import explained
 from chanceline.report.page import Page, escape, number, picture, prose, table, verdict
 from chanceline.report.takeaways import SHOWN, Shown
 
@@ -108,11 +107,10 @@ def _read_provenance(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> str:
-    with explained(f"cannot read {path}"):
-        try:
-            return path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from error
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from error
 
 
 def _read_table(path: Path) -> pd.DataFrame:
@@ -137,6 +135,5 @@ def _inside(name: object) -> str:
 def _hash_tables(folder: Path, names: list[str]) -> str:
     digest = hashlib.sha256()
     for name in names:
-        with explained(f"cannot read {folder / name}.csv"):
-            digest.update((folder / f"{name}.csv").read_bytes())
+        digest.update((folder / f"{name}.csv").read_bytes())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from chanceline._io import write_bytes
 from chanceline.errors import InputError
 from chanceline.experiments.points import known_figure, shipped_points, stored_points
 from chanceline.experiments.witnesses import (
@@ -29,7 +30,6 @@ from chanceline.figures.experiments import (
     draw_smallest,
 )
 from chanceline.figures.style import house_style
-from chanceline.files import write_bytes
 from chanceline.theory.capacity import density
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.curves import curve_table, evenly_spaced

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chanceline.files import make_folder, write_bytes, write_text
+from chanceline._io import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class Folder:
     numbers: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        make_folder(self.path)
+        self.path.mkdir(parents=True, exist_ok=True)
 
     @property
     def quick(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chanceline.checks import whole_number
+from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.data import column_names
 from chanceline.perceptron.problem import Problem, make_problem

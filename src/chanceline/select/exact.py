@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.margin import SEPARABLE, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.results import Result
 from chanceline.select.cover import can_cover, covers
 from chanceline.select.enumeration import enumerate_supports, nodes_to_enumerate
 from chanceline.select.outcome import Bound, Candidate

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.checks import whole_number
+from chanceline._results import Result, visible
+from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.data import column_names
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule
-from chanceline.results import Result, visible
 from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.front_pool import is_wide, pool_of_columns, pooled

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._results import Result, visible
 from chanceline.perceptron.rule import Rule
-from chanceline.results import Result, visible
 
 
 class Candidate(NamedTuple):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._results import Result
 from chanceline.chance.bound import bound_curve, format_p
 from chanceline.errors import InputError
-from chanceline.results import Result
 from chanceline.significance.record import TestRecord
 from chanceline.significance.rule_words import predicted_positive
 from chanceline.significance.text import readings, render

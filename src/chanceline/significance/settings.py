@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypedDict, Unpack
 
+from chanceline._validation import LARGEST, real_number, whole_number
 from chanceline.chance.planning import check_level
-from chanceline.checks import LARGEST, real_number, whole_number
 from chanceline.errors import InputError
 
 NULLS = ("fixed", "coin")

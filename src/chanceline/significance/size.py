@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from chanceline._results import Result
+from chanceline._validation import whole_number
 from chanceline.chance.bound import LARGEST
 from chanceline.chance.counts import LOG2, log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports
-from chanceline.checks import truth, whole_number
 from chanceline.errors import ConvergenceError
-from chanceline.results import Result
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import density
 from chanceline.theory.gardner import gardner
@@ -92,7 +92,7 @@ def chance_size(
     n_samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
     n_features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
     errors = whole_number(errors, "the number of errors allowed", at_most=n_samples - 1)
-    intercept = truth(intercept, "intercept")
+    intercept = bool(intercept)
     what = f"the number of positives among {n_samples} samples of two classes"
     positives = whole_number(n_samples // 2 if positives is None else positives, what, at_least=1, at_most=n_samples - 1)
 

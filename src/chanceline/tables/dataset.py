@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.checks import shown, whole_number
+from chanceline._results import Result, visible
+from chanceline._validation import shown, whole_number
 from chanceline.errors import InputError
-from chanceline.results import Result, visible
 from chanceline.tables.classes import attach_labels, find_column, guess_label, read_labels
 from chanceline.tables.doctor import Finding
 from chanceline.tables.names import count

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
-from chanceline.files import read_bytes
 from chanceline.tables.doctor import Finding
 from chanceline.tables.genomics import is_gct, is_series_matrix, read_gct, read_series_matrix
 from chanceline.tables.names import few, unique_names
@@ -86,7 +85,7 @@ def _read(path: Path, settings: TableSettings) -> RawTable:
     if path.suffix in (".parquet", ".pq"):
         table = read_parquet(path)
         return _named([str(name) for name in table.columns], table, path.name, settings)
-    raw = read_bytes(path)
+    raw = path.read_bytes()
     if raw.startswith(b"PK\x03\x04") and _is_workbook(raw, path.name):
         return _from_grid(*_read_workbook(raw, path.name, settings), path.name, settings)
     content = decompressed(raw, path.name)

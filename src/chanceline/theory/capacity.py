@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from chanceline.checks import shown
+from chanceline._results import Result
+from chanceline._validation import shown
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.results import Result
 from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.capacity_table import full_breaking
 from chanceline.theory.closed_forms import l0_gardner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chanceline.checks import real_number
+from chanceline._validation import real_number
 from chanceline.errors import InputError
 
 SMALLEST = 1e-200

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.results import Result
 from chanceline.theory.capacity_table import start_at, table_range
 from chanceline.theory.gardner import gardner
 from chanceline.theory.inputs import check_alpha, check_rho

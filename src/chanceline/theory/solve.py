@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chanceline.checks import shown
+from chanceline._validation import shown
 from chanceline.errors import InputError
 from chanceline.theory.patterns import Patterns
 from chanceline.theory.rsb import OneStepSolution, solve_1rsb

@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.results import Result
 from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import typical_overlap
 from chanceline.theory.inputs import check_alpha, check_rho

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.checks import whole_number
+from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.linalg import add_scaled

@@ -7,11 +7,12 @@ import math
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
 
 
 class Result(ABC):
-    """Base of all results.
+    """Base of all results, which are dataclasses.
 
     Attributes
     ----------
@@ -19,14 +20,18 @@ class Result(ABC):
     """
 
     kind: str
+    # Properties that belong into `to_dict`, and fields that do not.
+    _derived: ClassVar[tuple[str, ...]] = ()
+    _hidden: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def summary(self) -> str:
         """One line without line breaks; `repr` shows it."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, `kind` among them."""
+        """Plain values for JSON: the fields, what is derived from them, and `kind`."""
+        names = [field.name for field in fields(self) if field.name not in self._hidden]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in dict.fromkeys([*names, *self._derived, "kind"])}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
@@ -36,25 +41,22 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:
-    """Turn NumPy scalars and arrays, tuples and non-finite numbers into what JSON can hold (NaN and ±∞ → null)."""
+    """Turn results, dataclasses, NumPy scalars and arrays, tuples and NaN or ±∞ (null) into what JSON can hold."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        listed = value.tolist()
-        # A long double stays what it is.
-        return plain(float(value) if type(listed) is type(value) else listed)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Text from outside with everything unseen written out.
-
-    That is control characters (so ANSI sequences), marks that turn the direction of writing, zero-width characters, line
-    breaks, and bytes that were no UTF-8.
+    """Text from outside with everything unseen (control characters, marks of direction, line breaks) written out.
 
     Parameters
     ----------
@@ -63,10 +65,8 @@ def visible(text: str, keep: str = "") -> str:
     """
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join(
-        character if character in keep or unicodedata.category(character) not in hidden else _escape(character)
-        for character in text
+        letter
+        if letter in keep or unicodedata.category(letter) not in hidden
+        else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
     )
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

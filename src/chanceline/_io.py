@@ -1,0 +1,47 @@
+"""Files that are either whole or not there. What the system refuses is its own OSError, told once at the command line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from pathlib import Path
+
+
+def write_bytes(path: Path | str, content: bytes) -> None:
+    """Write a file under a temporary name in its folder, bring it to the disk and rename it; a link stays a link."""
+    check_target(path)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        # A terminal, a pipe or /dev/null is written into, never replaced.
+        with open(target, "wb") as stream:
+            stream.write(content)
+        return
+    temporary = target.parent / f".chanceline-{secrets.token_hex(8)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, content: str) -> None:
+    """`write_bytes` of UTF-8 text; undecodable bytes of a file's name are written as \\udcff."""
+    write_bytes(path, content.encode("utf-8", errors="backslashreplace"))
+
+
+def check_target(path: Path | str) -> Path:
+    """The path if `write_bytes` would find a place there, asked before hours of work; else the system's own error."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return Path(path)

@@ -1,0 +1,140 @@
+"""The one way to work in parallel: joblib, results in the order of the items and the same for every number of jobs.
+
+What a call returns must depend on its item alone (seeds belong to items). `joblib.parallel_config` chooses the engine: processes
+of this machine by default, a Dask or Ray cluster as well. Arrays that calls share reach the workers once, as memory maps.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
+
+from chanceline.errors import ChancelineError, InputError
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+Progress = Callable[[int, int], None]
+
+# A call that takes its worker with it every time must end too.
+MOST_LOSSES = 5
+CONNECT_SECONDS = 10
+
+
+class WorkersLostError(ChancelineError):
+    """Workers died again and again; what was yielded before is whole."""
+
+
+def run_ordered(
+    function: Callable[..., Value],
+    items: Iterable[Item],
+    *,
+    common: Sequence[Any] = (),
+    n_jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> Iterator[Value]:
+    """Yield function(item, *common) for every item, in their order and as soon as it is there.
+
+    Parameters
+    ----------
+    function : known by its name in a module.
+    common : arguments that all calls share.
+    n_jobs : as in joblib: -1 for all cores, None for what `joblib.parallel_config` says (1 without it).
+    progress : called with (results yielded, items).
+
+    Raises
+    ------
+    WorkersLostError
+        When the same call lost its worker six times. Whatever a call raises is raised here, KeyboardInterrupt at once.
+    """
+    todo = list(items)
+    done = losses = 0
+    while done < len(todo):
+        try:
+            with closing(start(function, todo[done:], common, n_jobs)) as values:
+                for value in values:
+                    done, losses = done + 1, 0
+                    if progress is not None:
+                        progress(done, len(todo))
+                    yield value
+        except Exception as error:
+            losses += 1
+            if not is_loss(error):
+                raise
+            if losses > MOST_LOSSES:
+                raise lost(error) from error
+
+
+def start(
+    function: Callable[..., Any],
+    items: Iterable[Any],
+    common: Sequence[Any],
+    n_jobs: int | None,
+    *,
+    ordered: bool = True,
+) -> Any:
+    """joblib's generator of function(item, *common); items are taken as workers become free. Closing it ends the workers."""
+    from joblib import Parallel, delayed
+
+    how = "generator" if ordered else "generator_unordered"
+    parallel = Parallel(n_jobs=check_jobs(n_jobs), return_as=how, pre_dispatch="2*n_jobs")
+    return parallel(delayed(_call)(function, item, os.getpid(), *common) for item in items)
+
+
+def check_jobs(n_jobs: int | None) -> int | None:
+    """Refuse what joblib cannot use."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+        raise InputError(f"n_jobs must be a whole number, 1 or more, or -1 for all cores, not {n_jobs!r}.")
+    return n_jobs
+
+
+def n_jobs_from(n_jobs: int | None, workers: int | None) -> int | None:
+    """The number of jobs where `workers`, its name until 0.2, may be given instead."""
+    if workers is None:
+        return n_jobs
+    warnings.warn("workers= is now n_jobs=; it will go in 0.4.", DeprecationWarning, stacklevel=3)
+    return workers
+
+
+@contextmanager
+def cluster(scheduler: str | None) -> Iterator[None]:
+    """Within the block the work is done by the Dask cluster at this address; with None nothing changes."""
+    if scheduler is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("a Dask cluster needs distributed: pip install 'chanceline[dask]'") from error
+    try:
+        client = Client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {scheduler} ({error}); start one or correct the address") from error
+    with client, parallel_config("dask", client=client):
+        yield
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether a call ended because its worker died."""
+    return type(error).__name__ in {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}
+
+
+def lost(error: BaseException) -> WorkersLostError:
+    reason = str(error).partition("\n")[0]
+    return WorkersLostError(f"the workers died again and again ({reason}): too little memory? What was finished is whole.")
+
+
+def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) -> Value:
+    """What a worker does: one call with one BLAS thread, so that sums are made in one order; Ctrl-C is the parent's to handle."""
+    from threadpoolctl import threadpool_limits
+
+    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with threadpool_limits(limits=1):
+        return function(item, *common)
