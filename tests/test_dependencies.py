@@ -9,6 +9,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import chanceline
+
 TREE = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = packages_distributions()
@@ -56,3 +58,8 @@ def test_every_dependency_has_its_reason():
     for extra in ("dask", "parquet", "bench", "docs"):
         for name in names(PROJECT["optional-dependencies"][extra]):
             assert f"`{name}`" in page, name
+
+
+def test_the_version_stands_in_one_place():
+    assert "version" in PROJECT["dynamic"]
+    assert f"version: {chanceline.__version__}\n" in (TREE / "CITATION.cff").read_text(encoding="utf-8")

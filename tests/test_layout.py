@@ -1,4 +1,4 @@
-"""The house: rooms know only the rooms below them, no module cycles, imports at the top, no flags in the library."""
+"""The layout: packages know only the packages below them, no cycles, imports at the top, no flags in the library."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ import pytest
 import chanceline
 
 TREE = Path(__file__).resolve().parents[1]
-SPEC = importlib.util.spec_from_file_location("house", TREE / "scripts" / "house.py")
+SPEC = importlib.util.spec_from_file_location("architecture", TREE / "scripts" / "architecture.py")
 assert SPEC is not None
 assert SPEC.loader is not None
-house = importlib.util.module_from_spec(SPEC)
-sys.modules["house"] = house
-SPEC.loader.exec_module(house)
+architecture = importlib.util.module_from_spec(SPEC)
+sys.modules["architecture"] = architecture
+SPEC.loader.exec_module(architecture)
 
-MODULES = house.sources(TREE)
-GRAPH = house.graph(MODULES)
+MODULES = architecture.sources(TREE)
+GRAPH = architecture.graph(MODULES)
 
-# Room → the rooms it may import from. `theory` and `select` are two independent witnesses of one number and must not know
+# Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
     "errors": set(), "_deprecated": set(), "_validation": {"errors"}, "_io": set(), "_results": set(), "_parallel": {"errors"},
     "parallel": {"errors", "_validation"},
 }  # fmt: skip
-HOUSE = {
+PACKAGES = {
     "perceptron": set(),
     "select": {"perceptron"},
     "theory": set(),
@@ -49,35 +49,35 @@ HOUSE = {
     },
     "__main__": {"cli"},
 }  # fmt: skip
-ALLOWED = {**FOUNDATION, **{room: rooms | set(FOUNDATION) for room, rooms in HOUSE.items()}}
+ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 
 
 def library() -> list[str]:
     """The modules outside the command line, without the package's face, whose names load on use."""
-    return [name for name in GRAPH if house.part(name) not in {"cli", "__main__"}]
+    return [name for name in GRAPH if architecture.part(name) not in {"cli", "__main__"}]
 
 
-def test_every_room_is_constrained():
-    assert {house.part(name) for name in GRAPH} <= set(ALLOWED)
-    assert house.cycles(ALLOWED) == []
+def test_every_package_is_constrained():
+    assert {architecture.part(name) for name in GRAPH} <= set(ALLOWED)
+    assert architecture.cycles(ALLOWED) == []
 
 
-@pytest.mark.parametrize("room", sorted({house.part(name) for name in GRAPH}))
-def test_imports_go_down(room):
+@pytest.mark.parametrize("package", sorted({architecture.part(name) for name in GRAPH}))
+def test_imports_go_down(package):
     for name, others in GRAPH.items():
-        if house.part(name) == room:
-            extra = {house.part(other) for other in others} - ALLOWED[room] - {room}
+        if architecture.part(name) == package:
+            extra = {architecture.part(other) for other in others} - ALLOWED[package] - {package}
             assert not extra, f"{name} imports from {sorted(extra)}"
 
 
-def test_no_room_and_no_module_waits_for_itself():
-    assert house.cycles(house.parts(GRAPH)) == []
-    assert house.cycles(GRAPH) == []
+def test_no_package_and_no_module_waits_for_itself():
+    assert architecture.cycles(architecture.parts(GRAPH)) == []
+    assert architecture.cycles(GRAPH) == []
 
 
 def test_our_own_modules_are_imported_at_the_top():
     for name in library():
-        inside = [found for found in house.imports(MODULES[name], MODULES) if found.inside and found.module in MODULES]
+        inside = [found for found in architecture.imports(MODULES[name], MODULES) if found.inside and found.module in MODULES]
         lines = [f"{MODULES[name].relative_to(TREE)}:{found.line} {found.module}" for found in inside]
         assert not inside, lines
 
@@ -85,7 +85,7 @@ def test_our_own_modules_are_imported_at_the_top():
 def test_the_library_does_not_speak_of_flags():
     flag = re.compile(r"(?<![\w-])(?<!var\()--[a-z]")
     for name in library():
-        constants = [node for node in ast.walk(house.parse(MODULES[name])) if isinstance(node, ast.Constant)]
+        constants = [node for node in ast.walk(architecture.parse(MODULES[name])) if isinstance(node, ast.Constant)]
         found = [node.lineno for node in constants if isinstance(node.value, str) for _ in flag.finditer(node.value)]
         assert not found, f"{name} names flags in lines {found}; the command line does that"
 
@@ -102,10 +102,9 @@ def test_the_reader_of_the_tree_sees_a_cycle_wherever_it_hides(tmp_path):
         path = tmp_path / "src" / "chanceline" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    edges = house.graph(house.sources(tmp_path))
-    assert house.cycles(edges) == [["chanceline.a.one", "chanceline.b.two"]]
-    assert house.cycles(house.parts(edges)) == [["a", "b"]]
-    assert house.figures(tmp_path)["imports of our own inside functions"] == 1
+    edges = architecture.graph(architecture.sources(tmp_path))
+    assert architecture.cycles(edges) == [["chanceline.a.one", "chanceline.b.two"]]
+    assert architecture.cycles(architecture.parts(edges)) == [["a", "b"]]
 
 
 @pytest.mark.parametrize("code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"])
