@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
 from chanceline.chance.bound import format_p  # noqa: E402
-from chanceline.figures.style import house_style  # noqa: E402
+from chanceline.figures.style import figure_style, save  # noqa: E402
 from chanceline.significance import SeparationTest, judge  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
@@ -87,10 +87,10 @@ def section(name: str, result: SeparationTest) -> list[str]:
 
 def draw(name: str, result: SeparationTest) -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with house_style(), plt.rc_context({"svg.hashsalt": name}):
+    with figure_style(), plt.rc_context({"svg.hashsalt": name}):
         chart, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
         result.plot(ax)
-        chart.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
+        save(chart, IMAGES / f"{name}.svg")
         plt.close(chart)
 
 

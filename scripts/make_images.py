@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from chanceline._io import write_text
-from chanceline.figures.style import COLOURS, house_style
+from chanceline.figures.style import COLOURS, figure_style
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
 from chanceline.report.diagram import interpolated_lines
 from chanceline.reproduce.folder import Folder
@@ -68,7 +68,7 @@ def draw_zones(ax: Any) -> None:
 
 
 def write_diagram() -> None:
-    with house_style(), plt.rc_context({"axes.grid": False, "savefig.facecolor": "white"}):
+    with figure_style(), plt.rc_context({"axes.grid": False, "savefig.facecolor": "white"}):
         chart, ax = plt.subplots(figsize=(5, 3.9), layout="constrained")
         draw_zones(ax)
         content = StringIO()

@@ -99,5 +99,5 @@ def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):
 def test_unknown_figures_and_formats_are_explained(tmp_path):
     with pytest.raises(InputError, match="no figure of 'fig4'"):
         draw_sweep("fig4", tmp_path / "x.png")
-    with pytest.raises(InputError, match=r"\.png, \.svg or \.pdf"):
+    with pytest.raises(InputError, match=r"must end in \.svg, \.png, \.pdf"):
         draw_sweep("best", tmp_path / "x.bmp")

@@ -34,9 +34,13 @@ def register(app: typer.Typer) -> None:
         """
         if not 1 <= points <= MOST_POINTS:
             raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
-        from chanceline._io import write_text
+        from chanceline._io import check_target, write_text
         from chanceline.theory.curves import curve_table, evenly_spaced
 
+        if out is not None and out.suffix.lower() in (".png", ".svg", ".pdf"):
+            raise InputError(f"--out is a table of numbers (.csv), not a picture; {out.name!r} names one.")
+        if out is not None:
+            check_target(out)
         table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors)
         if out is not None:
             write_text(out, table.to_csv(index=False))

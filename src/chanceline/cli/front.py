@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,9 +10,6 @@ from chanceline.cli.options import Budget, Figure, Intercept, Json, Quiet, Seed
 from chanceline.cli.output import print_json, say, show
 from chanceline.cli.progress import progress_bar
 from chanceline.cli.table_options import TableChoice, with_table_options
-
-if TYPE_CHECKING:
-    from chanceline.select.front import Front
 
 HELP = """For every number of features, the fewest errors of a linear rule on some of them.
 
@@ -26,7 +21,6 @@ Example: [bold]chanceline front data.csv --label outcome[/bold]
 
 Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
 """
-FORMATS = (".svg", ".png", ".pdf")
 
 
 def register(app: typer.Typer) -> None:
@@ -44,10 +38,10 @@ def run_front(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    from chanceline.errors import InputError
+    from chanceline.figures.style import check_figure, draw_to_file
 
-    if figure is not None and figure.suffix.lower() not in FORMATS:
-        raise InputError(f"the figure's name must end in {', '.join(FORMATS)}, not {figure.name!r}.")
+    if figure is not None:
+        check_figure(figure)
     dataset = table.load(tell=True)
     from chanceline.select.front import front
 
@@ -65,7 +59,10 @@ def run_front(
         say("interrupted: this is the best so far.")
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:
-        _draw(found, figure)
+        from chanceline.figures.front import draw_front
+
+        draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
+        say(f"figure written to {figure}")
     found = replace(found, feature_names=dataset.feature_names)
     if json:
         print_json({"source": dataset.source, "classes": dataset.classes, **found.to_dict()})
@@ -74,25 +71,3 @@ def run_front(
     print("  k  errors  features")
     for point in found.points:
         show(f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip())
-
-
-def _draw(found: Front, path: Path) -> None:
-    from io import BytesIO
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    from chanceline._io import write_bytes
-    from chanceline.figures.front import draw_front
-    from chanceline.figures.style import house_style
-
-    content = BytesIO()
-    with house_style():
-        chart, ax = plt.subplots(figsize=(6.5, 4.0), layout="constrained")
-        draw_front(ax, found)
-        chart.savefig(content, format=path.suffix[1:].lower())
-        plt.close(chart)
-    write_bytes(path, content.getvalue())
-    say(f"figure written to {path}")

@@ -120,8 +120,10 @@ def export_command(
 
     Example: chanceline sweep export fig3.sqlite --out fig3.csv
     """
+    from chanceline._io import check_target
     from chanceline.experiments.store import Store
 
+    check_target(out)
     with Store(store) as results:
         rows = results.export(out, kind)
     if json:

@@ -34,7 +34,6 @@ Example: [bold]chanceline test genes.tsv --transpose --labels clinic.csv --id sa
 
 Example: [bold]chanceline test --example noise[/bold]
 """
-FIGURES = (".svg", ".png", ".pdf")
 # What a shell reports for a process that Ctrl-C ended.
 INTERRUPTED = 130
 
@@ -82,13 +81,16 @@ def run_test(
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
-    from chanceline.errors import InputError
+    from chanceline._io import check_target
+    from chanceline.figures.style import check_figure, draw_to_file
     from chanceline.parallel import available_cores
     from chanceline.significance.settings import TestSettings
 
     dataset = _load(table, example)
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise InputError(f"the figure's name must end in {', '.join(FIGURES)}, not {figure.name!r}.")
+    if figure is not None:
+        check_figure(figure)
+    if report is not None:
+        check_target(report)
     settings = TestSettings(
         level=level,
         permutations=permutations,
@@ -113,7 +115,10 @@ def run_test(
         result = _run(dataset, names_in(features) or None, settings, executor, quiet=quiet)
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
-        _draw(result, figure)
+        from chanceline.figures.significance import draw_test
+
+        draw_to_file(lambda ax: draw_test(ax, result), figure)
+        say(f"figure written to {figure}")
     if report is not None:
         _report(result, report, dataset)
     if json:
@@ -202,26 +207,6 @@ def _show(result: SeparationTest, dataset: Dataset) -> None:
     console.print(
         "\n  " + visible(f"{dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features"), markup=False
     )
-
-
-def _draw(result: SeparationTest, path: Path) -> None:
-    from io import BytesIO
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    from chanceline._io import write_bytes
-    from chanceline.figures.significance import draw_test
-
-    chart, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
-    draw_test(ax, result)
-    content = BytesIO()
-    chart.savefig(content, format=path.suffix[1:].lower(), dpi=150)
-    plt.close(chart)
-    write_bytes(path, content.getvalue())
-    say(f"figure written to {path}")
 
 
 def _leakage(dataset: Dataset, repeats: int, settings: TestSettings, *, json: bool, quiet: bool) -> None:

@@ -1,11 +1,17 @@
-"""One look for all figures and pages: the colours, and what matplotlib makes of them."""
+"""One look for all figures and pages: the colours, what matplotlib makes of them, and how a figure becomes a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+from chanceline._deprecated import moved
+from chanceline._io import check_target, write_bytes
+from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,13 +52,14 @@ PALETTE: dict[str, tuple[str, str]] = {
     "here": ("#c2185b", "#ff5c9a"),
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
+FORMATS = (".svg", ".png", ".pdf")
 # A figure narrower than this (in inches) is for a phone.
 NARROW = 5.0
 NARROW_LETTERS = 38
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     """One look for all figures, without touching the user's settings."""
     import matplotlib as mpl
 
@@ -75,6 +82,31 @@ def house_style() -> Iterator[None]:
         }
     ):
         yield
+
+
+def check_figure(path: Path | str) -> Path:
+    """The path if `save` can write a figure there, asked before hours of work."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"the figure's name must end in {', '.join(FORMATS)}, not {Path(path).name!r}.")
+    return check_target(path)
+
+
+def save(figure: Figure, path: Path | str) -> None:
+    """Write a figure in the format that the name ends in; the file is whole or not there."""
+    kind = check_figure(path).suffix[1:].lower()
+    content = BytesIO()
+    figure.savefig(content, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
+    write_bytes(path, content.getvalue())
+
+
+def draw_to_file(draw: Callable[[Any], None], path: Path | str, size: tuple[float, float] = (7.5, 4.5)) -> None:
+    """Save what `draw` puts on axes of this size in inches."""
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        save(figure, path)
 
 
 def is_narrow(ax: Axes) -> bool:
@@ -102,3 +134,6 @@ def _legends_below(chart: Figure) -> None:
             legend.remove()
     if handles:
         chart.legend(handles, labels, loc="outside lower left")
+
+
+__getattr__ = moved(__name__, {"house_style": "chanceline.figures.style:figure_style"})

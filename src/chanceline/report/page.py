@@ -24,7 +24,7 @@ from chanceline import __version__
 from chanceline._io import write_text
 from chanceline._results import plain, visible
 from chanceline.errors import InputError
-from chanceline.figures.style import fit_phone, house_style, is_narrow
+from chanceline.figures.style import figure_style, fit_phone, is_narrow
 from chanceline.report.drawing import safe_drawing
 from chanceline.report.theme import ASSETS, theme_css, with_policy
 
@@ -115,7 +115,7 @@ def figure(draw: Callable[[Any], None], caption: object, size: tuple[float, floa
 def _drawn(draw: Callable[[Any], None], size: tuple[float, float], salt: str) -> str:
     import matplotlib.pyplot as plt
 
-    with house_style(), plt.rc_context({"axes.grid": False, "svg.hashsalt": salt}):
+    with figure_style(), plt.rc_context({"axes.grid": False, "svg.hashsalt": salt}):
         chart, ax = plt.subplots(figsize=size, layout="constrained")
         try:
             draw(ax)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from chanceline._io import write_bytes
-from chanceline.errors import InputError
 from chanceline.experiments.points import known_figure, shipped_points, stored_points
 from chanceline.experiments.witnesses import (
     SMALLEST_SIZE,
@@ -29,7 +26,7 @@ from chanceline.figures.experiments import (
     draw_extrapolations,
     draw_smallest,
 )
-from chanceline.figures.style import house_style
+from chanceline.figures.style import check_figure, figure_style, save
 from chanceline.theory.capacity import density
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.curves import curve_table, evenly_spaced
@@ -43,15 +40,11 @@ def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
     """Draw to a file; returns a sentence on what was drawn."""
-    target = Path(out)
-    if target.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"cannot tell the format of {target}; end its name in .png, .svg or .pdf")
+    check_figure(out)
     points = shipped_points(figure) if store is None else stored_points(figure, store)
-    with house_style():
+    with figure_style():
         picture, _ = draw_figure(figure, points)
-        buffer = io.BytesIO()
-        picture.savefig(buffer, format=target.suffix[1:])
-    write_bytes(target, buffer.getvalue())
+        save(picture, out)
     source = "the shipped run" if store is None else str(store)
     return f"{figure} drawn from {source}: {int(points['problems'].sum())} problems at {len(points)} points"
 

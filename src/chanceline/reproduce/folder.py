@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import platform
 from collections.abc import Callable
@@ -11,7 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chanceline._io import write_bytes, write_text
+from chanceline._io import write_text
+from chanceline.figures.style import save
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +53,7 @@ class Folder:
         import matplotlib.pyplot as plt
 
         for kind in ("png", "svg"):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
-            write_bytes(self.path / f"{name}.{kind}", buffer.getvalue())
+            save(figure, self.path / f"{name}.{kind}")
         plt.close(figure)
         write_text(self.path / f"{name}.csv", table.to_csv(index=False))
         self.written.append(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from chanceline.figures.style import house_style
+from chanceline.figures.style import figure_style
 from chanceline.reproduce.folder import Folder
 
 # module:function, loaded when its turn comes.
@@ -24,7 +24,7 @@ STAGES: tuple[str, ...] = (
 
 def run_all(folder: Folder) -> None:
     """Every stage in turn, then numbers.csv and provenance.json."""
-    with house_style():
+    with figure_style():
         for stage in STAGES:
             module, function = stage.split(":")
             getattr(import_module(module), function)(folder)
