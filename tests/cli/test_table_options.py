@@ -38,7 +38,7 @@ def run():
 def test_defaults_are_those_of_the_library(run):
     table, seed = run()
     assert (table.path, table.label, seed) == (None, None, 0)
-    assert TableSettings().with_changes(table.settings) == TableSettings()
+    assert TableSettings(**table.settings) == TableSettings()
 
 
 def test_every_setting_has_an_option():

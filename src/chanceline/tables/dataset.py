@@ -6,7 +6,7 @@ Rows are counted from 1 and are samples: "row 3" is the third sample, a header i
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def load_data(path: str | Path, label: str | None = None, settings: TableSetting
         # A column's number is as good as its name.
         label = str(whole_number(label, "the label, a column's name or number,", at_least=-(2**31)))
     path = Path(path)
-    settings = (settings or TableSettings()).with_changes(changes)
+    settings = replace(settings or TableSettings(), **changes)
     table = read_table(path, settings)
     attach_labels(table, settings)
     findings = table.findings
