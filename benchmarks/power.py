@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._io import write_text
+from chanceline.significance.config import TestSettings
 from chanceline.significance.front_path import make_columns
 from chanceline.significance.front_test import draw_front
 from chanceline.significance.null import make_scheme
-from chanceline.significance.settings import TestSettings
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "power.jsonl"

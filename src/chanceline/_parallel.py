@@ -11,7 +11,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from chanceline.errors import ChancelineError, InputError
@@ -55,7 +55,7 @@ def run_ordered(
     done = losses = 0
     while done < len(todo):
         try:
-            with closing(start(function, todo[done:], common, n_jobs)) as values:
+            with ended_early(start(function, todo[done:], common, n_jobs)) as values:
                 for value in values:
                     done, losses = done + 1, 0
                     if progress is not None:
@@ -83,6 +83,17 @@ def start(
     how = "generator" if ordered else "generator_unordered"
     parallel = Parallel(n_jobs=check_jobs(n_jobs), return_as=how, pre_dispatch="2*n_jobs")
     return parallel(delayed(_call)(function, item, os.getpid(), *common) for item in items)
+
+
+@contextmanager
+def ended_early(values: Any) -> Iterator[Any]:
+    """Close joblib's generator after the block; ending before the last result is meant, so that joblib need not warn."""
+    try:
+        yield values
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*tasks", UserWarning)
+            values.close()
 
 
 def check_jobs(n_jobs: int | None) -> int | None:

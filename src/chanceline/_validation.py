@@ -35,8 +35,8 @@ def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LAR
     return number
 
 
-def real_number(value: Any, name: str) -> float:
-    """The value as a finite float; text and truth values will not do."""
+def real_number(value: Any, name: str, *, above: float = -math.inf, below: float = math.inf) -> float:
+    """The value as a finite float strictly within limits; text and truth values will not do."""
     if isinstance(value, bool | str | bytes):
         raise InputError(f"{name} must be a number, not {shown(value)}.")
     try:
@@ -45,6 +45,9 @@ def real_number(value: Any, name: str) -> float:
         raise InputError(f"{name} must be a number, not {shown(value)}.") from None
     if not math.isfinite(number):
         raise InputError(f"{name} must be a finite number, not {shown(value)}.")
+    if not above < number < below:
+        limits = f"lie strictly between {above:g} and {below:g}" if below < math.inf else f"be greater than {above:g}"
+        raise InputError(f"{name} must {limits}, not {shown(value)}.")
     return number
 
 

@@ -121,23 +121,6 @@ def test_figure(capsys, planted, tmp_path):
     assert ".svg" in err
 
 
-def test_leakage_demonstration(capsys, tmp_path):
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(rng.normal(size=(40, 100)))
-    frame["y"] = [0, 1] * 20
-    frame.to_csv(tmp_path / "noise.csv", index=False)
-    _, out, _ = call(
-        capsys, "test", tmp_path / "noise.csv", "--label", "y", "--demonstrate-leakage", "--permutations", 19, "--workers", 1,
-        "--repeats", 2, "--budget", 200, "--json", "--quiet",
-    )  # fmt: skip
-    rows = json.loads(out)["rows"]
-    assert len(rows) == 2
-    for row in rows:
-        assert row["usual_pvalue"] == 1 / 20
-        assert row["accuracy"] > 0.8
-        assert row["chance_pvalue"] > 0.05
-
-
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [

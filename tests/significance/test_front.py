@@ -188,7 +188,7 @@ def test_draws_depend_on_seed_and_number_alone():
     short, _ = draw_front(columns, scheme, permutations=2 * BATCH - 1, **options)
     longer, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, **options)
     assert np.array_equal(short.losses, longer.losses[: 2 * BATCH])
-    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, drawing=Drawing(workers=2), **options)
+    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, drawing=Drawing(n_jobs=2), **options)
     assert np.array_equal(together.losses, longer.losses)
     assert np.array_equal(together.errors, longer.errors)
     other, _ = draw_front(columns, scheme, permutations=BATCH - 1, steps=4, seed=4)
@@ -235,7 +235,7 @@ def test_the_result_is_the_same_for_any_number_of_workers(monkeypatch):
     rng = np.random.default_rng(10)
     X, y = rng.normal(size=(24, 30)), np.repeat([0, 1], 12)
     options = {"permutations": 199, "expected_error": False}
-    assert separation_test(X, y, **options).to_dict() == separation_test(X, y, workers=2, **options).to_dict()
+    assert separation_test(X, y, **options).to_dict() == separation_test(X, y, n_jobs=2, **options).to_dict()
 
 
 def test_correlated_pair_whose_difference_decides():

@@ -106,7 +106,7 @@ def test_same_result_for_any_number_of_workers(noise):
     observed = procedure(X, y)
     options = {"permutations": 12, "seed": 5, "stop_after": 4}
     alone = permutation_reading(procedure, X, scheme, observed, **options)
-    together = permutation_reading(procedure, X, scheme, observed, drawing=Drawing(workers=2), **options)
+    together = permutation_reading(procedure, X, scheme, observed, drawing=Drawing(n_jobs=2), **options)
     assert alone == together
 
 

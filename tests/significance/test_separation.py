@@ -348,7 +348,7 @@ def test_colon_is_structure_with_three_genes(real_data):
 
 @pytest.mark.slow
 def test_central_nervous_system_is_chance(real_data):
-    result = run(load_data(real_data("cns_pomeroy"), "label"), workers=2)
+    result = run(load_data(real_data("cns_pomeroy"), "label"), n_jobs=2)
     assert result.verdict == "chance allows this"
     assert result.n_selected <= 5
 

@@ -69,7 +69,7 @@ def largest_convincing(
     intercept: bool = True,
 ) -> FeaturePlan:
     """The largest M whose bound is at most `level`; 0 if not even one feature would convince."""
-    level = check_level(level)
+    level = real_number(level, "the level", above=0, below=1)
     curve = bound_curve(n_samples, n_features, positives=positives, errors=errors, null=null, intercept=intercept)
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
@@ -105,7 +105,8 @@ def samples_needed(
     The bound falls with P apart from the rounding of n₊; the answer is the smallest P such that this and
     the following sample sizes (a full cycle of the rounding) convince.
     """
-    level, balance = check_level(level), check_balance(balance)
+    level = real_number(level, "the level", above=0, below=1)
+    balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
 
     def bound(samples: int) -> Bound:
         positives = min(max(round(balance * samples), 1), samples - 1) if null == "fixed" else None
@@ -140,19 +141,3 @@ def samples_needed(
     samples = failures[-1] + 1 if failures else high
     answer = bound(samples)
     return SamplePlan(samples, answer.positives, balance, level, answer)
-
-
-def check_level(level: float) -> float:
-    """The level as a float, unless no p-value could be compared with it; far below 1e-300 numbers lose their digits."""
-    number = real_number(level, "the level")
-    if not 1e-300 <= number < 1:
-        raise InputError(f"the level must lie strictly between 0 and 1 (and not below 1e-300), not {level}.")
-    return number
-
-
-def check_balance(balance: float) -> float:
-    """The share of one class as a float, unless it leaves one class empty."""
-    number = real_number(balance, "the balance")
-    if not 0 < number < 1:
-        raise InputError(f"the balance is the share of one class, strictly between 0 and 1, not {balance}.")
-    return number

@@ -35,8 +35,8 @@ def plan(
     intercept: Intercept = True,
     json: Json = False,
 ) -> None:
+    from chanceline._validation import real_number
     from chanceline.chance import format_p, largest_convincing, samples_needed
-    from chanceline.chance.planning import check_balance
     from chanceline.errors import ConvergenceError, InputError
     from chanceline.significance.size import ChanceSize, chance_size
 
@@ -44,8 +44,7 @@ def plan(
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
     if samples is not None:
         if positives is None and null == "fixed":
-            check_balance(balance)
-            positives = round(balance * samples)
+            positives = round(real_number(balance, "the balance, the share of one class,", above=0, below=1) * samples)
         largest = largest_convincing(
             samples,
             features,

@@ -17,10 +17,8 @@ from chanceline.cli.progress import progress_bar
 from chanceline.cli.table_options import TableChoice, names_in, with_table_options
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from chanceline.significance import SeparationTest
-    from chanceline.significance.settings import TestSettings
+    from chanceline.significance.config import TestSettings
     from chanceline.tables import Dataset
 
 HELP = """Few features classify your samples: structure, or would noise allow it?
@@ -72,19 +70,15 @@ def run_test(
     workers: Workers = None,
     engine: Engine = "processes",
     scheduler: Scheduler = None,
-    demonstrate_leakage: bool = typer.Option(
-        False, "--demonstrate-leakage", help="Show what the usual workflow says about shuffled labels of these data."
-    ),
-    repeats: int = typer.Option(5, "--repeats", help="Shufflings of the leakage demonstration."),
     figure: Path | None = typer.Option(None, "--figure", help="Write the picture (.svg, .png or .pdf)."),
     report: Path | None = typer.Option(None, "--report", help="Write a self-contained HTML report."),
     json: bool = typer.Option(False, "--json", help="One JSON object on stdout."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress."),
 ) -> None:
     from chanceline._io import check_target
+    from chanceline._parallel import cluster
     from chanceline.figures.style import check_figure, draw_to_file
-    from chanceline.parallel import available_cores
-    from chanceline.significance.settings import TestSettings
+    from chanceline.significance.config import TestSettings
 
     dataset = _load(table, example)
     if figure is not None:
@@ -106,13 +100,10 @@ def run_test(
         always_permute=always_permute,
         expected_error=expected_error,
         time_limit=time_limit,
-        workers=workers or available_cores(),
+        n_jobs=workers or -1,
     )
-    if demonstrate_leakage:
-        _leakage(dataset, repeats, settings, json=json, quiet=quiet)
-        return
-    with _cluster(engine, scheduler) as executor:
-        result = _run(dataset, names_in(features) or None, settings, executor, quiet=quiet)
+    with cluster(scheduler):
+        result = _run(dataset, names_in(features) or None, settings, quiet=quiet)
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
         from chanceline.figures.significance import draw_test
@@ -138,26 +129,12 @@ def _load(table: TableChoice, example: str | None) -> Dataset:
     return table.load() if example is None else load_example(example)
 
 
-@contextmanager
-def _cluster(engine: str, scheduler: str | None) -> Iterator[Executor | None]:
-    """The workers of a Dask cluster, or None: the test opens its own processes when there is work for them."""
-    from chanceline.parallel import open_executor
-
-    if engine == "processes" and scheduler is None:
-        yield None
-        return
-    with open_executor(engine, None, scheduler) as executor:
-        yield executor
-
-
-def _run(
-    dataset: Dataset, features: tuple[str, ...] | None, settings: TestSettings, executor: Executor | None, *, quiet: bool
-) -> SeparationTest:
+def _run(dataset: Dataset, features: tuple[str, ...] | None, settings: TestSettings, *, quiet: bool) -> SeparationTest:
     """The test; one Ctrl-C or SIGTERM during the shuffles keeps what is done, a second one ends at once."""
     from chanceline.significance import judge
 
     with progress_bar("shuffled labellings", quiet=quiet) as progress, gentle_end():
-        return judge(dataset, features, settings=settings, progress=progress, executor=executor)
+        return judge(dataset, features, settings=settings, progress=progress)
 
 
 @contextmanager
@@ -207,14 +184,3 @@ def _show(result: SeparationTest, dataset: Dataset) -> None:
     console.print(
         "\n  " + visible(f"{dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features"), markup=False
     )
-
-
-def _leakage(dataset: Dataset, repeats: int, settings: TestSettings, *, json: bool, quiet: bool) -> None:
-    from chanceline.significance.leakage import demonstrate_leakage
-
-    with progress_bar("shufflings", quiet=quiet) as progress:
-        demonstration = demonstrate_leakage(dataset.X, dataset.y, repeats=repeats, settings=settings, progress=progress)
-    if json:
-        print_json({"source": dataset.source, **demonstration.to_dict()})
-    else:
-        print(demonstration)

@@ -1,16 +1,33 @@
-"""Is this classification structure, or would noise allow it? Bound, front on shuffled labels, verdict."""
+"""Is this classification structure, or would noise allow it? Bound, front on shuffled labels, verdict.
 
-from chanceline.significance.permutation import PermutationReading
-from chanceline.significance.replica import ReplicaReading
-from chanceline.significance.result import SeparationTest
-from chanceline.significance.separation import judge, separation_test
-from chanceline.significance.settings import TestSettings
+Names load on first use: the command line reads the settings without loading NumPy.
+"""
 
-__all__ = [
-    "PermutationReading",
-    "ReplicaReading",
-    "SeparationTest",
-    "TestSettings",
-    "judge",
-    "separation_test",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from chanceline.significance.config import TestSettings
+
+_HOMES = {
+    "PermutationReading": "chanceline.significance.permutation",
+    "ReplicaReading": "chanceline.significance.replica",
+    "SeparationTest": "chanceline.significance.result",
+    "judge": "chanceline.significance.separation",
+    "separation_test": "chanceline.significance.separation",
+}
+
+__all__ = ["PermutationReading", "ReplicaReading", "SeparationTest", "TestSettings", "judge", "separation_test"]
+
+if TYPE_CHECKING:
+    from chanceline.significance.permutation import PermutationReading
+    from chanceline.significance.replica import ReplicaReading
+    from chanceline.significance.result import SeparationTest
+    from chanceline.significance.separation import judge, separation_test
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

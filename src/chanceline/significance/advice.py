@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from chanceline.perceptron.rule import Rule
+from chanceline.significance.config import TestSettings
 from chanceline.significance.permutation import PermutationReading
-from chanceline.significance.settings import TestSettings
 from chanceline.significance.verdict import Shares
 from chanceline.significance.words import CHANCE, STRUCTURE, counted
 

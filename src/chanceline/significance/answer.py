@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,7 +45,7 @@ class Found:
     later: float
 
 
-def answer(question: Question, progress: Callable[[int, int], None] | None, executor: Executor | None) -> SeparationTest:
+def answer(question: Question, progress: Callable[[int, int], None] | None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
     settings = question.settings
     X = question.X[:, question.features] if question.fixed else question.X
@@ -59,10 +58,10 @@ def answer(question: Question, progress: Callable[[int, int], None] | None, exec
     convinced = question.shares.convinces(found.bound.log10_p)
     later = question.shares.later_convinces(found.later)
     wanted = settings.permutations > 0 and (settings.always_permute or not (convinced or later))
-    drawing = Drawing(_worth(settings.workers, columns, steps, settings.permutations), executor, settings.time_limit, progress)
+    drawing = Drawing(_worth(settings.n_jobs, columns, steps, settings.permutations), settings.time_limit, progress)
     permutation = draws = None
     if wanted and settings.search is not None and not question.fixed:
-        permutation = _own_search(question, replace(drawing, workers=settings.workers))
+        permutation = _own_search(question, replace(drawing, n_jobs=settings.n_jobs))
     elif settings.permutations > 0:
         # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
         count = settings.permutations if wanted else min(BATCH - 1, settings.permutations)
@@ -178,9 +177,9 @@ def _own_search(question: Question, drawing: Drawing) -> PermutationReading:
     )
 
 
-def _worth(workers: int, columns: Columns, steps: int, permutations: int) -> int:
+def _worth(n_jobs: int | None, columns: Columns, steps: int, permutations: int) -> int | None:
     """As many processes as asked for if there is work for them; the result is the same."""
-    return workers if 2.0 * columns.fitted.size * steps * permutations > WORTH_PROCESSES else 1
+    return n_jobs if 2.0 * columns.fitted.size * steps * permutations > WORTH_PROCESSES else 1
 
 
 def front_readings(

@@ -13,7 +13,6 @@ the moment does not depend on the outcome.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from math import log10
@@ -24,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from chanceline._parallel import run_ordered
 from chanceline.errors import InputError
-from chanceline.parallel import run_ordered
 from chanceline.significance.null import LabelScheme
 
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
@@ -174,8 +173,7 @@ def ignores_labels(observed: Value, drawn: list[Value], n_features: int) -> bool
 class Drawing:
     """How draws are taken: by whom, for how long, and who is told."""
 
-    workers: int = 1
-    executor: Executor | None = None
+    n_jobs: int | None = 1
     time_limit: float | None = None
     progress: Callable[[int, int], None] | None = None
 
@@ -191,7 +189,7 @@ class Drawing:
         begin = monotonic()
         try:
             # A generator, though the type says only iterator: closing it cancels what is under way.
-            running = cast(Any, run_ordered(function, items, common=common, workers=self.workers, executor=self.executor))
+            running = cast(Any, run_ordered(function, items, common=common, n_jobs=self.n_jobs))
             with closing(running):
                 for value in cast(Iterator[Any], running):
                     values.append(value)

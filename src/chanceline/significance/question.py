@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.data import contradictions, distinct_columns, find_features
 from chanceline.perceptron.fit import consistent_rows
+from chanceline.significance.config import TestSettings
 from chanceline.significance.null import LabelScheme, make_scheme
 from chanceline.significance.price import Price, check_candidates
 from chanceline.significance.procedure import Procedure
-from chanceline.significance.settings import TestSettings
 from chanceline.significance.verdict import Shares, bound_shares
 from chanceline.tables.dataset import Dataset
 from chanceline.tables.doctor import Finding, examine

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.chance.bound import Bound
+from chanceline.significance.config import TestSettings
 from chanceline.significance.expected_error import ExpectedError
 from chanceline.significance.front_test import FrontReading
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.replica import ReplicaReading
-from chanceline.significance.settings import TestSettings
 from chanceline.significance.verdict import Shares
 from chanceline.tables.doctor import Finding
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +11,9 @@ from numpy.typing import ArrayLike
 from chanceline.errors import InputError
 from chanceline.perceptron.data import check_arrays
 from chanceline.significance.answer import answer
+from chanceline.significance.config import TestSettings
 from chanceline.significance.question import ask
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.settings import SettingsChanges, TestSettings
 from chanceline.tables.dataset import Dataset
 
 
@@ -28,8 +27,7 @@ def separation_test(
     feature_names: Sequence[str] | None = None,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
-    executor: Executor | None = None,
-    **changes: Unpack[SettingsChanges],
+    **changes: Any,
 ) -> SeparationTest:
     """Test whether a few features that classify the samples linearly are more than chance allows.
 
@@ -50,10 +48,8 @@ def separation_test(
         How to test; `TestSettings` documents every field.
     progress
         Called with (shuffles done, shuffles at most).
-    executor
-        Where to work on the shuffles (see `chanceline.parallel.open_executor`); by default here, or in `workers` processes.
     **changes
-        Fields of the settings by name: ``level=0.01, permutations=1999, seed=7``.
+        Fields of the settings by name: ``level=0.01, permutations=1999, n_jobs=2``.
 
     Returns
     -------
@@ -64,7 +60,7 @@ def separation_test(
     if isinstance(X, Dataset):
         if any(given is not None for given in (y, blocks, groups, feature_names)):
             raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
-        return judge(X, features, settings=settings, progress=progress, executor=executor)
+        return judge(X, features, settings=settings, progress=progress)
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
     data, labels, names = check_arrays(X, y, feature_names)
@@ -77,7 +73,7 @@ def separation_test(
         None if blocks is None else np.asarray(blocks),
         None if groups is None else np.asarray(groups),
     )
-    return judge(dataset, features, settings=settings, progress=progress, executor=executor)
+    return judge(dataset, features, settings=settings, progress=progress)
 
 
 def judge(
@@ -86,9 +82,8 @@ def judge(
     *,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
-    executor: Executor | None = None,
-    **changes: Unpack[SettingsChanges],
+    **changes: Any,
 ) -> SeparationTest:
     """The same test of a table that `load_data` read, with its classes, blocks, groups and findings."""
     settings = (settings or TestSettings()).changed(**changes)
-    return answer(ask(dataset, features, settings), progress, executor)
+    return answer(ask(dataset, features, settings), progress)
