@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from chanceline._io import write_text
-from chanceline.report.diagram import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
+from chanceline.report.explorer import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve, zero_entropy
 from chanceline.theory.patterns import Patterns

@@ -22,7 +22,7 @@ from PIL import Image
 from chanceline._io import write_text
 from chanceline.figures.style import COLOURS, figure_style
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
-from chanceline.report.diagram import interpolated_lines
+from chanceline.report.explorer import interpolated_lines
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.stages import run_all
 from chanceline.significance import separation_test

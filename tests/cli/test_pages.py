@@ -36,7 +36,7 @@ def files(tmp_path, monkeypatch):
     with Store(tmp_path / "small.sqlite", write=True) as store:
         run_tasks([make_task("smallest", n=8, alpha=0.5, method="omp")], store=store)
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "numbers.csv").write_text("name,value\nx,1\n")
+    (tmp_path / "folder" / "numbers.csv").write_text("quantity,value,error,source,paper\nx,1,,y,\n")
     (tmp_path / "folder" / "provenance.json").write_text('{"figures": [], "mode": "quick", "packages": {"chanceline": "0"}}')
     return tmp_path
 

@@ -87,7 +87,7 @@ def make_files(folder: Path) -> None:
     np.savetxt(folder / "patterns.csv", patterns, delimiter=",", fmt="%d")
     (folder / "sweep.toml").write_text(SWEEP)
     (folder / "folder").mkdir()
-    (folder / "folder" / "numbers.csv").write_text("name,value\nx,1\n")
+    (folder / "folder" / "numbers.csv").write_text("quantity,value,error,source,paper\nx,1,,y,\n")
     (folder / "folder" / "provenance.json").write_text('{"figures": [], "mode": "quick", "packages": {"chanceline": "0"}}')
     (folder / "circle").symlink_to("circle")
     os.mkfifo(folder / "pipe")

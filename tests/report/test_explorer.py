@@ -13,18 +13,19 @@ from typer.testing import CliRunner
 
 from chanceline.chance import chance_bound, format_p, largest_convincing, samples_needed
 from chanceline.cli.main import build_app
-from chanceline.report.diagram import (
+from chanceline.report.explorer import (
     COLUMNS,
     FIRST,
     LAST,
     NODES,
     chebyshev_densities,
     diagram_table,
+    explorer_page,
     interpolated_lines,
     unequal_nodes,
     unequal_table,
+    write_explorer,
 )
-from chanceline.report.explorer import explorer_page, write_explorer
 from chanceline.theory.capacity import capacity, capacity_curve
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html.parser import HTMLParser
-from io import StringIO
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from browser import run_script, screenshot
 
+import chanceline.reproduce
 from chanceline._results import visible
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
@@ -27,7 +27,10 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, figure, hash_arrays, number, picture, prose, table
+from chanceline.report.page import ENVIRONMENT, Page, drawn, hash_arrays, number, prose
+from chanceline.report.reproduce import FIGURES, rounded
+from chanceline.report.separation import separation_page
+from chanceline.reproduce.folder import Folder
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
 from chanceline.tables.examples import load_example
@@ -94,7 +97,7 @@ def test_the_table_of_weights_has_the_numbers_of_the_sentence(tmp_path):
     y = X @ [0.8, -1.7, 0.02] > 1
     result = separation_test(X, y.astype(float), ["x0", "x1"], permutations=0, expected_error=False)
     text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
-    cells = re.findall(r'<td data-name="feature">([^<]+)</td><td class="number"[^>]*>([^<]+)</td>', text)
+    cells = re.findall(r'<td[^>]*data-name="feature">([^<]+)</td>\s*<td class="number"[^>]*>([^<]+)</td>', text)
     assert [name for name, _ in cells] == ["x0", "x1", "threshold (1 above it)"]
     first, second, threshold = (float(value) for _, value in cells)
     assert max(abs(first), abs(second)) == 1
@@ -160,32 +163,33 @@ def test_reports_are_readable(noise, tmp_path, width):
     assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
 
 
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """What `reproduce` writes: a figure with small letters, one of an unknown name, one number."""
+    made = Folder(tmp_path / "out", "quick", lambda line: None)
+    for name in ("panels", "extra"):
+        chart, axes = plt.subplots(1, 2, figsize=(10, 4))
+        axes[0].plot([1, 2], label="a line")
+        axes[0].legend(fontsize=7)
+        made.save(name, chart, pd.DataFrame({"x": [1, 2]}))
+    made.number("capacity at rho=0.5", 1.7352468, 0.0123, "RS & <b>")
+    made.finish()
+    return made.path
+
+
 @pytest.mark.parametrize("width", [390, 1280])
-def test_ready_figures_are_readable(tmp_path, width):
-    chart, axes = plt.subplots(1, 2, figsize=(10, 4))
-    axes[0].plot([1, 2], label="a line")
-    axes[0].legend(fontsize=7)
-    content = StringIO()
-    chart.savefig(content, format="svg")
-    plt.close(chart)
-    page = Page("t", {}, "m")
-    page.add(picture(content.getvalue(), "two panels"))
-    seen = run_script(page.render(), READABLE, tmp_path, width=width)
+def test_ready_figures_are_readable(folder, tmp_path, width):
+    text = write_reproduce_report(folder).read_text(encoding="utf-8")
+    seen = run_script(text, READABLE, tmp_path, width=width)
     assert seen.pop("letters") >= 9.99
-    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 1}
+    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
 
 
-def test_words_that_are_broken_would_be_seen(tmp_path):
-    page = Page("t", {}, "m")
-    page.add('<p style="width: 40px; overflow-wrap: anywhere; font-size: 9px">permutations</p>')
-    seen = run_script(page.render(), READABLE, tmp_path, width=390)
+def test_words_that_are_broken_would_be_seen(noise, tmp_path):
+    _, result = noise
+    bad = '<p style="width: 40px; overflow-wrap: anywhere; font-size: 9px">permutations</p></main>'
+    seen = run_script(result.to_html().replace("</main>", bad), READABLE, tmp_path, width=390)
     assert (seen["broken"], seen["small"]) == (["permutations"], ["permutations"])
-
-
-def test_sentences_in_tables_become_cards():
-    assert 'class="cards"' in table(("a", "b", "c"), [(1, 2.5, "a sentence that would need a wide column")])
-    assert 'class="cards"' not in table(("a", "b", "c"), [(1, 2.5, "short")])
-    assert '<td class="long" data-name="b">' in table(("a", "b"), [("x", "0" * 64)])
 
 
 @pytest.mark.parametrize(("result", "words"), [
@@ -222,32 +226,54 @@ def test_sweep_report_has_the_averages_of_the_store(tmp_path):
     assert row["trials"] == 4
 
 
-def test_reproduce_report_shows_every_figure(tmp_path):
-    import pandas as pd
-
-    from chanceline.reproduce.folder import Folder
-
-    folder = Folder(tmp_path / "out", "quick", lambda line: None)
-    for name in ("panels", "extra"):
-        chart, ax = plt.subplots()
-        ax.plot([1, 2])
-        folder.save(name, chart, pd.DataFrame({"x": [1, 2]}))
-    folder.number("capacity", 1.5, 0.1, "RS & <b>")
-    folder.finish()
-    path = write_reproduce_report(tmp_path / "out")
+def test_reproduce_report_shows_every_figure(folder):
+    path = write_reproduce_report(folder)
     text = assert_self_contained(path)
-    assert text.count("<figure>") == 2
+    assert text.count("<svg") == 2
+    for name, heading in (("panels", FIGURES["panels"][0]), ("extra", "extra")):
+        assert f'<h2 id="{name}">{heading}</h2>' in text
+        assert f'<a href="#{name}">{heading}</a>' in text
     assert "RS &amp; &lt;b&gt;" in text
-    assert read_report(path)["provenance"]["figures"] == ["panels", "extra"]
-    with pytest.raises(InputError, match=r"provenance\.json"):
-        write_reproduce_report(tmp_path)
+    assert "capacity at ρ = 0.5" in text
+    assert "1.74 ± 0.01" in text
+    record = read_report(path)
+    assert record["provenance"]["figures"] == ["panels", "extra"]
+    assert record["numbers"][0] | {"value": 1.7352468, "paper": None} == record["numbers"][0]
+
+
+@pytest.mark.parametrize(("file", "content"), [
+    ("provenance.json", b"{"),
+    ("provenance.json", b"[1]"),
+    ("provenance.json", b'{"figures": 3, "packages": {}, "mode": 1}'),
+    ("numbers.csv", b"\xff\xfe\xff"),
+    ("panels.svg", b"nothing"),
+])  # fmt: skip
+def test_a_damaged_folder_is_named(folder, file, content):
+    (folder / file).write_bytes(content)
+    with pytest.raises(InputError, match=r"out is damaged.*run reproduce again"):
+        write_reproduce_report(folder)
+    (folder / "provenance.json").unlink()
+    with pytest.raises(InputError, match=r"no provenance\.json"):
+        write_reproduce_report(folder)
+
+
+def test_every_figure_of_reproduce_has_a_heading():
+    stages = Path(chanceline.reproduce.__file__).parent.glob("*.py")
+    saved = {name for path in stages for name in re.findall(r'folder\.save\("(\w+)"', path.read_text(encoding="utf-8"))}
+    assert saved <= set(FIGURES)
+
+
+def test_numbers_are_rounded_to_their_error():
+    assert [rounded(*pair) for pair in ((1.7352468, 0.0123), (1.7352468, 1e-9), (0.25, ""), (1234.5, 3.0))] == [
+        "1.74 ± 0.01", "1.7352", "0.25", "1234 ± 3",
+    ]  # fmt: skip
 
 
 def test_figures_follow_the_colours_of_the_page():
-    drawn = figure(lambda ax: ax.plot([1, 2], color=COLOURS["rs"]), "caption")
-    assert "stroke: var(--rs)" in drawn
-    assert "fill: var(--ink)" in drawn
-    assert not set(re.findall(r"#[0-9a-f]{6}", drawn)) & set(COLOURS.values())
+    for drawing in drawn(lambda ax: ax.plot([1, 2], color=COLOURS["rs"]), "name").values():
+        assert "stroke: var(--rs)" in drawing
+        assert "fill: var(--ink)" in drawing
+        assert not set(re.findall(r"#[0-9a-f]{6}", drawing)) & set(COLOURS.values())
 
 
 def test_numbers_to_read():
@@ -256,23 +282,10 @@ def test_numbers_to_read():
     ]  # fmt: skip
 
 
-def test_names_of_figures_stay_inside_the_folder(tmp_path):
-    folder = tmp_path / "out"
-    folder.mkdir()
-    (tmp_path / "secret.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><title>secret</title></svg>')
-    (tmp_path / "secret.csv").write_text("x\n1\n")
-    (folder / "numbers.csv").write_text("name,value\n")
-    for name in ("../secret", str(tmp_path / "secret"), "..", "", 3, "a\0b", "./x"):
-        made = {"figures": [name], "packages": {"chanceline": "1"}, "mode": "quick"}
-        (folder / "provenance.json").write_text(json.dumps(made))
-        with pytest.raises(InputError, match="names a figure"):
-            write_reproduce_report(folder)
-
-
-def test_unseen_characters_are_written_out(tmp_path):
+def test_unseen_characters_are_written_out(noise, tmp_path):
+    _, result = noise
     name = "gene\u202e\x1b[31m\u200b"
-    page = Page(name, {"feature": name, "tag": "\U000e0041"}, "m")
-    page.add(table(("feature",), [(name,)]))
+    page = Page("test.html", name, {"feature": name, "tag": "\U000e0041"}, separation_page(result).values)
     path = page.write(tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert visible(text, keep="\n") == text
@@ -284,16 +297,19 @@ def test_numbers_are_short_and_kept_together_in_our_words_only():
     assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p\u00a0=\u00a02.5e-8 [1e-10, 3.0]"
     assert prose("p ≤ 2.5e-04 <b>") == "p\u00a0≤\u00a02.5e-4 &lt;b&gt;"
     assert prose("gene = 3, minus ρ_VS") == "gene = 3, minus ρ<sub>VS</sub>"
+    table = ENVIRONMENT.get_template("parts.html").module.table
     assert "gene 1e-08" in table(("feature",), [("gene 1e-08",)])
 
 
-def test_report_is_whole_or_not_there(tmp_path):
-    with pytest.raises(InputError, match="does not exist"):
-        Page("t", {}, "m").write(tmp_path / "no" / "page.html")
-    page = Page("t", {"bad": object()}, "m")
+def test_report_is_whole_or_not_there(noise, tmp_path):
+    _, result = noise
+    page = separation_page(result)
+    with pytest.raises(FileNotFoundError):
+        page.write(tmp_path / "no" / "page.html")
+    page.record = {"bad": object()}
     with pytest.raises(TypeError):
         page.write(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "other.html").write_text("hello")
-    with pytest.raises(InputError, match="not a report"):
+    with pytest.raises(InputError, match=r"other\.html is not a report"):
         read_report(tmp_path / "other.html")

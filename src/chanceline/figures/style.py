@@ -14,7 +14,6 @@ from chanceline._io import check_target, write_bytes
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Name → colour on white and in the dark; figures are drawn with the first, pages follow the reader's choice.
@@ -53,8 +52,7 @@ PALETTE: dict[str, tuple[str, str]] = {
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 FORMATS = (".svg", ".png", ".pdf")
-# A figure narrower than this (in inches) is for a phone.
-NARROW = 5.0
+# Letters in a line of a figure for a phone.
 NARROW_LETTERS = 38
 
 
@@ -109,31 +107,20 @@ def draw_to_file(draw: Callable[[Any], None], path: Path | str, size: tuple[floa
         save(figure, path)
 
 
-def is_narrow(ax: Axes) -> bool:
-    """Whether the figure is drawn for a phone; titles and labels then have little room."""
-    return bool(ax.figure.bbox.width / ax.figure.dpi < NARROW)
-
-
-def fit_phone(chart: Figure) -> None:
+def fit_phone(figure: Figure) -> None:
     """Make a narrow figure readable: long labels in several lines, legends below, one entry in a line."""
-    for ax in chart.axes:
+    handles: list[Any] = []
+    labels: list[str] = []
+    for ax in figure.axes:
         for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
             if "$" not in text.get_text():
                 text.set_text(fill(text.get_text(), NARROW_LETTERS))
-    _legends_below(chart)
-
-
-def _legends_below(chart: Figure) -> None:
-    handles: list[Any] = []
-    labels: list[str] = []
-    for ax in chart.axes:
-        legend = ax.get_legend()
-        if legend is not None:
+        if (legend := ax.get_legend()) is not None:
             handles += legend.legend_handles
             labels += [text.get_text() for text in legend.get_texts()]
             legend.remove()
     if handles:
-        chart.legend(handles, labels, loc="outside lower left")
+        figure.legend(handles, labels, loc="outside lower left")
 
 
 __getattr__ = moved(__name__, {"house_style": "chanceline.figures.style:figure_style"})

@@ -3,18 +3,68 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chanceline.errors import InputError
-from chanceline.report.page import Page, escape, number, picture, prose, table, verdict
-from chanceline.report.takeaways import SHOWN, Shown
+from chanceline.report.page import Page, in_page, number
 
-if TYPE_CHECKING:
-    import pandas as pd
+SMALLEST_LETTER = 10  # pixels
+# Figure → its heading, and what is drawn.
+FIGURES = {
+    "panels": (
+        "How the space of solutions shrinks as patterns are added",
+        "The paper's four panels at ρ = 0.5, against the load α: (a) overlaps within and between supports, (b) the response χ, "
+        "(c) the entropy of separating choices, (d) both stability conditions.",
+    ),
+    "capacity": (
+        "The chance line: how much noise a choice of variables separates",
+        "Capacity against the density ρ, the share of variables kept, between its closed-form neighbours.",
+    ),
+    "unequal_classes": (
+        "Unequal classes are easier to separate",
+        "The chance line for several shares of positive patterns; the rule has a free threshold.",
+    ),
+    "entropy_breaking": (
+        "Entropy with breaking of symmetry between supports",
+        "Left: entropy of separating choices, replica symmetric and with one step; right: the parameters of the step.",
+    ),
+    "capacity_breaking": (
+        "How far breaking moves the chance line",
+        "Left: the capacity with and without breaking (shaded: where replica symmetry is exact); right: the corrections.",
+    ),
+    "experiments-paper-fig3": (
+        "The paper's search on finite problems",
+        "Smallest sets that greedy-BIHT finds, over the chance line and the line without choice.",
+    ),
+    "experiments-best": (
+        "The best search on the same problems",
+        "Smallest sets of the default search; crosses: extrapolated to N → ∞.",
+    ),
+    "experiments-entropy": (
+        "Counting separating choices, beside theory",
+        "Above: entropy against load, theory as lines and extrapolated counts as points; below: the extrapolation in 1/N.",
+    ),
+    "experiments-capacity": (
+        "Smallest sets for N → ∞, beside theory",
+        "The difference from the first moment against 1/N for both kinds of inputs, and the limits minus ρ_VS.",
+    ),
+    "memory_capacity": (
+        "An associative memory that chooses its inputs: how much it holds",
+        "Largest load against the share of inputs kept, for three ways of wiring, beside the theory.",
+    ),
+    "memory_stability": (
+        "How well it recalls, and what lost couplings cost",
+        "Left: overlap after recall against the share of flipped bits in the probe; right: bits held against couplings cut.",
+    ),
+    "memory_pictures": (
+        "Pictures stored among random patterns, and recalled",
+        "Stored, disturbed and recalled; each column is one picture.",
+    ),
+}
 
 
 def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
@@ -25,115 +75,52 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
 
 def reproduce_page(folder: Path) -> Page:
     """The page before it is written."""
+    import pandas as pd
+
     if not (folder / "provenance.json").is_file():
         raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
-    made = _read_provenance(folder / "provenance.json")
-    names = [_inside(name) for name in made["figures"]]
-    numbers = _read_table(folder / "numbers.csv")
-    tables = {name: _read_table(folder / f"{name}.csv") for name in names}
-    methods = (
-        f"All figures were recomputed with chanceline {made['packages']['chanceline']} in {made['mode']} mode; "
-        "the data of each stand beside it as CSV."
-    )
-    provenance = {
-        "mode": made["mode"],
-        "made with": ", ".join(f"{name} {number}" for name, number in made["packages"].items()),
-        "SHA-256 of the data": _hash_tables(folder, names),
-    }
-    record = {"provenance": made, "numbers": numbers.astype(object).where(numbers.notna(), None).to_dict("records")}
-    page = Page("The paper's figures, recomputed", record, methods, provenance)
-    page.add(verdict("unclear", f"{len(names)} figures, {len(numbers)} numbers", MODES.get(made["mode"], "")))
-    shown = {name: SHOWN.get(name, Shown(name, name)) for name in names}
-    page.add(_contents([(name, entry.heading) for name, entry in shown.items()] + [("numbers", "Numbers")] * bool(len(numbers))))
-    for name, entry in shown.items():
-        page.add(f'<h2 id="{escape(name)}">{escape(entry.heading)}</h2>')
-        if sentence := entry.sentence(tables[name]):
-            page.add(f"<p>{prose(sentence)}</p>")
-        page.add(picture(_read(folder / f"{name}.svg"), entry.caption))
-    if len(numbers):
-        page.add('<h2 id="numbers">Numbers</h2>', _numbers_table(numbers))
-    return page
+    try:
+        made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        numbers = pd.read_csv(folder / "numbers.csv").astype(object)
+        drawings = {name: (folder / f"{name}.svg").read_text(encoding="utf-8") for name in made["figures"]}
+        packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
+        tables = b"".join((folder / f"{name}.csv").read_bytes() for name in drawings)
+        values = {
+            "made": made,
+            "figures": [
+                (name, *FIGURES.get(name, (name, name)), in_page(svg), readable_width(svg)) for name, svg in drawings.items()
+            ],
+            "numbers": [
+                (
+                    row.quantity.replace("rho=", "ρ = ").replace("alpha=", "α = "),
+                    rounded(row.value, row.error),
+                    row.source,
+                    row.paper,
+                )
+                for row in numbers.fillna("").itertuples()
+            ],
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder} is damaged ({error}), or another version wrote it; run reproduce again.") from error
+    provenance = {"mode": made["mode"], "made with": packages, "SHA-256 of the data": hashlib.sha256(tables).hexdigest()}
+    record = {"provenance": made, "numbers": numbers.where(numbers.notna(), None).to_dict("records")}
+    return Page("reproduce.html", "The paper's figures, recomputed", record, values, provenance)
 
 
-MODES = {
-    "quick": "Quick mode: coarser curves, and small runs with large error bars.",
-    "normal": "The curves were recomputed; the finite-size figures show the run that comes with the package.",
-    "full": "Everything was recomputed at full size.",
-}
+def readable_width(svg: str) -> int:
+    """Pixels at which the smallest letters that matplotlib drew (as outlines of size 100, scaled) are 10 pixels high."""
+    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', svg)
+    letters = [100 * float(scale) for scale in re.findall(r"scale\((0\.\d+) -0", svg)]
+    return ceil(float(found[1]) * SMALLEST_LETTER / min(letters)) if found and letters else 0
 
 
-def _contents(entries: list[tuple[str, str]]) -> str:
-    items = "".join(f'<li><a href="#{escape(name)}">{escape(heading)}</a></li>' for name, heading in entries)
-    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>'
-
-
-def _numbers_table(numbers: pd.DataFrame) -> str:
-    """The numbers rounded for reading: a value to the first digit of its error, or to four digits."""
-    rows = []
-    for row in numbers.to_dict("records"):
-        value = _rounded(row.get("value"), row.get("error"))
-        rows.append([_spelled(_text(row, "quantity")), value, _text(row, "source"), _text(row, "paper")])
-    return table(("quantity", "value", "what it is", "in the paper"), rows)
-
-
-def _spelled(quantity: str) -> str:
+def spelled(quantity: str) -> str:
     return quantity.replace("rho=", "ρ = ").replace("alpha=", "α = ")
 
 
-def _text(row: dict[Any, Any], key: str) -> str:
-    value = row.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _rounded(value: Any, error: Any) -> str:
-    if not isinstance(value, float | int):
-        return str(value)
-    if not (isinstance(error, float) and error > 1e-4 * abs(value)):
+def rounded(value: float, error: Any) -> str:
+    """A number for reading: to the first digit of its error, or to five digits."""
+    if not error or error <= 1e-4 * abs(value):
         return number(value, 5)
     places = max(0, -int(f"{error:e}".partition("e")[2]))
     return f"{value:.{places}f} ± {error:.{places}f}"
-
-
-def _read_provenance(path: Path) -> dict[str, Any]:
-    try:
-        made = json.loads(_read(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is damaged ({' '.join(str(error).split())}); run reproduce again.") from None
-    kinds = {"figures": list, "mode": str, "packages": dict}
-    whole = isinstance(made, dict) and all(isinstance(made.get(key), kind) for key, kind in kinds.items())
-    if not whole or "chanceline" not in made["packages"]:
-        raise InputError(f"{path} is damaged, or another version wrote it; run reproduce again.")
-    return dict(made)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is damaged: it is no UTF-8 text; run reproduce again.") from error
-
-
-def _read_table(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    content = _read(path)
-    try:
-        return pd.read_csv(io.StringIO(content))
-    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        if not content.strip():
-            return pd.DataFrame()
-        raise InputError(f"{path} is damaged ({' '.join(str(error).split())}); run reproduce again.") from error
-
-
-def _inside(name: object) -> str:
-    """The name of a figure; it names a file in the folder and none elsewhere."""
-    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
-        raise InputError(f"provenance.json names a figure {name!r}; figures are named with letters, digits, '_', '-' and '.'.")
-    return name
-
-
-def _hash_tables(folder: Path, names: list[str]) -> str:
-    digest = hashlib.sha256()
-    for name in names:
-        digest.update((folder / f"{name}.csv").read_bytes())
-    return digest.hexdigest()

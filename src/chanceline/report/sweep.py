@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chanceline import __version__
 from chanceline.errors import InputError
 from chanceline.experiments.records import Record
 from chanceline.experiments.store import Store
-from chanceline.report.page import Page, figure, table, tiles, verdict
+from chanceline.report.page import Page, drawn
 
 if TYPE_CHECKING:
     import pandas as pd
+    from markupsafe import Markup
 
 
 # More lines than this in one picture tell nothing.
@@ -36,14 +37,9 @@ def sweep_page(store: str | Path) -> Page:
     made_with = sorted({record.made_with for record in records})
     tables = {kind: averages([record for record in records if record.task.kind == kind]) for kind in kinds}
     name = Path(store).name
-    methods = (
-        f"{len(records)} independent tasks ({', '.join(kinds)}) were run with chanceline {__version__}; seeds follow from "
-        "each task's canonical id, so that results do not depend on the machine, the number of workers or the order. "
-        "Averages are given with standard errors over trials."
-    )
     provenance = {
         "store": name,
-        "SHA-256 of the task ids": _hash_ids(records),
+        "SHA-256 of the task ids": hashlib.sha256("\n".join(record.task.id for record in records).encode()).hexdigest(),
         "seeds": "derived from each task's id",
         "made with": "; ".join(made_with),
     }
@@ -54,13 +50,9 @@ def sweep_page(store: str | Path) -> Page:
         "made_with": made_with,
         "averages": {kind: frame.to_dict("records") for kind, frame in tables.items()},
     }
-    page = Page(f"Sweep {name}", record, methods, provenance)
-    plural = "s" if len(records) != 1 else ""
-    page.add(verdict("unclear", f"{len(records)} task{plural} finished", f"Kinds: {', '.join(kinds)}."))
-    page.add(tiles([("tasks", len(records), "finished"), ("time", f"{seconds:.1f} s", "of one core"), ("kinds", len(kinds), "")]))
-    for kind, frame in tables.items():
-        page.section(f"Averages: {kind}", *_pictures(frame), table(list(frame.columns), frame.itertuples(index=False)))
-    return page
+    pictures = {kind: _pictures(frame) for kind, frame in tables.items()}
+    values = {"tasks": len(records), "seconds": seconds, "tables": tables, "pictures": pictures}
+    return Page("sweep.html", f"Sweep {name}", record, values, provenance)
 
 
 def averages(records: list[Record]) -> pd.DataFrame:
@@ -82,35 +74,28 @@ def averages(records: list[Record]) -> pd.DataFrame:
     return table
 
 
-def _pictures(frame: pd.DataFrame) -> list[str]:
-    """One picture for each result against the parameter with most values."""
-    import pandas as pd
-
+def _pictures(frame: pd.DataFrame) -> dict[str, dict[str, Markup]]:
+    """One picture for each result against the numeric parameter with most values, by its caption."""
     columns = [str(name) for name in frame.columns]
     parameters = columns[: columns.index("trials")]
     results = [name for name in columns[columns.index("trials") + 1 :] if not name.startswith("± ")]
-    axis = max(parameters, key=lambda key: frame[key].nunique() if pd.api.types.is_numeric_dtype(frame[key]) else 0)
-    if frame[axis].nunique() < 2 or not pd.api.types.is_numeric_dtype(frame[axis]):
-        return []
+    numeric = frame[parameters].select_dtypes("number")
+    if numeric.empty or numeric.nunique().max() < 2:
+        return {}
+    axis = str(numeric.nunique().idxmax())
     others = [key for key in parameters if key != axis]
     lines = list(frame.groupby(others, dropna=False)) if others else [((), frame)]
     if len(lines) > MOST_LINES:
-        return []
+        return {}
 
-    def draw(result: str) -> Any:
-        def on(ax: Any) -> None:
-            for values, part in lines:
-                label = ", ".join(f"{key} = {value}" for key, value in zip(others, values, strict=True))
-                # A dollar sign would start matplotlib's mathematics.
-                ax.errorbar(part[axis], part[result], part[f"± {result}"], marker="o", label=label.replace("$", r"\$") or None)
-            ax.set(xlabel=axis.replace("$", r"\$"), ylabel=result.replace("$", r"\$"))
-            if others:
-                ax.legend(fontsize="small")
+    def draw(ax: Any, result: str) -> None:
+        for values, part in lines:
+            label = ", ".join(f"{key} = {value}" for key, value in zip(others, values, strict=True))
+            # A dollar sign would start matplotlib's mathematics.
+            ax.errorbar(part[axis], part[result], part[f"± {result}"], marker="o", label=label.replace("$", r"\$") or None)
+        ax.set(xlabel=axis.replace("$", r"\$"), ylabel=result.replace("$", r"\$"))
+        if others:
+            ax.legend(fontsize="small")
 
-        return on
-
-    return [figure(draw(result), f"{result} against {axis}, mean and standard error over trials") for result in results]
-
-
-def _hash_ids(records: list[Record]) -> str:
-    return hashlib.sha256("\n".join(record.task.id for record in records).encode()).hexdigest()
+    captions = {result: f"{result} against {axis}, mean and standard error over trials" for result in results}
+    return {caption: drawn(partial(draw, result=result), caption) for result, caption in captions.items()}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from chanceline import __version__
 from chanceline.errors import InputError
 from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
-from chanceline.report.diagram import interpolated_lines
-from chanceline.report.page import PAPER, Page, figure, table, tiles, verdict
+from chanceline.report.explorer import interpolated_lines
+from chanceline.report.page import Page, drawn
 from chanceline.theory.curves import curve_table, evenly_spaced
 from chanceline.theory.gardner import gardner
 from chanceline.theory.kernels import binary_entropy
@@ -57,82 +56,27 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
 
 def theory_page(result: TheoryResult) -> Page:
     """The page before it is written."""
+    import pandas as pd
+
     record = result.to_dict()
-    ansatz = str(record.get("ansatz", "rs"))
-    name = ANSATZ.get(ansatz, ansatz)
-    if "regime" in record:
-        page = _solution_page(result, record, name)
-    elif "error" in record:
-        page = _line_page(result, record, name)
-    else:
+    if "regime" not in record and "error" not in record:
         raise InputError("a theory report needs the result of solve, capacity or density.")
-    caption = f"Where ρ = {result.rho:.5g}, α = {result.alpha:.6g} lies on the capacity diagram."
-    page.add(figure(lambda ax: _draw_position(ax, result.rho, result.alpha, _patterns(record)), caption, (7.5, 5.2)))
-    rows = [(key, value) for key, value in _flat(record) if value is not None]
-    page.section("All numbers", table(("quantity", "value"), rows))
-    return page
-
-
-def _solution_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
-    kind, word, sentence = REGIMES[record["regime"]]
-    methods = (
-        f"The saddle-point equations of the perceptron with variable selection were solved at load α = {result.alpha:g} and "
-        f"density ρ = {result.rho:g} with {name} (chanceline {__version__}): entropy of separating choices "
-        f"Σ = {record['entropy']:.10g}, residual {record['residual']:.1e}, quadrature error {record['quadrature_error']:.1e}."
-    )
-    page = Page(f"Replica solution at α = {result.alpha:g}, ρ = {result.rho:g}", record, methods, references=(PAPER,))
-    page.add(verdict(kind, word, f"At ρ = {result.rho:g}, α = {result.alpha:g}: {sentence}"))
-    stability = record["stability"]
-    page.add(
-        tiles(
-            [
-                ("entropy Σ", f"{record['entropy']:.8g}", result.kind),
-                ("within a support", f"{stability['within']:.6g}", "replicon; 1 is marginal"),
-                ("between supports", f"{stability['between']:.6g}", "replicon; stable below 1"),
-            ]
-        )
-    )
-    caption = f"Entropy of separating choices against the load at ρ = {result.rho:g}, replica symmetric."
-    page.add(figure(lambda ax: _draw_entropy(ax, result, record["entropy"], _patterns(record)), caption))
-    return page
-
-
-def _line_page(result: TheoryResult, record: dict[str, Any], name: str) -> Page:
-    given = "alpha" if "bounds" not in record else "rho"
-    found = f"α_VS({result.rho:g}) = {result.alpha:.8g}" if given == "rho" else f"ρ_VS({result.alpha:g}) = {result.rho:.8g}"
-    methods = (
-        f"The capacity under variable selection was computed with {name} (chanceline {__version__}): {found} "
-        f"± {record['error']:.1e} (numerical error)."
-    )
-    page = Page(f"The chance line: {found}", record, methods, references=(PAPER,))
-    sentence = (
-        f"At density ρ = {result.rho:.6g}, the share of variables that a perceptron may choose, it separates random patterns "
-        f"up to the load α = {result.alpha:.6g}, so many patterns for each variable."
-    )
-    page.add(verdict("unclear", found, sentence))
-    if "bounds" in record:
-        bounds = record["bounds"]
-        page.add(
-            tiles(
-                [
-                    ("every choice, α_VC", "none" if bounds["vc"] is None else f"{bounds['vc']:.6g}", "rigorous"),
-                    ("typical choice, α_CG", f"{bounds['cover_gardner']:.6g}", "N → ∞"),
-                    ("ℓ₀-Gardner", f"{bounds['l0_gardner']:.6g}", "upper bound, asymptotic"),
-                    ("union bound", f"{bounds['union']:.6g}", "upper bound, rigorous"),
-                ]
-            )
-        )
-    return page
-
-
-def _flat(record: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
-    rows: list[tuple[str, object]] = []
-    for key, value in record.items():
-        if isinstance(value, dict):
-            rows += _flat(value, f"{before}{key}.")
-        else:
-            rows.append((before + key, value))
-    return rows
+    ansatz, patterns, rho, alpha = str(record.get("ansatz", "rs")), _patterns(record), result.rho, result.alpha
+    # `density` is asked at a load, and has no bounds.
+    found = f"α_VS({rho:g}) = {alpha:.8g}" if "bounds" in record else f"ρ_VS({alpha:g}) = {rho:.8g}"
+    title = f"Replica solution at α = {alpha:g}, ρ = {rho:g}" if "regime" in record else f"The chance line: {found}"
+    values = {
+        "result": result,
+        "numbers": record,
+        "regime": REGIMES.get(record.get("regime", "")),
+        "ansatz": ANSATZ.get(ansatz, ansatz),
+        "found": found,
+        "rows": [row for row in pd.json_normalize(record).to_dict("records")[0].items() if row[1] is not None],
+        "position": drawn(lambda ax: _draw_position(ax, rho, alpha, patterns), "position", (7.5, 5.2)),
+    }
+    if "regime" in record:
+        values["entropy"] = drawn(lambda ax: _draw_entropy(ax, result, record["entropy"], patterns), "entropy")
+    return Page("theory.html", title, record, values)
 
 
 def _patterns(record: dict[str, Any]) -> Patterns:
