@@ -1,16 +1,14 @@
-"""The toy kinds are importable here and in every process started from here."""
+"""The toy kinds are importable here and in every process started from here, whichever test starts it first."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-TOY = Path(__file__).parent / "toy"
-
-
-@pytest.fixture(autouse=True)
-def toy_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("PYTHONPATH", str(TOY))
+TOY = str(Path(__file__).parent / "toy")
+sys.path.insert(0, TOY)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [TOY, os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One worker, many, batches, any order, killed and resumed: the same table."""
+"""One job, many, a cluster, batches, any order, killed and resumed: the same table."""
 
 import random
 import signal
@@ -6,16 +6,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from threading import Event
 
 import psutil
 import pytest
 
+from chanceline._parallel import WorkersLostError, cluster
 from chanceline.experiments.run import TaskError, iter_run, run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
-from chanceline.parallel import open_executor
 
 
 def results(records):
@@ -23,20 +22,49 @@ def results(records):
 
 
 def table(path):
-    with Store(path) as store:
-        return [(r.task.id, dict(r.task.parameters), r.result, r.made_with) for r in store.records()]
+    return [record.values()[:5] for record in Store(path).records()]
 
 
-def test_engines_batches_and_order_do_not_matter(walks, tmp_path):
+def test_jobs_batches_and_order_do_not_matter(walks, tmp_path):
     tasks = walks(40)
     shuffled = random.Random(1).sample(tasks, len(tasks))
     expected = results(run(tasks))
     assert len(expected) == 40
-    with open_executor("processes", workers=1) as one:
-        assert results(run(shuffled, executor=one, batch=7)) == expected
-    with open_executor("processes", workers=3) as three, Store(tmp_path / "s.sqlite", write=True) as store:
-        assert results(iter_run(shuffled, executor=three, store=store, in_flight=5)) == expected
+    assert results(run(shuffled, n_jobs=2, batch=7)) == expected
+    with Store(tmp_path / "s.sqlite", write=True) as store:
+        assert results(iter_run(shuffled, n_jobs=2, store=store)) == expected
         assert results(store.records()) == expected
+
+
+def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_table(dask_processes, tmp_path):
+    address, (_, first, _) = dask_processes
+    tasks = [make_task("smallest", n=n, alpha=1.0, method="omp", trial=k) for n in (12, 16) for k in range(6)]
+    tasks += [make_task("log-count", n=8, rho=0.25, alpha=1.0, sweeps=20, trial=k) for k in range(4)]
+    tasks += [make_task("toy_kinds:walk", n=10, pause=0.05, trial=k) for k in range(20)]
+
+    def make(name, n_jobs, kill=None):
+        with Store(tmp_path / f"{name}.sqlite", write=True) as store:
+            for count, _ in enumerate(iter_run(tasks, n_jobs=n_jobs, store=store), 1):
+                if count == 8 and kill is not None:
+                    kill()
+            store.export(tmp_path / f"{name}.csv")
+        return (tmp_path / f"{name}.csv").read_bytes()
+
+    one = make("one", 1)
+    assert one.count(b"\n") == 1 + len(tasks)
+    assert make("two", 2) == one
+    assert make("killed", 2, kill=lambda: workers_of(psutil.Process())[-1].kill()) == one
+    with cluster(address):
+        assert make("dask", -1, kill=first.kill) == one
+    assert first.wait() != 0
+
+
+def test_a_task_that_takes_its_worker_with_it_every_time_ends_the_run(tmp_path, walks):
+    tasks = [*walks(4), make_task("toy_kinds:die", n=1)]
+    with Store(tmp_path / "s.sqlite", write=True) as store:
+        with pytest.raises(WorkersLostError, match="memory"):
+            run(tasks, n_jobs=2, store=store)
+        assert tasks[-1].id not in store.finished()
 
 
 def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_path):
@@ -47,39 +75,27 @@ def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_pat
         assert [r.task for r in run(reversed(walks(8)), store=store)] == walks(8)[::-1]
 
 
-def test_stop_finishes_what_runs_and_starts_nothing_new(walks, tmp_path):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_stop_finishes_what_runs_and_starts_nothing_new(walks, tmp_path, n_jobs):
     stop = Event()
-    with open_executor("processes", workers=2) as pool, Store(tmp_path / "s.sqlite", write=True) as store:
+    with Store(tmp_path / "s.sqlite", write=True) as store:
         seen = []
-        for record in iter_run(walks(200, pause=0.02), executor=pool, store=store, in_flight=20, stop=stop):
+        for record in iter_run(walks(200, pause=0.02), n_jobs=n_jobs, store=store, stop=stop):
             seen.append(record.task)
             if len(seen) == 5:
                 stop.set()
-        assert 5 <= len(seen) < 40
+        assert 5 <= len(seen) < 60
         assert {task.id for task in seen} == store.finished()
 
 
-@pytest.mark.parametrize("inline", [True, False])
-def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, inline):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, n_jobs):
     tasks = [make_task("toy_kinds:fail", n=n) for n in range(6)]
-    engine = nullcontext() if inline else open_executor(workers=1)
     with Store(tmp_path / "s.sqlite", write=True) as store:
-        with engine as pool, pytest.raises(TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'):
-            run(tasks, store=store, executor=pool)
-        assert tasks[0].id in store.finished()
+        with pytest.raises(TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'):
+            run(tasks, store=store, n_jobs=n_jobs)
+        assert {task.id for task in tasks[:3]} <= store.finished()
         assert tasks[3].id not in store.finished()
-
-
-def test_a_killed_worker_costs_nothing(walks, tmp_path):
-    tasks = walks(40, pause=0.02)
-    with Store(tmp_path / "s.sqlite", write=True) as store, open_executor(workers=2) as pool:
-        records = iter_run(tasks, executor=pool, store=store)
-        for count, _ in enumerate(records, 1):
-            if count in (4, 15, 30):
-                victim = psutil.Process().children()[-1]
-                victim.kill()
-        assert results(store.records()) == results(run(tasks))
-        assert len(store) == 40
 
 
 def test_an_interrupted_search_leaves_its_task_open(tmp_path, monkeypatch):
@@ -138,8 +154,10 @@ def wait_for(condition, seconds=60.0):
         time.sleep(0.01)
 
 
-def children(process):
-    return psutil.Process(process.pid).children(recursive=True)
+def workers_of(process):
+    """The processes that work, without the trackers of resources and without the dead."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if "popen_loky" in " ".join(child.cmdline())]
 
 
 def test_sigkill_loses_at_most_what_is_in_flight(tmp_path):
@@ -148,11 +166,12 @@ def test_sigkill_loses_at_most_what_is_in_flight(tmp_path):
     for rows in (4, 25):
         process = start(sweep, store, "--workers", "2", "--quiet")
         wait_for(lambda rows=rows: count_rows(store) >= rows)
-        workers = children(process)
-        process.kill()
+        # Its workers have its pipes and live on until they have been idle for a while.
+        workers = workers_of(process)
+        for one in (process, *workers):
+            one.kill()
         process.communicate()
         assert rows <= count_rows(store) < 60
-        wait_for(lambda workers=workers: not any(worker.is_running() for worker in workers))
     process = start(sweep, store, "--workers", "1", "--quiet")
     assert (process.communicate()[1], process.returncode) == ("", 0)
     process = start(sweep, whole, "--workers", "2", "--quiet")
@@ -178,9 +197,9 @@ def test_second_interrupt_stops_at_once(tmp_path):
     sweep, store = tmp_path / "slow.toml", tmp_path / "s.sqlite"
     sweep.write_text(SWEEP.replace("0.03", "600.0"))
     process = start(sweep, store, "--workers", "2", "--quiet")
-    wait_for(lambda: len(children(process)) >= 3)  # two workers and the resource tracker
+    wait_for(lambda: len(workers_of(process)) == 2)
     time.sleep(1.0)
-    workers = children(process)
+    workers = workers_of(process)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     assert process.poll() is None

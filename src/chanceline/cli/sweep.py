@@ -44,15 +44,15 @@ def run_command(
 ) -> None:
     """Run a sweep, or what is missing of it.
 
-    Results are saved as they come and do not depend on workers, engine or order. The first Ctrl-C finishes
+    Results are saved as they come and do not depend on where and in which order they are made. The first Ctrl-C finishes
     what is running and saves; the second stops at once. Running the same command again goes on.
 
     Example: chanceline sweep run paper-fig3 --store fig3.sqlite --workers 2
     """
+    from chanceline._parallel import cluster
     from chanceline.experiments.run import iter_run
     from chanceline.experiments.store import Store
     from chanceline.experiments.sweeps import load_sweep
-    from chanceline.parallel import open_executor
 
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
@@ -64,8 +64,8 @@ def run_command(
             say(f"{plan}; {known} already in {path}.")
         try:
             if known < total:
-                with open_executor(engine, workers, scheduler) as executor, progress_bar("tasks", quiet=quiet) as progress:
-                    for _ in iter_run(plan.tasks, executor=executor, store=results, batch=plan.batch, stop=stop):
+                with cluster(scheduler), progress_bar("tasks", quiet=quiet) as progress:
+                    for _ in iter_run(plan.tasks, n_jobs=workers or -1, store=results, batch=plan.batch, stop=stop):
                         new += 1
                         if progress is not None:
                             progress(known + new, total)
@@ -141,10 +141,10 @@ def merge_command(
 
     Example: chanceline sweep merge all.sqlite monday.sqlite tuesday.sqlite
     """
-    from chanceline.experiments.store import Store, read_stores
+    from chanceline.experiments.store import Store
 
     # Read before the target is opened: if a source is refused, not even an empty target is made.
-    records = read_stores(sources)
+    records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as results:
         new, total = results.add(records), len(results)
     if json:
@@ -163,18 +163,14 @@ def verify_command(
 
     Example: chanceline sweep verify fig3.sqlite
     """
-    from chanceline.experiments.store import FIRST_SCHEMA, Store
+    from chanceline.experiments.store import Store
 
-    checked = []
-    for path in stores:
-        with Store(path) as results:
-            checked.append({"store": str(path), "results": len(results), "checksums": results.schema > FIRST_SCHEMA})
+    checked = [{"store": str(path), "results": len(Store(path)), "checksums": True} for path in stores]
     if json:
         print_json({"stores": checked})
         return
     for entry in checked:
-        what = "every id and checksum fits" if entry["checksums"] else "every id fits; checksums come with the first result added"
-        show(f"{entry['store']}: {entry['results']} results, {what}")
+        show(f"{entry['store']}: {entry['results']} results, every id and checksum fits")
 
 
 def plot_command(

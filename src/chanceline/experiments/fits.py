@@ -94,7 +94,7 @@ def average(values: ArrayLike) -> Estimate:
     """The mean and its standard error, widened by Student's t: with few samples their scatter is uncertain too."""
     data = np.asarray(values, dtype=float)
     if len(data) < 2:
-        return Estimate(np.nan, np.nan, len(data))
+        return Estimate(float(data.mean()) if len(data) else np.nan, np.nan, len(data))
     wider = stats.t.ppf(ONE_SIGMA, len(data) - 1)
     return Estimate(float(data.mean()), float(wider * data.std(ddof=1) / np.sqrt(len(data))), len(data))
 

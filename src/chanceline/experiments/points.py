@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from chanceline.errors import InputError
-from chanceline.experiments.records import frame
-from chanceline.experiments.store import Store
+from chanceline.experiments.store import Store, frame
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.experiments.witnesses import capacity_points, entropy_points
 

@@ -1,7 +1,7 @@
-"""Tasks → executor → store: a generator at the core, a convenience around it.
+"""Tasks → workers → store: a generator at the core, a convenience around it.
 
-A result depends on its task alone, never on the engine, the number of workers or the order (see `chanceline.parallel`). An
-interrupted task leaves no result: it stays open, and the next run does it again from its beginning.
+A result depends on its task alone, never on the number of jobs, the machine or the order. An interrupted task leaves no result:
+it stays open, and the next run does it again from its beginning.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from contextlib import closing
 from functools import cache
 from importlib.metadata import version
-from itertools import islice
+from itertools import takewhile
 from threading import Event
 
-from chanceline import __version__
+from chanceline import __version__, _parallel
 from chanceline.errors import ChancelineError
-from chanceline.experiments.records import Record
-from chanceline.experiments.store import Store
+from chanceline.experiments.store import Record, Store
 from chanceline.experiments.tasks import Task, canonical
-from chanceline.parallel import Calls, run_ordered
 
 
 class TaskError(ChancelineError):
@@ -35,28 +33,26 @@ def made_with() -> str:
     return ", ".join([f"chanceline {__version__}", f"python {python}", *parts])
 
 
-def execute(tasks: Sequence[Task]) -> list[Record]:
-    """Run tasks one after the other, where this is called; what a worker does."""
-    records = []
+def execute(tasks: Sequence[Task]) -> tuple[list[Record], TaskError | None]:
+    """Run tasks one after the other, where this is called, up to the first that fails; what a worker does."""
+    records: list[Record] = []
     for task in tasks:
         start = time.thread_time()
         try:
             result = task.run()
         except Exception as error:
-            raise TaskError(
-                f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: {type(error).__name__}: {error}"
-            ) from error
+            what = f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))})"
+            return records, TaskError(f"{what} failed: {type(error).__name__}: {error}")
         records.append(Record(task, result, made_with(), time.thread_time() - start))
-    return records
+    return records, None
 
 
 def iter_run(
     tasks: Iterable[Task],
     *,
-    executor: Executor | None = None,
+    n_jobs: int | None = 1,
     store: Store | None = None,
     batch: int = 1,
-    in_flight: int = 64,
     stop: Event | None = None,
 ) -> Iterator[Record]:
     """Run the tasks that the store does not have yet; yield each record once it is saved.
@@ -65,59 +61,54 @@ def iter_run(
     ----------
     tasks : iterable of Task
         Repetitions run once.
-    executor : Executor, optional
-        Where to run; in this process without one. It stays open.
+    n_jobs : int, optional
+        As in joblib: -1 for all cores, or all workers of the cluster that `joblib.parallel_config` names.
     store : Store, optional
         Opened for writing. Finished tasks are skipped, new records saved as they come.
     batch : int
         Tasks handed over together: raise it when one takes milliseconds.
-    in_flight : int
-        Batches handed over at a time.
     stop : Event, optional
         Once set, nothing new starts; what is running is finished and saved.
 
     Notes
     -----
     KeyboardInterrupt (Ctrl-C without `stop`) ends the run at once: every record yielded so far is saved, the tasks in hand stay
-    open. After a task has failed, those that were running are still finished and saved before its error is raised.
+    open. After a task has failed, those that were running are still finished and saved before its error is raised. A worker
+    that is killed costs its tasks; they are done again.
     """
     done = store.finished() if store is not None else set()
-    missing = [task for task in dict.fromkeys(tasks) if task.id not in done]
-    batches = [missing[start : start + batch] for start in range(0, len(missing), batch)]
+    missing = {task.id: task for task in tasks if task.id not in done}
     stop = stop or Event()
-    if executor is None:
-        results = run_ordered(execute, batches)
-        while not stop.is_set() and (records := next(results, None)) is not None:
-            yield from _save(records, store)
-        return
-
-    rest = iter(batches)
-    failure: BaseException | None = None
-    with Calls(executor, execute) as calls:
-        while True:
-            if not stop.is_set() and failure is None:
-                for chunk in islice(rest, in_flight - len(calls)):
-                    calls.start(chunk)
-            else:
-                calls.cancel()
-            if not len(calls):
-                break
-            # Wake up now and then: a stop that comes from a signal does not end any call.
-            for _, future in calls.finished(timeout=0.2):
-                error = future.exception()
-                if error is None:
-                    yield from _save(future.result(), store)
-                else:
-                    failure = failure or error
-    if failure is not None:
-        raise failure
+    failures: list[TaskError] = []
+    losses = 0
+    while missing and not stop.is_set() and not failures:
+        todo = list(missing.values())
+        batches = (todo[start : start + batch] for start in range(0, len(todo), batch))
+        # Taken when a worker becomes free: a stop starts nothing new.
+        wanted = takewhile(lambda _: not stop.is_set() and not failures, batches)
+        try:
+            with closing(_parallel.start(execute, wanted, (), n_jobs, ordered=False)) as finished:
+                for records, failure in finished:
+                    losses = 0
+                    if failure is not None:
+                        failures.append(failure)
+                    for record in _save(records, store):
+                        del missing[record.task.id]
+                        yield record
+        except Exception as error:
+            losses += 1
+            if not _parallel.is_loss(error):
+                raise
+            if losses > _parallel.MOST_LOSSES:
+                raise _parallel.lost(error) from error
+    if failures:
+        raise failures[0]
 
 
-def run(tasks: Iterable[Task], *, executor: Executor | None = None, store: Store | None = None, batch: int = 1) -> list[Record]:
+def run(tasks: Iterable[Task], *, n_jobs: int | None = 1, store: Store | None = None, batch: int = 1) -> list[Record]:
     """Run the tasks (or take them from the store) and return their records, in the order of the tasks."""
     wanted = list(tasks)
-    new = iter_run(wanted, executor=executor, store=store, batch=batch)
-    records = {record.task.id: record for record in new}
+    records = {record.task.id: record for record in iter_run(wanted, n_jobs=n_jobs, store=store, batch=batch)}
     if store is not None:
         records |= {record.task.id: record for record in store.records()}
     return [records[task.id] for task in wanted]

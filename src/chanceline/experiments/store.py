@@ -1,41 +1,36 @@
-"""One SQLite file that keeps one row per finished task.
+"""One SQLite file that keeps one row for each finished task.
 
-WAL mode, one writer, one transaction per batch of results: a process killed at any moment loses at most the tasks in flight.
-The file says that it is ours (``application_id``) and of which schema (``user_version``); anything else is refused and left as
-it was. Every row carries a checksum over all it says, and the file the sum of all checksums: whenever rows are read, a changed
-digit, a forged id or a lost row is refused. Stores of schema 1, before the checksums, are read as they are (their ids are
-checked) and upgraded in the transaction that first adds something.
+One writer, one transaction for each batch of results: a process killed at any moment loses at most the tasks in hand. The file
+says that it is ours (``application_id``) and of which schema (``user_version``), and every row carries a checksum over all it
+says. Opening checks the file and reads it once; what is damaged, or another program's, is refused and left as it is.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from chanceline._io import write_bytes, write_text
+from chanceline._io import check_target, write_bytes, write_text
 from chanceline.errors import InputError
-from chanceline.experiments.records import COLUMNS, BrokenRow, Record, add_seals, frame, open_row, seal
-from chanceline.experiments.store_file import (
-    check_path,
-    connect_to_read,
-    connect_to_write,
-    explain_sqlite,
-    explained_sqlite,
-    writers_lock,
-)
+from chanceline.experiments.tasks import Task, canonical
 
 if TYPE_CHECKING:
     import pandas
 
-SCHEMA = 2
-FIRST_SCHEMA = 1
+SCHEMA = 3
+READABLE = (2, SCHEMA)  # schema 2 has the same rows, and a second table that is no longer needed
 APPLICATION = 0x43484C4E  # "CHLN"
+WAIT_SECONDS = 30  # for another process that is in the middle of a transaction
 
+COLUMNS = ("id", "kind", "parameters", "result", "made_with", "seconds")
 _TABLE = """
 CREATE TABLE results (
     id TEXT PRIMARY KEY,       -- canonical id of the task
@@ -47,14 +42,47 @@ CREATE TABLE results (
     checksum TEXT NOT NULL     -- over all of the above
 ) WITHOUT ROWID
 """
-_TOTALS = "CREATE TABLE totals (rows INTEGER NOT NULL, checksum TEXT NOT NULL)"
-_NOTHING = f"{0:032x}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished task: its result, what it was made with, and its processor time."""
+
+    task: Task
+    result: Mapping[str, Any]
+    made_with: str
+    seconds: float
+
+    def values(self) -> tuple[str, str, str, str, str, float]:
+        """What a store keeps, in the order of `COLUMNS`."""
+        task = self.task
+        parameters, result = canonical(dict(task.parameters)), canonical(dict(self.result))
+        return task.id, task.kind, parameters, result, self.made_with, float(self.seconds)
+
+
+def checksum(values: Sequence[Any]) -> str:
+    """Over everything a row says, 32 hexadecimal digits."""
+    return hashlib.sha256(canonical(list(values)).encode()).hexdigest()[:32]
+
+
+def frame(records: Iterable[Record]) -> pandas.DataFrame:
+    """Records as a table, in an order that depends on their contents alone; lists (curves) as JSON text."""
+    import pandas
+
+    rows: list[dict[str, Any]] = []
+    parameters: set[str] = set()
+    for record in records:
+        parameters.update(record.task.parameters)
+        row = {"kind": record.task.kind, **record.task.parameters, **record.result, "made_with": record.made_with}
+        rows.append({name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()})
+    table = pandas.DataFrame(rows)
+    return table.sort_values(["kind", *sorted(parameters)], kind="stable", ignore_index=True) if rows else table
 
 
 class Store:
     """A results file, opened for writing (one at a time) or for reading (any number, also during a run).
 
-    Opening reads and checks every row.
+    A reader sees what was there when it was opened.
 
     Parameters
     ----------
@@ -67,23 +95,18 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False):
         self.path = Path(path)
         self._write = write
-        check_path(self.path, write)
-        with ExitStack() as opened:
-            with explained_sqlite(self.path, "write to" if write else "read"):
-                if write:
-                    lock = writers_lock(self.path)
-                    opened.callback(lock.close)
-                    self._connection = connect_to_write(self.path)
-                    opened.callback(self._connection.close)
-                else:
-                    self._connection = opened.enter_context(connect_to_read(self.path))
-                self.schema = self._check()
-                self._records()
-                if write:
-                    self._connection.execute("PRAGMA journal_mode = WAL")
-                    # With WAL, NORMAL survives the death of the process at any moment.
-                    self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._opened = opened.pop_all()
+        if write:
+            check_target(self.path)
+        elif not self.path.is_file() or not self.path.stat().st_size:
+            raise InputError(f"there is no store {self.path} with results; `chanceline sweep run` makes one")
+        with self._explained(), ExitStack() as opened:
+            if write:
+                # A transaction on a file beside the store, which the system ends with the process; readers do not notice it.
+                lock = opened.enter_context(closing(_connect(f"{self.path}.lock.sqlite", timeout=0)))
+                lock.execute("BEGIN EXCLUSIVE")
+            self._connection = opened.enter_context(closing(_connect(self.path, timeout=WAIT_SECONDS)))
+            self._records = {record.task.id: record for record in self._read()}
+            self._opened = opened.pop_all() if write else ExitStack()
 
     def __enter__(self) -> Store:
         return self
@@ -95,19 +118,19 @@ class Store:
         self._opened.close()
 
     def __len__(self) -> int:
-        return len(self._records())
+        return len(self._records)
 
     def finished(self) -> set[str]:
         """Ids of all finished tasks."""
-        return {record.task.id for record in self._records()}
+        return set(self._records)
 
     def seconds(self) -> dict[str, float]:
         """Processor time each finished task took, by id."""
-        return {record.task.id: record.seconds for record in self._records()}
+        return {task_id: record.seconds for task_id, record in self._records.items()}
 
     def records(self, kind: str | None = None) -> Iterator[Record]:
         """All records in the order of their ids, which does not depend on how they were made."""
-        return (record for record in self._records() if kind is None or record.task.kind == kind)
+        return (record for _, record in sorted(self._records.items()) if kind is None or record.task.kind == kind)
 
     def add(self, records: Iterable[Record]) -> int:
         """Save records in one transaction; returns how many were new.
@@ -116,29 +139,24 @@ class Store:
         """
         if not self._write:
             raise InputError(f"the store {self.path} was opened for reading; open it with write=True")
-        seals: list[str] = []
-        with self._transaction("IMMEDIATE"):
-            if self.schema == FIRST_SCHEMA:
-                self._upgrade()
-            for record in records:
-                values = record.values()
-                known = self._connection.execute("SELECT result FROM results WHERE id = ?", values[:1]).fetchone()
-                if known is None:
-                    seals.append(seal(values))
-                    self._connection.execute("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, seals[-1]))
-                elif known[0] != values[3]:
-                    raise InputError(
-                        f"task {record.task.id} ({record.task.kind}, {values[2]}) has another result in {self.path}; "
-                        "keep results of different versions in different stores"
-                    )
-            rows, total = self._connection.execute("SELECT rows, checksum FROM totals").fetchone()
-            self._connection.execute("UPDATE totals SET rows = ?, checksum = ?", (rows + len(seals), add_seals(total, seals)))
-        self.schema = SCHEMA
-        return len(seals)
+        new: dict[str, Record] = {}
+        for record in records:
+            known = self._records.get(record.task.id) or new.setdefault(record.task.id, record)
+            if canonical(known.result) != canonical(record.result):
+                raise InputError(
+                    f"task {record.task.id} ({record.task.kind}) has another result in {self.path} or in another store; "
+                    "keep results of different versions in different stores"
+                )
+        rows = [record.values() for record in new.values()]
+        with self._explained(), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, checksum(r)) for r in rows])
+        self._records |= new
+        return len(new)
 
     def merge(self, others: Iterable[str | os.PathLike[str]]) -> int:
         """Take over the records of other stores, all of all or none; returns how many were new."""
-        return self.add(read_stores(others))
+        return self.add(record for path in others for record in Store(path).records())
 
     def frame(self, kind: str | None = None) -> pandas.DataFrame:
         """One row for each task, sorted by kind and parameters; lists (curves) as JSON text."""
@@ -147,112 +165,73 @@ class Store:
     def export(self, path: str | os.PathLike[str], kind: str | None = None) -> int:
         """Write CSV or Parquet, by the name's ending; returns the number of rows."""
         target = Path(path)
+        if target.suffix not in (".csv", ".parquet"):
+            raise InputError(f"cannot tell the format of {target}; end its name in .csv or .parquet")
         table = self.frame(kind)
         if target.suffix == ".csv":
             write_text(target, table.to_csv(index=False, lineterminator="\n"))
-        elif target.suffix == ".parquet":
+        else:
             try:
                 write_bytes(target, table.to_parquet(None, index=False))
             except ImportError as error:
                 raise InputError("Parquet needs pyarrow: pip install 'chanceline[parquet]'") from error
-        else:
-            raise InputError(f"cannot tell the format of {target}; end its name in .csv or .parquet")
         return len(table)
 
-    def _records(self) -> list[Record]:
-        """Every row, in the order of ids, checked against its checksum and their sum against the total."""
-        sealed = self._has_checksums()
-        columns = ", ".join((*COLUMNS, "checksum") if sealed else COLUMNS)
-        # One transaction: the total belongs to the same moment as the rows.
-        with self._transaction("DEFERRED"):
-            rows = self._connection.execute(f"SELECT {columns} FROM results ORDER BY id").fetchall()
-            totals = self._connection.execute("SELECT rows, checksum FROM totals").fetchall() if sealed else []
-        found = []
-        for row in rows:
-            values, checksum = row[: len(COLUMNS)], row[len(COLUMNS)] if sealed else None
-            try:
-                found.append(open_row(values, checksum))
-            except BrokenRow as error:
-                raise InputError(f"{self.path} is damaged: in the row of task {str(values[0])[:40]!r} {error}") from error
-        # SQLite trusts its tree; with exchanged pages it would not find what is there.
-        if any(one.task.id >= other.task.id for one, other in pairwise(found)):
-            raise InputError(f"{self.path} is damaged: its rows are out of order")
-        if sealed and totals != [(len(rows), add_seals(_NOTHING, (row[-1] for row in rows)))]:
-            raise InputError(f"{self.path} is damaged: rows are missing, or were put in by another program")
-        return found
-
-    def _has_checksums(self) -> bool:
-        # Another process may have upgraded the store since it was opened.
-        return bool(self._connection.execute("PRAGMA user_version").fetchone()[0] >= SCHEMA)
-
-    def _upgrade(self) -> None:
-        """From schema 1 to 2, inside a transaction: a checksum for every row, and their sum."""
-        self._connection.execute("ALTER TABLE results ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
-        rows = self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM results").fetchall()
-        seals = [seal(row) for row in rows]
-        pairs = [(one, row[0]) for one, row in zip(seals, rows, strict=True)]
-        self._connection.executemany("UPDATE results SET checksum = ? WHERE id = ?", pairs)
-        self._start_totals(len(rows), add_seals(_NOTHING, seals))
-
-    def _start_totals(self, rows: int, checksum: str) -> None:
-        self._connection.execute(_TOTALS)
-        self._connection.execute("INSERT INTO totals VALUES (?, ?)", (rows, checksum))
-        self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
-
-    @contextmanager
-    def _transaction(self, how: str) -> Iterator[None]:
-        try:
-            self._connection.execute(f"BEGIN {how}")
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise explain_sqlite(error, self.path, "write to" if self._write else "read") from error
-            raise
-
-    def _check(self) -> int:
-        """The schema, of a file that is whole and ours; an empty one becomes ours when writing."""
+    def _read(self) -> list[Record]:
+        """Every record, of a file that is whole and ours; an empty one becomes ours when writing."""
         ask = self._connection.execute
-        application = ask("PRAGMA application_id").fetchone()[0]
-        schema = int(ask("PRAGMA user_version").fetchone()[0])
-        tables = ask("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if application == 0 and schema == 0 and tables == 0:
-            if not self._write:
-                raise InputError(f"{self.path} is empty; no task has been finished in it yet")
-            with self._transaction("IMMEDIATE"):
-                ask(_TABLE)
+        application, schema = (ask(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+        empty = not (application or schema or ask("SELECT count(*) FROM sqlite_master").fetchone()[0])
+        records = [] if empty and self._write else self._checked(application, schema)
+        if self._write and schema != SCHEMA:
+            # Schema 2 kept a write-ahead log, whose files a reader in a read-only place would have to make.
+            ask("PRAGMA journal_mode = DELETE")
+            with self._connection:
+                ask("BEGIN IMMEDIATE")
+                if empty:
+                    ask(_TABLE)
                 ask(f"PRAGMA application_id = {APPLICATION}")
-                self._start_totals(0, _NOTHING)
-            return SCHEMA
+                ask(f"PRAGMA user_version = {SCHEMA}")
+        return records
+
+    def _checked(self, application: int, schema: int) -> list[Record]:
         if application != APPLICATION:
             raise InputError(f"{self.path} is another program's database; it was left as it is, name another store")
-        if schema not in (FIRST_SCHEMA, SCHEMA):
-            raise InputError(
-                f"{self.path} has schema {schema} and this version of chanceline reads schemas {FIRST_SCHEMA} and {SCHEMA}; "
-                "it was left as it is, name another store or use the version that made it"
-            )
-        problem = ask("PRAGMA quick_check(1)").fetchone()[0]
-        columns = {row[1] for row in ask("PRAGMA table_info(results)")}
-        if problem == "ok" and ("checksum" in columns) != (schema == SCHEMA):
-            problem = "its columns are not those of its schema"
+        if schema not in READABLE:
+            raise InputError(f"{self.path} has schema {schema}, not {SCHEMA}; use the version of chanceline that made it")
+        problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
-            problem = " ".join(problem.split())
-            raise InputError(f"{self.path} is damaged ({problem}); it was left as it is, name another store")
-        return schema
+            raise self._damaged(" ".join(problem.split()))
+        rows = self._connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM results").fetchall()
+        return [self._record(*row) for row in rows]
+
+    def _record(self, task_id: str, kind: str, parameters: str, result: str, made_with: str, seconds: float, sum_: str) -> Record:
+        try:
+            if sum_ != checksum((task_id, kind, parameters, result, made_with, seconds)):
+                raise InputError("its checksum does not fit")
+            task = Task(kind, json.loads(parameters))
+            if task.id != task_id:
+                raise InputError("its id is not that of its parameters")
+            return Record(task, json.loads(result), made_with, seconds)
+        except (ValueError, TypeError) as error:
+            raise self._damaged(f"in the row of task {str(task_id)[:40]!r}: {error}") from error
+
+    def _damaged(self, why: str) -> InputError:
+        return InputError(f"{self.path} is damaged ({why}); it was left as it is, move it away or name another")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's refusals in its own words: of the system, or of a damaged file; what has been saved stays as it is."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "")
+            if code.startswith("SQLITE_BUSY"):
+                raise InputError(f"another process is writing to {self.path}; wait for it, or name another store") from error
+            if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
+                raise OSError(errno.EIO, f"{error}; what was saved before is whole", str(self.path)) from error
+            raise self._damaged(f"or no chanceline store: {error}") from error
 
 
-def read_stores(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
-    """The records of several stores, each task once; stores that contradict each other are refused."""
-    found: dict[str, Record] = {}
-    for path in paths:
-        with Store(path) as store:
-            for record in store.records():
-                known = found.setdefault(record.task.id, record)
-                if known.result != record.result:
-                    raise InputError(
-                        f"task {record.task.id} ({record.task.kind}) has another result in {path} than in a store before it; "
-                        "keep results of different versions in different stores"
-                    )
-    return list(found.values())
+def _connect(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=timeout, isolation_level=None)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chanceline.errors import InputError
-from chanceline.experiments.records import Record
-from chanceline.experiments.store import Store
+from chanceline.experiments.fits import average
+from chanceline.experiments.store import Record, Store
 from chanceline.report.page import Page, drawn
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def sweep_page(store: str | Path) -> Page:
 
 
 def averages(records: list[Record]) -> pd.DataFrame:
-    """Mean and standard error of every numeric result over the trials of each point; constant parameters left out."""
+    """Mean and error (`average`) of every numeric result over the trials of each point; constant parameters left out."""
     import pandas as pd
 
     keys = sorted({key for record in records for key in record.task.parameters if key != "trial"})
@@ -67,10 +67,10 @@ def averages(records: list[Record]) -> pd.DataFrame:
     grouped = frame.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
     for name in numeric:
-        values = grouped[name].agg(["mean", "sem"]).reset_index()
+        estimates = [average(values.dropna()) for _, values in grouped[name]]
         label = str(name).removeprefix("result:")
-        table[label] = values["mean"].astype(float)
-        table[f"± {label}"] = values["sem"].astype(float)
+        table[label] = [estimate.value for estimate in estimates]
+        table[f"± {label}"] = [estimate.error for estimate in estimates]
     return table
 
 

@@ -13,7 +13,6 @@ from chanceline.experiments.points import QUICK_SWEEPS, SWEEPS, shipped_points, 
 from chanceline.experiments.run import iter_run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.parallel import open_executor
 from chanceline.reproduce.experiment_figures import draw_figure
 from chanceline.reproduce.folder import Folder
 
@@ -40,11 +39,11 @@ def finite_size(folder: Folder) -> None:
 
 
 def _run(folder: Folder, store: Path, names: Sequence[str]) -> None:
-    with Store(store, write=True) as results, open_executor() as executor:
+    with Store(store, write=True) as results:
         for name in names:
             sweep = load_sweep(name)
             missing = len({task.id for task in sweep.tasks} - results.finished())
             folder.say(f"{sweep}; {missing} to run" + (", a small run made on the spot" if folder.quick else ""))
-            for count, _ in enumerate(iter_run(sweep.tasks, executor=executor, store=results, batch=sweep.batch), 1):
+            for count, _ in enumerate(iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch), 1):
                 if count % TELL_EVERY == 0:
                     folder.say(f"{name}: {count} of {missing}")
