@@ -14,7 +14,7 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.parquet import COLUMNS_AT_ONCE
+from chanceline.tables.formats import COLUMNS_AT_ONCE
 
 VALUES = "g1\t{}1.5\t2\t3\ng2\t{}4\t5\t6.5\n"
 GCT = "#1.2\n2\t3\nName\tDescription\ts1\ts2\ts3\n" + VALUES.format("first\t", "second\t")
@@ -38,7 +38,7 @@ def write(tmp_path):
     return to_file
 
 
-def assert_turned(dataset):
+def assert_transposed(dataset):
     assert dataset.feature_names == ("g1", "g2")
     assert dataset.X.tolist() == [[1.5, 4], [2, 5], [3, 6.5]]
 
@@ -46,7 +46,7 @@ def assert_turned(dataset):
 def test_gct_with_classes_beside_it(write):
     classes = write("study.cls", "3 2 1\n# ill well\n0 1 0\n")
     dataset = load_data(write("study.gct", GCT), labels=classes)
-    assert_turned(dataset)
+    assert_transposed(dataset)
     assert dataset.y.tolist() == [-1, 1, -1]
 
 
@@ -57,14 +57,14 @@ def test_gct_without_classes(write):
 
 def test_gct_with_classes_inside(write):
     dataset = load_data(write("study.gct", GCT_1_3), "group")
-    assert_turned(dataset)
+    assert_transposed(dataset)
     assert dataset.classes == ("ill", "well")
 
 
 def test_series_matrix(write):
     path = write("GSE1_series_matrix.txt.gz", gzip.compress(SERIES.encode()))
     dataset = load_data(path, "disease")
-    assert_turned(dataset)
+    assert_transposed(dataset)
     assert dataset.y.tolist() == [1, -1, 1]
     with pytest.raises(InputError, match="columns with two values: 'disease'"):
         load_data(path)
@@ -72,7 +72,7 @@ def test_series_matrix(write):
 
 @pytest.mark.parametrize(("name", "content", "match"), [
     ("a.gct", GCT.replace("2\t3\n", "9\t3\n", 1), "cut off"),
-    ("a.gct", GCT.replace("4\t5", "4\tbad"), "'bad' for 'g2' in sample 's2'"),
+    ("a.gct", GCT_1_3.replace("4\t5", "4\tbad").replace("group", "outcome"), "'g2' holds numbers, but 'bad' in row 2"),
     ("a.txt", SERIES.replace("!series_matrix_table_end\n", ""), "cut off"),
     ("a.txt", SERIES.replace(VALUES.format("", ""), ""), "holds no values"),
     ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old kind; save it as .xlsx"),
@@ -108,6 +108,13 @@ def test_excel(tmp_path):
     table.astype(object).replace(5.0, "<LOD").to_excel(odd, index=False)
     with pytest.raises(InputError, match="'<LOD' in row 2"):
         load_data(odd, "outcome")
+
+
+def test_warnings_of_openpyxl_stay_inside(real_data):
+    pytest.importorskip("openpyxl")
+    path = real_data("golub38").parent / "gastric_nmr.xlsx"
+    dataset = load_data(path, "Class", positive="GC", missing="median")  # warns of an unknown extension
+    assert dataset.X.shape == (140, 149)
 
 
 def test_excel_without_its_package(tmp_path, monkeypatch):
@@ -171,15 +178,36 @@ def test_parquet_with_an_index(tmp_path):
     dataset = load_data(tmp_path / "t.parquet", labels=tmp_path / "labels.csv")
     assert dataset.X.tolist() == [[1.5, 0.5], [2, 1.5]]
     assert dataset.y.tolist() == [1, -1]
-    table.T.to_parquet(tmp_path / "turned.parquet")
-    turned = load_data(tmp_path / "turned.parquet", labels=tmp_path / "labels.csv", transpose=True)
-    assert turned.feature_names == ("a", "b")
-    assert np.array_equal(turned.X, dataset.X)
+    table.T.to_parquet(tmp_path / "transposed.parquet")
+    other = load_data(tmp_path / "transposed.parquet", labels=tmp_path / "labels.csv", transpose=True)
+    assert other.feature_names == ("a", "b")
+    assert np.array_equal(other.X, dataset.X)
 
 
-def test_npz_turned(tmp_path):
+def test_npz_transposed(tmp_path):
     path = tmp_path / "t.npz"
     np.savez(path, X=np.arange(8.0).reshape(2, 4) ** 2 + 0.5, y=["x", "y", "x", "y"])
-    with pytest.raises(InputError, match=r"looks turned .*transpose=True"):
+    with pytest.raises(InputError, match=r"transpose=True"):
         load_data(path)
     assert load_data(path, transpose=True).X.shape == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.gct", "t.npz", "t.parquet", "t.txt", "t.xlsx"])
+def test_files_that_are_cut_off_get_one_sentence(tmp_path, name):
+    path = tmp_path / name
+    table = pd.DataFrame({"a": np.arange(8) / 3, "group": list("pqqpqppq")})
+    if name == "t.xlsx":
+        pytest.importorskip("openpyxl")
+        table.to_excel(path, index=False)
+    elif name == "t.parquet":
+        table.to_parquet(path)
+    elif name == "t.npz":
+        np.savez(path, X=np.eye(4), y=[0, 1, 0, 1])
+    else:
+        text = {"t.gct": GCT_1_3, "t.txt": SERIES.replace("disease", "group"), "t.csv.gz": table.to_csv()}[name]
+        path.write_bytes(gzip.compress(text.encode()) if name == "t.csv.gz" else text.encode())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError) as caught:
+        load_data(path, None if name == "t.npz" else "group")
+    assert "\n" not in str(caught.value)

@@ -24,7 +24,7 @@ from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_words import rule_sentence
 from chanceline.significance.verdict import Evidence, decide, overall_log10_p
-from chanceline.tables.classes import plain_text
+from chanceline.tables.columns import plain_text
 
 Floats = NDArray[np.float64]
 # Searching the observed labels again is worth while if the bound would accept a set smaller by this much.

@@ -17,8 +17,8 @@ from chanceline.significance.null import LabelScheme, make_scheme
 from chanceline.significance.price import Price, check_candidates
 from chanceline.significance.procedure import Procedure
 from chanceline.significance.verdict import Shares, bound_shares
-from chanceline.tables.dataset import Dataset
-from chanceline.tables.doctor import Finding, examine
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.diagnostics import examine
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

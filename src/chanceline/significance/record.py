@@ -15,7 +15,7 @@ from chanceline.significance.front_test import FrontReading
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.verdict import Shares
-from chanceline.tables.doctor import Finding
+from chanceline.tables.dataset import Finding
 
 
 @dataclass(frozen=True, eq=False, repr=False)

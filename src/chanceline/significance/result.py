@@ -18,7 +18,7 @@ from chanceline.significance.record import TestRecord
 from chanceline.significance.rule_words import predicted_positive
 from chanceline.significance.text import readings, render
 from chanceline.significance.words import counted
-from chanceline.tables.classes import plain_text
+from chanceline.tables.columns import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,17 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chanceline.tables.dataset import Dataset as Dataset
-    from chanceline.tables.dataset import load_data as load_data
-    from chanceline.tables.doctor import Finding as Finding
-    from chanceline.tables.doctor import examine as examine
-    from chanceline.tables.settings import TableSettings as TableSettings
+    from chanceline.tables.dataset import Dataset, Finding, TableSettings
+    from chanceline.tables.diagnostics import examine
+    from chanceline.tables.read import load_data
 
-_HOMES = {"Dataset": "dataset", "Finding": "doctor", "TableSettings": "settings", "examine": "doctor", "load_data": "dataset"}
-__all__ = [*_HOMES]
+__all__ = ["Dataset", "Finding", "TableSettings", "examine", "load_data"]
+_HOMES = {"examine": "diagnostics", "load_data": "read"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'dataset')}"), name)

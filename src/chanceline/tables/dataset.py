@@ -1,27 +1,86 @@
-"""From a file to numbers, labels and names; whatever is wrong is said in one sentence.
+"""What a table is made of: the settings it is read with, what was found on the way, and the outcome.
 
-Rows are counted from 1 and are samples: "row 3" is the third sample, a header is not counted.
+The command line makes its options from `TableSettings`, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from chanceline._results import Result, visible
-from chanceline._validation import shown, whole_number
 from chanceline.errors import InputError
-from chanceline.tables.classes import attach_labels, find_column, guess_label, read_labels
-from chanceline.tables.doctor import Finding
-from chanceline.tables.names import count
-from chanceline.tables.numbers import numeric_features, without_gaps, without_identifiers
-from chanceline.tables.read import RawTable, read_table
-from chanceline.tables.settings import TableSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """Settings of `load_data`. The help of every field also makes the command line's options."""
+
+    positive: str | None = field(
+        default=None, metadata={"help": "Class to set against all others; needed with more than two classes."}
+    )
+    labels: str | Path | None = field(
+        default=None, metadata={"help": "Second file with the label of every sample (a table, or .cls)."}
+    )
+    id: str | None = field(
+        default=None, metadata={"help": "Column of that second file with the samples' names (its first by default)."}
+    )
+    transpose: bool = field(default=False, metadata={"help": "The file has features in rows, samples in columns."})
+    header: str = field(
+        default="auto",
+        metadata={"help": "none: the first line is a sample; first: it holds names.", "choices": ("auto", "first", "none")},
+    )
+    decimal: str | None = field(
+        default=None, metadata={"help": "Decimal sign, '.' or ','; found out by default.", "choices": (".", ",")}
+    )
+    na: tuple[str, ...] = field(default=(), metadata={"help": "Cells that mean missing, as in '?,<LOD'."})
+    sheet: str | None = field(default=None, metadata={"help": "Sheet of an Excel file (the first by default)."})
+    missing: str = field(
+        default="error",
+        metadata={
+            "help": "Gaps: error, or leave out rows or columns, or fill in the median.",
+            "choices": ("error", "rows", "columns", "median"),
+        },
+    )
+    drop: tuple[str, ...] = field(default=(), metadata={"help": "Columns a,b,c to leave out."})
+    one_hot: bool = field(default=False, metadata={"help": "Make indicators of text columns instead of leaving them out."})
+    keep_identifiers: bool = field(default=False, metadata={"help": "Keep columns that look like row ids."})
+    blocks: str | None = field(default=None, metadata={"help": "Column of blocks: labels are shuffled within them."})
+    groups: str | None = field(default=None, metadata={"help": "Column of groups that share one label (subjects)."})
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "na"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
+        for setting in fields(self):
+            value, choices = getattr(self, setting.name), setting.metadata.get("choices", ())
+            if choices and value is not None and value not in choices:
+                raise InputError(f"{setting.name} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+        if self.id is not None and self.labels is None:
+            raise InputError(f"id={self.id!r} names a column of a second file; give that file as labels=FILE.")
+
+
+TableSettings.__doc__ = "\n".join(
+    [f"{TableSettings.__doc__}\n\nAttributes\n----------"]
+    + [f"{one.name} : {one.metadata['help']}" for one in fields(TableSettings)]
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing worth knowing: a `note`, or a `warning` that bears on the verdict."""
+
+    severity: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.message}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,10 +98,10 @@ class Dataset(Result):
     kind = "data"
 
     def summary(self) -> str:
-        positives = int(np.sum(self.y > 0))
+        positives = int((self.y > 0).sum())
         negative, positive = self.classes
         sizes = visible(f"{len(self.y) - positives} {negative}, {positives} {positive}")
-        return f"{visible(self.source)}: {count(len(self.y), 'sample')} ({sizes}), {count(self.X.shape[1], 'feature')}"
+        return f"{visible(self.source)}: {plural(len(self.y), 'sample')} ({sizes}), {plural(self.X.shape[1], 'feature')}"
 
     def __str__(self) -> str:
         return "\n".join([self.summary(), *(f"  - {finding}" for finding in self.findings)])
@@ -54,64 +113,19 @@ class Dataset(Result):
             "source": self.source,
             "n_samples": len(self.y),
             "n_features": self.X.shape[1],
-            "positives": int(np.sum(self.y > 0)),
+            "positives": int((self.y > 0).sum()),
             "classes": list(self.classes),
             "feature_names": list(self.feature_names),
             "findings": [str(finding) for finding in self.findings],
         }
 
 
-def load_data(path: str | Path, label: str | None = None, settings: TableSettings | None = None, **changes: Any) -> Dataset:
-    """Read a table and make it a `Dataset`.
-
-    Parameters
-    ----------
-    path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, or an `.npz` that
-        holds `X`, `y` and perhaps `feature_names`.
-    label : column with the two classes (not for `.npz` files, and not if `labels` names a file with one column besides the id).
-    settings : how to read the file and what to make of its columns.
-    changes : single settings by name, such as `missing="median"` or `transpose=True`.
-    """
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path must be the name of a file, not {shown(path)}.")
-    if label is not None and not isinstance(label, str):
-        # A column's number is as good as its name.
-        label = str(whole_number(label, "the label, a column's name or number,", at_least=-(2**31)))
-    path = Path(path)
-    settings = replace(settings or TableSettings(), **changes)
-    table = read_table(path, settings)
-    attach_labels(table, settings)
-    findings = table.findings
-    label = label if label is not None else guess_label(table, settings, path.suffix == ".npz")
-    column = find_column(table, label, "label")
-    labels, classes = read_labels(column, settings.positive, findings)
-    blocks, groups = _role(table, settings.blocks, "blocks"), _role(table, settings.groups, "groups")
-    special = {str(found.name) for found in (column, blocks, groups) if found is not None}
-    special.update(str(find_column(table, name, "dropped").name) for name in settings.drop)
-    features = numeric_features(table.values.drop(columns=[name for name in special if name in table.values]), settings, findings)
-    if not settings.keep_identifiers:
-        features = without_identifiers(features, findings)
-    if features.shape[1] == 0:
-        raise InputError(f"{path.name} has no numeric feature column left besides the label {str(column.name)!r}.")
-    features, kept = without_gaps(features, settings.missing, findings)
-    return Dataset(
-        X=np.ascontiguousarray(features.to_numpy(dtype=np.float64)),
-        y=labels[kept],
-        feature_names=tuple(map(str, features.columns)),
-        classes=classes,
-        blocks=None if blocks is None else blocks.to_numpy()[kept],
-        groups=None if groups is None else groups.to_numpy()[kept],
-        source=path.name,
-        findings=tuple(findings),
-    )
+def quoted(names: Sequence[Any], at_most: int = 4) -> str:
+    """The first names in quotes, and how many more there are."""
+    shown = ", ".join(repr(str(name)) for name in names[:at_most])
+    return shown + (f" and {len(names) - at_most} more" if len(names) > at_most else "")
 
 
-def _role(table: RawTable, name: str | None, role: str) -> Any:
-    """The column of blocks or groups, or None."""
-    if name is None:
-        return None
-    found = find_column(table, name, role)
-    if found.isna().any():
-        row = int(np.flatnonzero(found.isna().to_numpy())[0]) + 1
-        raise InputError(f"column {str(found.name)!r} given for {role} is empty in row {row}.")
-    return found
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""The doctor sees what is wrong, and only that."""
+"""What is wrong with the data is seen, and only that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chanceline.perceptron.data import contradictions, distinct_columns
-from chanceline.tables.doctor import examine, looks_like_identifier
+from chanceline.tables.diagnostics import examine, looks_like_identifier
 
 
 @pytest.fixture

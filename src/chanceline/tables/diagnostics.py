@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
@@ -12,27 +11,14 @@ from numpy.typing import NDArray
 
 from chanceline.chance.counts import log_binomial
 from chanceline.perceptron.data import contradictions, distinct_columns
+from chanceline.tables.dataset import Finding, plural
 
 IDENTIFIER = re.compile(r"(^|[\s_.\-])(id|ids|index|idx|uuid|key|row|rownames?|row name|no|nr|number)$|^unnamed: \d+$", re.I)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing worth knowing: a `note`, or a `warning` that bears on the verdict."""
-
-    severity: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.message}"
-
-
 def looks_like_identifier(name: str, values: NDArray[np.float64]) -> bool:
     """A whole number for every row, all different, that counts the rows or is named as an identifier."""
-    values = np.asarray(values, dtype=float)
-    if len(values) < 4 or not np.isfinite(values).all() or not np.all(values == np.round(values)):
-        return False
-    if len(np.unique(values)) < len(values):
+    if len(values) < 4 or not np.all(values == np.round(values)) or len(np.unique(values)) < len(values):
         return False
     consecutive = values.max() - values.min() == len(values) - 1
     return bool(consecutive or IDENTIFIER.search(name.strip()))
@@ -46,7 +32,7 @@ def examine(
     intercept: bool = True,
     level: float = 0.05,
 ) -> list[Finding]:
-    """Everything the doctor sees in checked data (finite numbers, labels ±1)."""
+    """What is worth knowing about checked data (finite numbers, labels ±1)."""
     findings: list[Finding] = []
     n_samples, n_features = X.shape
 
@@ -61,7 +47,7 @@ def examine(
         note(f"{_columns(constant, names)} constant and cannot help to separate.")
     repeated = n_features - len(constant) - len(distinct_columns(X, True))
     if repeated > 0:
-        note(f"{repeated} duplicate column{'s' if repeated > 1 else ''}: the bound counts equal columns once.")
+        note(f"{plural(repeated, 'duplicate column')}: the bound counts equal columns once.")
     sorted_columns = np.sort(X, axis=0)
     n_values = 1 + np.count_nonzero(sorted_columns[1:] > sorted_columns[:-1], axis=0)
     tied = np.flatnonzero((n_values > 1) & (n_values <= n_samples / 2))

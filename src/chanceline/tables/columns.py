@@ -1,0 +1,269 @@
+"""The columns of a table in their roles: the label and its two classes, blocks and groups, features as numbers."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.tables.dataset import Finding, TableSettings, plural, quoted
+from chanceline.tables.diagnostics import looks_like_identifier
+from chanceline.tables.formats import is_number
+
+# Cells that mean "missing" to pandas, for cells with spaces around them.
+ABSENT = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "<NA>", "#N/A"})
+# A number with something before or behind it: a limit of detection, a per cent sign, thousands, a decimal comma.
+ALMOST_NUMBER = re.compile(r"[<>≤≥~=]*\s*[+-]?(?:\d[\d,]*\.?\d*|\.\d+|,\d+)(?:[eE][+-]?\d+)?\s*%?")
+
+
+@dataclass
+class RawTable:
+    """A file as it was read: samples in rows.
+
+    Attributes
+    ----------
+    values : columns that may be features, the label, blocks or groups.
+    about : columns that describe the samples and are never features, from a second file or a header.
+    ids : names of the samples, where they are no column (in a transposed table).
+    findings : what was noticed on the way.
+    """
+
+    values: pd.DataFrame
+    about: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ids: list[str] | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+
+def attach_labels(table: RawTable, second: RawTable, where: str, settings: TableSettings) -> None:
+    """Put the columns of a second file beside the table, sample by sample; those of a CLS file in their order."""
+    if second.values.shape[1] == 0:
+        if len(second.about) != len(table.values):
+            raise InputError(f"{where} holds classes of {len(second.about)} samples, but the table has {len(table.values)}.")
+        table.about = second.about
+        return
+    ids = second.values.iloc[:, 0] if settings.id is None else find_column(RawTable(second.values), settings.id, "id")
+    column = str(ids.name)
+    rows = second.values.set_index(ids.map(plain_text)).drop(columns=column)
+    if not rows.index.is_unique:
+        repeated = rows.index[rows.index.duplicated()][0]
+        raise InputError(f"{where} has two rows for {repeated!r} in column {column!r}; every sample needs one row.")
+    own = _own_ids(table, column, set(rows.index), where)
+    kept = np.array([one in rows.index for one in own])
+    if not kept.all():
+        absent = [one for one, found in zip(own, kept, strict=True) if not found]
+        if settings.missing != "rows":
+            raise InputError(
+                f"{plural(len(absent), 'sample')} of the table not found in column {column!r} of {where} ({quoted(absent, 3)}); "
+                "add them there, or leave them out with missing='rows'."
+            )
+        message = f"{plural(len(absent), 'sample')} without a row in {where} left out: {quoted(absent)}."
+        table.findings.append(Finding("warning", message))
+        table.values = table.values.loc[kept].reset_index(drop=True)
+    table.about = rows.loc[[one for one in own if one in rows.index]].reset_index(drop=True)
+
+
+def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
+    """The samples' names: those of a transposed table, or the column that holds the same names as the second file."""
+    names = [str(name) for name in table.values.columns]
+    if table.ids is not None:
+        ids = [plain_text(one) for one in table.ids]
+        if not wanted.isdisjoint(ids):
+            return ids
+        raise InputError(
+            f"no sample of the table ({quoted(ids, 3)}) is in column {column!r} of {where} ({quoted(sorted(wanted), 3)})."
+        )
+    for name in [column] * (column in names) + names[:1]:
+        ids = [plain_text(one) for one in table.values[name]]
+        if len(set(ids)) == len(ids) and not wanted.isdisjoint(ids):
+            table.values = table.values.drop(columns=name)
+            return ids
+    if len(wanted & set(names)) > 1:
+        raise InputError(f"the names in {where} are those of columns: the table has features in rows; set transpose=True.")
+    raise InputError(f"no column of the table holds the names of column {column!r} of {where} ({quoted(sorted(wanted), 3)}).")
+
+
+def find_column(table: RawTable, name: str, role: str) -> pd.Series:
+    """The column meant, first among those about the samples: by name in any case, or by its number from 0 (also from the end)."""
+    for part in (table.about, table.values):
+        names = [str(column) for column in part.columns]
+        alike = [one for one in names if one == name] or [one for one in names if one.lower() == name.strip().lower()]
+        if len(alike) == 1:
+            return part[alike[0]]
+        if re.fullmatch(r"-?\d+", name) and -len(names) <= int(name) < len(names):
+            return part.iloc[:, int(name)]
+    names = [*map(str, table.about.columns), *map(str, table.values.columns)]
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = _where_else(table, name) if role == "label" else f"there are {quoted(names)}."
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else hint
+    raise InputError(f"there is no {role} column {name!r}; {hint}")
+
+
+def find_label(table: RawTable, name: str | None) -> pd.Series:
+    """The column of the label, which needs no name where a second file (or y of an .npz) has one column."""
+    if name is None and table.about.shape[1] != 1:
+        raise InputError(f"say which column holds the classes (label=NAME); {_where_else(table, None)}")
+    return without_empty(table.about.iloc[:, 0] if name is None else find_column(table, name, "label"), "label")
+
+
+def _where_else(table: RawTable, name: str | None) -> str:
+    """Where the label could be: a column with two values, or a row of a transposed table."""
+    if looks_transposed(table.values, name):
+        return "the table seems to have features in rows; set transpose=True (and labels=FILE if another file has the classes)."
+    two = [str(column) for part in (table.about, table.values) for column in part if part[column].nunique() == 2]
+    if two:
+        return f"columns with two values: {quoted(two)}."
+    second = "" if len(table.about.columns) else "; if another file has the classes, say labels=FILE"
+    return f"no column has exactly two values{second}."
+
+
+def looks_transposed(values: pd.DataFrame, label: str | None) -> bool:
+    """A first column of different names and numbers beside it: the label in a row, or far more rows than columns."""
+    if values.shape[1] < 3 or pd.api.types.is_numeric_dtype(values.iloc[:, 0]):
+        return False
+    first = values.iloc[:, 0].astype(str).str.strip()
+    if label is not None and label.strip().lower() in set(first.str.lower()):
+        return True
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes[1:]]
+    return bool(len(values) > values.shape[1] and first.is_unique and np.mean(numeric) > 0.8)
+
+
+def without_empty(column: pd.Series, role: str) -> pd.Series:
+    """The column, every cell of which must be filled."""
+    if column.isna().any():
+        row = int(np.argmax(column.isna())) + 1
+        raise InputError(f"{role} column {str(column.name)!r} is empty (or NA) in row {row}; fill it in or remove that row.")
+    return column
+
+
+def read_labels(column: pd.Series, positive: str | None, findings: list[Finding]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+    """Labels ±1 and the names of the negative and the positive class."""
+    name = str(column.name)
+    texts = column.map(plain_text)
+    values = sorted(texts.unique(), key=_by_number)
+    spellings: dict[str, str] = {}
+    for value in values:
+        other = spellings.setdefault(" ".join(value.casefold().split()), value)
+        if other != value:
+            raise InputError(f"label column {name!r} has {other!r} and {value!r}; write them alike if they are one class.")
+    if len(values) < 2:
+        raise InputError(f"label column {name!r} has one class only ({values[0]!r} in every row); two are needed.")
+    if positive is None and len(values) > 2:
+        if pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column):
+            sentence = f"{len(values)} different values, so it is no class label; name another column."
+        else:
+            sentence = f"{len(values)} classes ({quoted(values)}); set one against the rest, as with positive={values[0]!r}."
+        raise InputError(f"label column {name!r} has {sentence}")
+    # The classes are alike in no other way, so that case does not matter.
+    wanted = values[1] if positive is None else spellings.get(" ".join(plain_text(positive).casefold().split()))
+    if wanted is None:
+        raise InputError(f"the positive class {positive!r} is not in label column {name!r}; it has {quoted(values)}.")
+    others = [value for value in values if value != wanted]
+    if len(others) > 1:
+        findings.append(Finding("note", f"class {wanted!r} is set against all {len(others)} others."))
+    return np.where(texts.to_numpy() == wanted, 1.0, -1.0), (others[0] if len(others) == 1 else "others", wanted)
+
+
+def plain_text(value: Any) -> str:
+    """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same."""
+    text = str(value).strip()
+    return str(int(float(text))) if is_number(text) and float(text).is_integer() else text
+
+
+def _by_number(text: str) -> tuple[int, float, str]:
+    return (0, float(text), text) if is_number(text) else (1, 0.0, text)
+
+
+def numeric_features(table: pd.DataFrame, settings: TableSettings, findings: list[Finding]) -> pd.DataFrame:
+    """Numeric columns, numbers written as text as numbers, and other text left out or made indicators."""
+    numeric = np.array([pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes], dtype=bool)
+    if numeric.all():
+        return table.astype(np.float64)
+    found = {name: _as_numbers(table[name], settings) for name in table.columns[~numeric]}
+    converted = {name: numbers for name, numbers in found.items() if numbers is not None}
+    text = [str(name) for name, numbers in found.items() if numbers is None]
+    indicators = _indicators(table, text, findings) if text and settings.one_hot else pd.DataFrame(index=table.index)
+    if text and not settings.one_hot:
+        message = f"{plural(len(text), 'text column')} left out: {quoted(text)}; one_hot=True makes indicators of them."
+        findings.append(Finding("note", message))
+    plain = table.loc[:, numeric].astype(np.float64)
+    joined = pd.concat([plain, pd.DataFrame(converted, index=table.index), indicators], axis=1)
+    return joined[[name for name in table.columns if found.get(name, plain) is not None] + list(indicators)]
+
+
+def _as_numbers(column: pd.Series, settings: TableSettings) -> pd.Series | None:
+    """The column as numbers, or None for text; a few odd cells among numbers end in a sentence that names one."""
+    cells = column.astype("string").str.strip()
+    cells = cells.mask(cells.isin(ABSENT | set(settings.na)))
+    numbers = pd.to_numeric(cells, errors="coerce").astype("Float64")
+    present = cells.notna()
+    odd = (present & numbers.isna()).to_numpy(dtype=bool)
+    mostly_odd = 2 * odd.sum() > present.sum() and not cells[present].str.fullmatch(ALMOST_NUMBER.pattern).all()
+    if mostly_odd or not present.any():
+        return None
+    if odd.any():
+        raise _odd_cell(str(column.name), cells, odd)
+    return pd.Series(numbers.to_numpy(np.float64, na_value=np.nan), index=column.index)
+
+
+def _odd_cell(name: str, cells: pd.Series, odd: NDArray[np.bool_]) -> InputError:
+    row = int(np.argmax(odd))
+    cell = str(cells.iloc[row])
+    more = f" (and in {plural(int(odd.sum()) - 1, 'more row')})" if odd.sum() > 1 else ""
+    remedy = f"write plain numbers, set na={cell!r} if that means missing"
+    if "," in cell and ALMOST_NUMBER.fullmatch(cell):
+        remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
+    return InputError(
+        f"column {name!r} holds numbers, but {cell!r} in row {row + 1}{more}; {remedy}, or leave it out with drop={name!r}."
+    )
+
+
+def _indicators(table: pd.DataFrame, text: list[str], findings: list[Finding]) -> pd.DataFrame:
+    many = [name for name in text if table[name].nunique() > 0.5 * len(table)]
+    if many:
+        findings.append(Finding("note", f"left out, as almost every row has a value of its own: {quoted(many)}."))
+    chosen = table[[name for name in text if name not in many]]
+    return pd.get_dummies(chosen.astype("string"), prefix_sep="=", dtype=float) if chosen.shape[1] else chosen
+
+
+def without_identifiers(features: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    """The features that are no names of rows."""
+    values = features.to_numpy()
+    whole = np.flatnonzero(np.all(values == np.round(values), axis=0))
+    found = [features.columns[j] for j in whole if looks_like_identifier(str(features.columns[j]), values[:, j])]
+    if not found:
+        return features
+    findings.append(Finding("warning", f"left out as identifiers of rows: {quoted(found)}; keep_identifiers=True keeps them."))
+    return features.drop(columns=found)
+
+
+def without_gaps(features: pd.DataFrame, missing: str, findings: list[Finding]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """Features without missing or infinite values, treated as `missing` says, and the rows that are left."""
+    values = features.to_numpy()
+    gaps = ~np.isfinite(values)
+    columns, rows = gaps.any(axis=0), gaps.any(axis=1)
+    everyone = np.ones(len(features), dtype=bool)
+    if not columns.any():
+        return features, everyone
+    what = "missing or infinite values" if np.isinf(values).any() else "missing values"
+    n_columns, n_rows = plural(int(columns.sum()), "column"), plural(int(rows.sum()), "row")
+    nothing_left = {"error": True, "columns": columns.all(), "rows": rows.all()}
+    if nothing_left.get(missing, False):
+        first = int(np.argmax(columns))
+        where = f"column {str(features.columns[first])!r} first, in row {int(np.argmax(gaps[:, first])) + 1}"
+        choices = " or ".join(f"missing={one!r}" for one in ("columns", "rows", "median") if one != missing)
+        raise InputError(f"{n_columns} and {n_rows} have {what} ({where}); choose {choices}.")
+    if missing == "columns":
+        findings.append(Finding("note", f"{n_columns} with {what} left out: {quoted(features.columns[columns])}."))
+        return features.loc[:, ~columns], everyone
+    if missing == "rows":
+        findings.append(Finding("note", f"{n_rows} with {what} left out."))
+        return features.loc[~rows], ~rows
+    findings.append(Finding("note", f"{what} in {n_columns} filled with the column's median."))
+    features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
+    return features.fillna(features.median()), everyone

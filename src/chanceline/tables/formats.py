@@ -1,0 +1,313 @@
+"""Files as tables: text of any usual kind, Excel, Parquet, `.npz`, and three formats of genomics.
+
+GCT (1.2, 1.3) and CLS: software.broadinstitute.org/cancer/software/gsea/wiki, "Data formats"; GEO series matrix:
+ncbi.nlm.nih.gov/geo/info. Encoding, compression, separator, comments above the header and decimal commas are found out.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import IO
+
+import numpy as np
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.tables.dataset import TableSettings, quoted
+
+# Names of the columns (None without a header) and the rows below, columns numbered from 0.
+Grid = tuple[list[str] | None, pd.DataFrame]
+
+SEPARATORS = (",", ";", "\t", "|")
+WHITE_SPACE = r"\s+"
+HEAD_LINES = 20  # what separator and decimal sign are found from
+# A quoted field: separators and line ends in it do not count.
+QUOTED = re.compile(r'(?<![^,;\t|\n ])"[^"]*(?:""[^"]*)*"')
+COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|$)|[ \t]*\n)*")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
+COLUMNS_AT_ONCE = 4096  # of a Parquet file, so that any number fits into memory
+INDEX = "__index_level_0__"  # what pandas calls an index without a name; it comes first here, as in a text file
+TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"
+# `samples classes 1`, then `# names`, then a class for every sample.
+CLS = re.compile(r"\s*\d+\s+\d+\s+\d+\s*\n#")
+ZIP = b"PK\x03\x04"
+UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+# First bytes of files that hold tables but are not read, and what to do about them.
+REFUSED = {
+    b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
+    b"\x89HDF": "is an HDF5 file (as .h5, .h5ad or .mat are); save the table as CSV, Parquet or .npz.",
+    b"\x93NUMPY": "holds one array only; save X and y together with numpy.savez as .npz.",
+    b"RDX": "is a file of R; save the table with write.csv.",
+    b"%PDF": "is a PDF; export the table as CSV or .xlsx.",
+}
+
+
+def decompressed(raw: bytes, name: str) -> bytes:
+    """The content of a gzip, bzip2, xz or one-file zip archive, known by its first bytes; anything else as it is."""
+    for magic, unpack in UNPACK.items():
+        if raw.startswith(magic):
+            return unpack(raw)
+    if not raw.startswith(ZIP):
+        return raw
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = archive.namelist()
+        if len(members) != 1:
+            raise InputError(f"{name} holds {len(members)} files and is no .xlsx; give one table as .xlsx, CSV or .npz.")
+        return archive.read(members[0])
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """Text with one kind of line end."""
+    for magic, sentence in REFUSED.items():
+        if raw.startswith(magic):
+            raise InputError(f"{name} {sentence}")
+    try:
+        text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    if "\x00" in text[:1000]:
+        raise InputError(f"{name} is not a text table; give CSV, Parquet (.parquet), Excel (.xlsx) or .npz.")
+    if not text or text.isspace():
+        raise InputError(f"{name} is empty.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(text: str, name: str, settings: TableSettings) -> Grid:
+    """A table with any usual separator."""
+    text = _without_comments(text)
+    if not text:
+        raise InputError(f"{name} holds nothing but comments.")
+    head = _head(text)
+    separator = _find_separator(head)
+    names, begin = None, 0
+    if settings.header != "none":
+        if len(head) == 1:
+            raise InputError(f"{name} has a header but no rows.")
+        begin = len(head[0]) + 1
+        names = _header(text[: begin - 1], head[1:], separator)
+    commas = settings.decimal == "," or (settings.decimal is None and _has_decimal_commas(head, separator))
+    source = io.StringIO(text)
+    source.seek(begin)
+    try:
+        table = pd.read_csv(
+            source,
+            sep=separator,
+            header=None,
+            names=None if names is None else range(len(names)),
+            low_memory=False,
+            na_values=list(settings.na),
+            decimal="," if commas else ".",
+            skipinitialspace=separator != WHITE_SPACE,
+        )
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        if found is None:
+            raise
+        than = "the first row has" if names is None else "the header names"
+        sentence = f"row {found[2]} of {name} has {found[3]} fields, but {than} {found[1]}; correct that row."
+        raise InputError(sentence) from None
+    return names, _with_points(table) if commas else table
+
+
+def _without_comments(text: str) -> str:
+    """The text below lines that begin with `#`; the last of them is the header if it fits numbers below it."""
+    above = COMMENTS.match(text)
+    body = text[above.end() :] if above else text
+    if above and above[0] and body:
+        header = above[0].rstrip("\n").rpartition("\n")[2].lstrip("# ")
+        first = _head(body)[0]
+        separator = _find_separator([first, header])
+        cells = first.split() if separator == WHITE_SPACE else first.split(separator)
+        if _width(header, separator) == len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells):
+            return f"{header}\n{body}"
+    return body
+
+
+def _head(text: str) -> list[str]:
+    """The first lines that hold something, quoted fields masked by as many letters, so that places stay the same."""
+    lines = "".join(islice(io.StringIO(text), HEAD_LINES))
+    return [line for line in QUOTED.sub(lambda found: "Q" * len(found[0]), lines).split("\n") if line.strip()]
+
+
+def _find_separator(lines: list[str]) -> str:
+    """The separator that cuts the lines into the same number (> 1) of fields, most fields first; one line may be shorter."""
+    widths = {one: {_width(line, one) for line in lines} for one in (*SEPARATORS, WHITE_SPACE)}
+    fitting = [one for one, found in widths.items() if len(found) <= 2 and min(found) > 1]
+    usual = [one for one in fitting if one != WHITE_SPACE]
+    return max(usual, key=lambda one: min(widths[one])) if usual else (fitting or [","])[0]
+
+
+def _width(line: str, separator: str) -> int:
+    return len(line.split()) if separator == WHITE_SPACE else line.count(separator) + 1
+
+
+def _header(line: str, below: list[str], separator: str) -> list[str]:
+    """A name for every field of the rows, which may have one field more: row names, as R writes them, or a last separator."""
+    if separator == WHITE_SPACE:
+        names = [field.strip('"') for field in line.split()]
+    else:
+        names = next(csv.reader(line.splitlines(keepends=True), delimiter=separator, skipinitialspace=True))
+    if {_width(one, separator) for one in below} != {len(names) + 1}:
+        return names
+    last = [one.rpartition(separator)[2] for one in below]
+    return ["row name", *names] if "".join(last).strip() else [*names, ""]
+
+
+def _has_decimal_commas(lines: list[str], separator: str) -> bool:
+    """Whether cells are numbers with a decimal comma; `1,234` alone could mean thousands, but not between semicolons."""
+    if separator == ",":
+        return False
+    cells = [cell for line in lines if "," in line for cell in re.split(separator, line) if DECIMAL_COMMA.fullmatch(cell)]
+    return any(separator == ";" or not THOUSANDS.fullmatch(cell) for cell in cells)
+
+
+def _with_points(table: pd.DataFrame) -> pd.DataFrame:
+    """Decimal commas in columns that hold other text too, as those of a transposed table with its labels do."""
+    for name in table.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]]:
+        cells = table[name].astype("string")
+        table[name] = cells.mask(cells.str.fullmatch(DECIMAL_COMMA.pattern).fillna(False), cells.str.replace(",", "."))
+    return table
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a number as Python writes it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
+    """One sheet of an Excel file, empty rows and columns left out."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="openpyxl")  # about styles and extensions, which no table needs
+        try:
+            book = pd.ExcelFile(io.BytesIO(raw), engine="openpyxl")
+        except ImportError:
+            raise InputError("Excel files need openpyxl; install chanceline[excel] or save the table as CSV.") from None
+        with book:
+            sheets = [str(sheet) for sheet in book.sheet_names]
+            sheet = settings.sheet or sheets[0]
+            if sheet not in sheets:
+                raise InputError(f"{name} has no sheet {sheet!r}; it has {quoted(sheets)}.")
+            grid = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object, na_values=list(settings.na))
+    grid = grid.dropna(how="all").dropna(axis=1, how="all").reset_index(drop=True)
+    if grid.empty:
+        raise InputError(f"sheet {sheet!r} of {name} is empty.")
+    grid.columns = range(grid.shape[1])
+    if settings.header == "none":
+        return None, grid.infer_objects()
+    names = ["" if pd.isna(cell) else str(cell) for cell in grid.iloc[0]]
+    return names, grid.iloc[1:].reset_index(drop=True).infer_objects()
+
+
+def read_npz(file: IO[bytes], name: str, transpose: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Arrays X, and y as what is known about the samples."""
+    with np.load(file, allow_pickle=False) as archive:
+        if "X" not in archive or "y" not in archive:
+            raise InputError(f"{name} must hold arrays X and y, but holds {', '.join(archive.files) or 'nothing'}.")
+        X, y, names = archive["X"], archive["y"], archive.get("feature_names")
+    X = X.T if transpose else X
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise InputError(
+            f"{name} needs X with two dimensions and a y for every row, but has {X.shape} and {y.shape}; "
+            "set transpose=True if samples are columns."
+        )
+    columns = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(one) for one in names]
+    return pd.DataFrame(X, columns=columns), pd.DataFrame({"label" if "y" in columns else "y": y})
+
+
+def read_parquet(file: IO[bytes]) -> pd.DataFrame:
+    """Numbers as one block of floats, everything else as pandas has it; columns in the file's order."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError("Parquet files need pyarrow; install chanceline[parquet] or save the table as CSV.") from None
+    is_numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    with parquet.ParquetFile(file) as table:
+        names, kinds = table.schema_arrow.names, table.schema_arrow.types
+        numeric = [name for name, kind in zip(names, kinds, strict=True) if any(check(kind) for check in is_numeric)]
+        places = {name: place for place, name in enumerate(numeric)}
+        numbers = np.empty((table.metadata.num_rows, len(numeric)))
+        others: dict[str, pd.Series] = {}
+        for start in range(0, len(names), COLUMNS_AT_ONCE):
+            part = table.read(columns=names[start : start + COLUMNS_AT_ONCE], use_threads=False)
+            for name in names[start : start + COLUMNS_AT_ONCE]:
+                if name in places:
+                    numbers[:, places[name]] = part.column(name).cast(pa.float64(), safe=False).to_numpy()
+                else:
+                    others[name] = part.column(name).to_pandas()
+    values = pd.DataFrame(numbers, columns=numeric, copy=False)
+    if not others:
+        return values
+    order = sorted(names, key=lambda name: name != INDEX)
+    return pd.concat([values, pd.DataFrame(others)], axis=1)[order].rename(columns={INDEX: "row name"})
+
+
+def genomics_reader(text: str) -> Callable[[str, str, Sequence[str]], tuple[pd.DataFrame, pd.DataFrame]] | None:
+    """The reader of this text if it has genes in rows and more than a table in it."""
+    if re.match(r"#1\.[23]\s", text):
+        return read_gct
+    return read_series_matrix if text.startswith("!") and TABLE_BEGIN in text else None
+
+
+def read_gct(text: str, name: str, na: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Genes in rows, their names in the first column; and what the file says about the samples."""
+    _, size, body = text.split("\n", 2)
+    # Rows and samples; version 1.3 also has the number of columns beside the values and of rows above them.
+    rows, samples, beside, above = [*map(int, size.split()), 1, 0][:4]
+    table = _tab_separated(body, na)
+    if table.shape != (rows + above, samples + beside):
+        raise InputError(
+            f"{name} announces {size.strip()!r} in its second line, but holds {len(table) - above} rows and "
+            f"{table.shape[1] - beside} samples; it seems to be cut off."
+        )
+    values = table.iloc[:, beside:]
+    return values.iloc[above:].reset_index(), values.iloc[:above].T
+
+
+def read_series_matrix(text: str, name: str, na: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Probes in rows, and the `!Sample_…` lines; `disease: tumour` becomes a column `disease`."""
+    above, _, rest = text.partition(TABLE_BEGIN)
+    body, end, _ = rest.partition(TABLE_END)
+    if not end:
+        raise InputError(f"{name} has no line {TABLE_END}; it seems to be cut off.")
+    table = _tab_separated(body.lstrip("\n"), na)
+    if table.empty:
+        raise InputError(f"{name} holds no values (GEO keeps those of sequencing studies in other files).")
+    about: dict[str, list[str]] = {}
+    for line in csv.reader(io.StringIO(above), delimiter="\t"):
+        if line and line[0].startswith("!Sample_") and len(line) == table.shape[1] + 1:
+            key, cells = line[0].removeprefix("!Sample_"), line[1:]
+            named = {cell.partition(": ")[0] for cell in cells if ": " in cell}
+            if key.startswith("characteristics") and len(named) == 1:
+                key, cells = named.pop(), [cell.partition(": ")[2] for cell in cells]
+            about[key if key not in about else f"{key} ({len(about)})"] = cells
+    return table.reset_index(), pd.DataFrame(about, index=table.columns)
+
+
+def _tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(body), sep="\t", index_col=0, low_memory=False, na_values=list(na))
+
+
+def read_cls(text: str, name: str) -> list[str]:
+    """The class of every sample, in the order of the samples."""
+    first, names, *rows = [line for line in text.split("\n") if line.strip()]
+    classes, cells = names.removeprefix("#").split(), " ".join(rows).split()
+    if len(cells) != int(first.split()[0]):
+        raise InputError(f"{name} announces {first.split()[0]} samples, but holds {len(cells)}.")
+    if all(cell.isdigit() and int(cell) < len(classes) for cell in cells):
+        return [classes[int(cell)] for cell in cells]
+    return cells
