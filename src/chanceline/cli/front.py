@@ -59,7 +59,7 @@ def run_front(
         say("interrupted: this is the best so far.")
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:
-        from chanceline.figures.front import draw_front
+        from chanceline.figures.significance import draw_front
 
         draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
         say(f"figure written to {figure}")

@@ -4,53 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chanceline.figures.style import COLOURS
+from chanceline.figures.style import COLOURS, legend_below
 
 if TYPE_CHECKING:
     import pandas as pd
 
     Axes = Any
 
+POINTS = {"linestyle": "none", "markersize": 4}
 SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
 LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
 INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs"), "sphere": (COLOURS["here"], "s", "inputs on the sphere")}
+# Points of the two kinds of inputs stand side by side.
+SHIFTS = {"binary": -0.006, "sphere": 0.006}
 
 
 def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
     """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
 
-    `points` has n, load, density, error (from `capacity_points`), `curve` has rho, alpha_vs, cover_gardner, and `limits`
-    (from `capacity_witness`) alpha, searched, searched_error.
+    `points` has n, load, density, error, `curve` has rho, alpha_vs, cover_gardner, and `limits` (N → ∞) alpha, searched,
+    searched_error.
     """
     ax.plot(curve["rho"], curve["alpha_vs"], color=COLOURS["rs"], label=r"$\alpha_{\rm VS}$, replica symmetric")
     ax.plot(curve["rho"], curve["cover_gardner"], color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$")
     for n, group in points.groupby("n"):
         colour, marker = SIZES.get(n, ("0.3", "D"))
-        style = {"color": colour, "marker": marker, "markersize": 4, "linestyle": "none", "label": f"$N={n}$"}
-        ax.errorbar(group["density"], group["load"], xerr=group["error"], **style)
+        ax.errorbar(group["density"], group["load"], xerr=group["error"], color=colour, marker=marker, label=f"$N={n}$", **POINTS)
     if limits is not None and len(limits):
-        style = {"color": "black", "marker": "x", "markersize": 5, "linestyle": "none", "label": r"$N\to\infty$, extrapolated"}
+        style = {**POINTS, "color": "black", "marker": "x", "label": r"$N\to\infty$, extrapolated"}
         ax.errorbar(limits["searched"], limits["alpha"], xerr=limits["searched_error"], **style)
     ax.set(xlabel=r"density $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
     ax.legend(loc="lower right")
 
 
-def draw_entropy_witness(ax: Axes, witness: pd.DataFrame, curves: pd.DataFrame, rho: float) -> None:
-    """Σ against α at one ρ: theory as a line, extrapolated counts as points with error bars.
-
-    `curves` has alpha, rs and may have rsb; `witness` comes from `entropy_witness`.
-    """
-    ax.plot(curves["alpha"], curves["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
-    if "rsb" in curves and curves["rsb"].notna().any():
-        ax.plot(curves["alpha"], curves["rsb"], color=COLOURS["rsb"], linestyle="--", label=r"$\Sigma$, one step of breaking")
-    for shift, (inputs, group) in zip((-0.006, 0.006), witness[witness["rho"] == rho].groupby("inputs"), strict=False):
+def draw_entropy_limits(ax: Axes, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
+    """Σ against α at one ρ: theory as a line (`curve` has alpha, rs), counts extrapolated to N → ∞ as points with error bars."""
+    ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
+    for inputs, group in limits[limits["rho"] == rho].groupby("inputs"):
         colour, marker, label = INPUTS[str(inputs)]
-        for name, fill, what in (("exact", "none", "exact counts"), ("both", colour, "with Monte Carlo")):
-            if name not in group or group[name].isna().all():
-                continue
-            style = {"color": colour, "marker": marker, "mfc": fill, "linestyle": "none", "capsize": 2, "markersize": 5}
-            offset = shift * (3 if name == "exact" else 1)
-            ax.errorbar(group["alpha"] + offset, group[name], group[f"{name}_error"], label=f"{label}, {what}", **style)
+        for name, fill, what, apart in (("exact", "none", "exact counts", 3), ("both", colour, "with Monte Carlo", 1)):
+            if group[name].notna().any():
+                style = {**POINTS, "color": colour, "marker": marker, "mfc": fill, "capsize": 2, "label": f"{label}, {what}"}
+                ax.errorbar(group["alpha"] + apart * SHIFTS[str(inputs)], group[name], group[f"{name}_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
@@ -64,29 +59,24 @@ def draw_extrapolations(ax: Axes, points: pd.DataFrame, fits: pd.DataFrame, valu
     """
     for k, (alpha, group) in enumerate(points.groupby("alpha")):
         colour = LOADS[k % len(LOADS)]
-        ax.errorbar(1 / group["n"], group[value], group["error"], color=colour, marker="o", markersize=4, linestyle="none")
+        ax.errorbar(1 / group["n"], group[value], group["error"], color=colour, marker="o", **POINTS)
         fit = fits[fits["alpha"] == alpha]
         ax.plot(1 / fit["n"], fit["fitted"], color=colour, linewidth=1, label=rf"$\alpha={alpha:g}$")
         ax.plot([0], [fit["theory"].iloc[0]], color=colour, marker="*", markersize=11, clip_on=False, linestyle="none")
     ax.set(xlabel="$1/N$", xlim=(-0.001, None))
     ax.plot([], [], color=COLOURS["ink"], marker="*", markersize=9, linestyle="none", label="replica theory")
-    _legend_below(ax, 3)
+    legend_below(ax, 3)
 
 
-def draw_capacity_witness(ax: Axes, witness: pd.DataFrame) -> None:
+def draw_capacity_limits(ax: Axes, limits: pd.DataFrame) -> None:
     """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
-    theory = witness.drop_duplicates("alpha").sort_values("alpha")
+    theory = limits.drop_duplicates("alpha").sort_values("alpha")
     breaking = theory["rsb"] - theory["rs"]
     ax.plot(theory["alpha"], breaking, "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking")
-    for shift, (inputs, group) in zip((-0.006, 0.006), witness.groupby("inputs"), strict=False):
+    for inputs, group in limits.groupby("inputs"):
         colour, marker, label = INPUTS[str(inputs)]
-        style = {"color": colour, "marker": marker, "linestyle": "none", "capsize": 2, "label": label}
-        ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
+        style = {**POINTS, "color": colour, "marker": marker, "capsize": 2, "label": label}
+        ax.errorbar(group["alpha"] + SHIFTS[str(inputs)], group["searched"] - group["rs"], group["searched_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
-    _legend_below(ax, 4)
-
-
-def _legend_below(ax: Axes, columns: int) -> None:
-    """A legend below the axes: inside, it would lie on the points."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, fontsize=8, columnspacing=1.2, handlelength=1.5)
+    legend_below(ax, 4)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chanceline.figures.style import COLOURS
+from chanceline.figures.style import COLOURS, legend_below
 from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval
 from chanceline.memory.pictures import PictureRecall
 from chanceline.theory.capacity import Capacity
@@ -22,11 +22,13 @@ STYLES = {
 
 def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
     """Largest load against fan-in for each wiring, beside 2ρ and α_VS(ρ); bars reach down to what all neurons hold."""
-    ax.plot([0, *(point.rho for point in theory)], [0, *(point.alpha for point in theory)], color="black")
-    ax.plot([0, *(point.rho for point in theory)], [0, *(2 * point.rho for point in theory)], color="black", ls="--")
-    last = theory[-1]
-    ax.annotate(r"$\alpha_{VS}(\rho)$", (last.rho, last.alpha), xytext=(4, -4), textcoords="offset points")
-    ax.annotate(r"$2\rho$", (last.rho, 2 * last.rho), xytext=(4, -4), textcoords="offset points")
+    rhos = [0, *(point.rho for point in theory)]
+    for loads_held, name, line in (
+        ([0, *(point.alpha for point in theory)], r"$\alpha_{VS}(\rho)$", "-"),
+        ([2 * rho for rho in rhos], r"$2\rho$", "--"),
+    ):
+        ax.plot(rhos, loads_held, color="black", ls=line)
+        ax.annotate(name, (rhos[-1], loads_held[-1]), xytext=(4, -4), textcoords="offset points")
     for wiring, style in STYLES.items():
         points = sorted((point for point in loads if point.wiring == wiring), key=lambda point: point.rho)
         if points:
@@ -42,12 +44,14 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
                 **style,
             )
     sizes = sorted({point.n_neurons for point in loads})
-    ax.set_xlabel("density ρ, the share of inputs kept")
-    ax.set_ylabel("load α, patterns held for each input")
     of = f"Largest load of {', '.join(map(str, sizes))} neurons"
-    ax.set_title(f"{of}\n(half of the neurons hold it; bar: down to what all hold)")
-    ax.set_xlim(left=0)
-    ax.set_ylim(bottom=0)
+    ax.set(
+        xlabel="density ρ, the share of inputs kept",
+        ylabel="load α, patterns held for each input",
+        title=f"{of}\n(half of the neurons hold it; bar: down to what all hold)",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
     ax.legend(loc="upper left", frameon=False)
 
 
@@ -66,11 +70,9 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
         )
     noises = np.linspace(0, max(result.noises.max() for result in curves.values()), 2)
     ax.plot(noises, 1 - 2 * noises, color="black", ls=":", lw=1, label="the probe itself")
-    ax.set_xlabel("share of flipped bits in the probe")
-    ax.set_ylabel("overlap after recall")
-    ax.set_title("Recall from noisy probes")
-    ax.set_ylim(top=1.03)
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    labels = {"xlabel": "share of flipped bits in the probe", "ylabel": "overlap after recall"}
+    ax.set(**labels, title="Recall from noisy probes", ylim=(None, 1.03))
+    legend_below(ax)
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
@@ -79,10 +81,9 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
         for result in results:
             line = "-" if result.how == "weakest" else ":"
             ax.plot(result.shares, result.bits, ls=line, markersize=4, label=f"{wiring}, {result.how} cut", **STYLES[wiring])
-    ax.set_xlabel("share of couplings cut after learning")
-    ax.set_ylabel("share of bits still held")
-    ax.set_title("Robustness against lost couplings")
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    labels = {"xlabel": "share of couplings cut after learning", "ylabel": "share of bits still held"}
+    ax.set(**labels, title="Robustness against lost couplings")
+    legend_below(ax)
 
 
 def draw_recall(ax: Any, result: PictureRecall, count: int = 6) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of one chance test: the front beside shuffled labels, and every sample along the rule."""
+"""Errors against the number of features, found or tested against shuffled labels, and every sample along the rule."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from chanceline.figures.style import COLOURS
+from chanceline.figures.style import COLOURS, legend_below
 from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from chanceline.select.front import Front
     from chanceline.significance.result import SeparationTest
 
 BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]
@@ -37,12 +38,22 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
         ax.plot([result.n_selected], [result.errors], "*", color=colour, markersize=15, zorder=5, label="the rule reported")
     ax.set_xlim(0.5, max([*sizes, result.n_selected]) + 0.5)
     ax.set_ylim(bottom=-0.02 * max(ax.get_ylim()[1], 1))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(f"number of features (of {result.n_features})")
-    ax.set_ylabel(f"errors among {result.n_samples} samples")
+    _count(ax, f"number of features (of {result.n_features})", f"errors among {result.n_samples} samples")
     ax.set_title(result.verdict, color=colour, weight="bold")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize="small")
+    legend_below(ax)
+
+
+def draw_front(ax: Axes, found: Front) -> None:
+    """Steps of the fewest errors found; the first rule without errors is marked."""
+    sizes = [point.k for point in found.points]
+    ax.plot(sizes, found.errors, "o-", drawstyle="steps-post", color=BLUE, markersize=5)
+    for size, count in zip(sizes, found.errors, strict=True):
+        ax.annotate(str(count), (size, count), xytext=(4, 5), textcoords="offset points", fontsize="small")
+    last = found.points[-1]
+    if last.errors == 0:
+        ax.plot([last.k], [0], "*", color=COLOURS["l0"], markersize=15, zorder=5, clip_on=False)
+    ax.set_ylim(bottom=0)
+    _count(ax, f"features in the rule (of {found.n_features})", f"fewest errors found (of {found.n_samples} samples)")
 
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
@@ -58,9 +69,18 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
         ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set_yticks([0, 1], [_short(name) for name in result.class_names])
-    ax.set_ylim(-0.5, 1.5)
-    ax.set_xlabel(f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}")
-    ax.set_title(f"{counted(result.n_selected, 'feature')}, {counted(result.errors, 'error')}")
+    ax.set(
+        ylim=(-0.5, 1.5),
+        xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}",
+        title=f"{counted(result.n_selected, 'feature')}, {counted(result.errors, 'error')}",
+    )
+
+
+def _count(ax: Axes, features: str, errors: str) -> None:
+    """Whole numbers on both axes."""
+    for axis, label in ((ax.xaxis, features), (ax.yaxis, errors)):
+        axis.set_major_locator(MaxNLocator(integer=True))
+        axis.set_label_text(label)
 
 
 def _short(name: str, most: int = 18) -> str:

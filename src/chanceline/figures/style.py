@@ -14,6 +14,7 @@ from chanceline._io import check_target, write_bytes
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Name → colour on white and in the dark; figures are drawn with the first, pages follow the reader's choice.
@@ -105,6 +106,11 @@ def draw_to_file(draw: Callable[[Any], None], path: Path | str, size: tuple[floa
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
         save(figure, path)
+
+
+def legend_below(ax: Axes, columns: int = 2) -> None:
+    """A legend below the axes: inside, it would lie on the points."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize="small", columnspacing=1.2)
 
 
 def fit_phone(figure: Figure) -> None:

@@ -1,7 +1,8 @@
-"""Pictures of the theory: every function draws a table on given axes and computes nothing."""
+"""Pictures of the theory, with and without symmetry breaking between supports: tables drawn on given axes, nothing computed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from chanceline.figures.style import COLOURS
@@ -11,25 +12,26 @@ if TYPE_CHECKING:
 
     Axes = Any
 
+LOAD, DENSITY, LOAD_OF = r"load $\alpha$", r"density $\rho=M/N$", r"load $\alpha=P/N$"
+
 
 def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     """Panel (a): q₁ and q₀ against α."""
-    ax.plot(table["alpha"], table["q1"], color=COLOURS["rs"], label="$q_1$, same choice of variables")
-    ax.plot(table["alpha"], table["q0"], color=COLOURS["cover-gardner"], label="$q_0$, different choices")
+    lines = (("q1", "rs", "-", "$q_1$, same choice of variables"), ("q0", "cover-gardner", "-", "$q_0$, different choices"))
+    _draw_lines(ax, table["alpha"], ((table[name], *style) for name, *style in lines))
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=r"load $\alpha$", ylabel="overlap", ylim=(0, 1.25 * rho))
+    ax.set(xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
     ax.legend(loc="upper left")
 
 
 def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     """Panel (b): χ = lim (ρ − q₁)/m above 2ρ; ρ − q₁ below in the inset."""
-    above = table[table["regime"] != "typical"]
-    below = table[table["regime"] == "typical"]
-    ax.semilogy(above["alpha"], above["chi"], color=COLOURS["rs"])
+    typical = table["regime"] == "typical"
+    ax.semilogy(table["alpha"][~typical], table["chi"][~typical], color=COLOURS["rs"])
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=r"load $\alpha$", ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
+    ax.set(xlabel=LOAD, ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
     inset = ax.inset_axes((0.12, 0.14, 0.36, 0.36))
-    inset.plot(below["alpha"], rho - below["q1"], color=COLOURS["cover-gardner"], linewidth=1.3)
+    inset.plot(table["alpha"][typical], rho - table["q1"][typical], color=COLOURS["cover-gardner"], linewidth=1.3)
     inset.set_title(r"$\rho-q_1$", fontsize=8)
     inset.tick_params(labelsize=7)
 
@@ -37,42 +39,40 @@ def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
 def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> None:
     """Panel (c): the entropy of separating choices, and where it vanishes."""
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
-    ax.axhline(0, color="0.4", linewidth=0.8)
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
     ax.annotate(rf"$\alpha_{{\rm VS}}={capacity:.4f}$", (capacity, 0), xytext=(-8, 10), textcoords="offset points", ha="right")
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=r"load $\alpha$", ylabel=r"entropy $\Sigma$")
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
 
 
 def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
     """Panel (d): both replicon products less 1. The paper's (within a support) is exactly marginal above 2ρ."""
-    ax.plot(table["alpha"], table["within"] - 1, color=COLOURS["rs"], label="within a support (the paper's)")
-    ax.plot(table["alpha"], table["between"] - 1, color=COLOURS["breaks"], label="between supports")
-    ax.axhline(0, color="0.4", linewidth=0.8)
+    lines = (("within", "rs", "-", "within a support (the paper's)"), ("between", "breaks", "-", "between supports"))
+    _draw_lines(ax, table["alpha"], ((table[name] - 1, *style) for name, *style in lines))
     if crossing is not None:
-        ax.annotate(
-            rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right"
-        )
+        place = {"xytext": (-8, 16), "textcoords": "offset points", "ha": "right"}
+        ax.annotate(rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), **place)
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=r"load $\alpha$", ylabel=r"replicon product $-\,1$")
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    ax.set(xlabel=LOAD, ylabel=r"replicon product $-\,1$")
     ax.legend(loc="upper left")
 
 
 def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
-    rho = table["rho"]
     typical = r"$\alpha_{\rm CG}$, typical choice" if "balance" in table else r"$\alpha_{\rm CG}=2\rho$, typical choice"
-    ax.plot(rho, table["union"], color=COLOURS["union"], linestyle=":", label="union bound (rigorous)")
-    ax.plot(rho, table["l0_gardner"], color=COLOURS["l0"], linestyle="--", label=r"$\ell_0$-Gardner")
-    ax.plot(rho, table["alpha_vs"], color=COLOURS["rs"], linewidth=2.4, label=r"$\alpha_{\rm VS}$, replica symmetric")
-    ax.plot(rho, table["cover_gardner"], color=COLOURS["cover-gardner"], label=typical)
-    ax.plot(rho, table["vc"], color=COLOURS["vc"], label=r"$\alpha_{\rm VC}=\rho$, every choice")
+    lines = (
+        ("union", "union", ":", "union bound (rigorous)"),
+        ("l0_gardner", "l0", "--", r"$\ell_0$-Gardner"),
+        ("alpha_vs", "rs", "-", r"$\alpha_{\rm VS}$, replica symmetric"),
+        ("cover_gardner", "cover-gardner", "-", typical),
+        ("vc", "vc", "-", r"$\alpha_{\rm VC}=\rho$, every choice"),
+    )
+    _draw_lines(ax, table["rho"], ((table[name], *style) for name, *style in lines))
     if "replicon_alpha" in table:
-        ax.fill_between(
-            rho, 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is stable"
-        )
-    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1))
-    ax.set_ylim(0, 1.1 * float(table["l0_gardner"].max()))
+        _shade_exact(ax, table, "replica symmetry is stable")
+    ax.set(xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
     ax.legend(loc="lower right", fontsize=9)
 
 
@@ -81,8 +81,69 @@ def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
     shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
     for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
         ax.loglog(line["rho"], line["alpha_vs"], color=shade, label=f"balance {balance:g}")
-    ax.set(xlabel=r"density $\rho=M/N$", ylabel=r"load $\alpha=P/N$")
+    ax.set(xlabel=DENSITY, ylabel=LOAD_OF)
     ax.legend(loc="lower right", fontsize=9)
+
+
+def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
+    """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
+    begin = symmetric["alpha"].min()
+    ax.axvspan(begin, critical, color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is exact")
+    ax.plot(symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric")
+    ax.plot(broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports")
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
+    ax.legend(loc="upper right", fontsize=9)
+
+
+def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
+    """x, 1/K and xK/10 along the one-step branch: all finite where Σ = 0."""
+    x, K = broken["x"], broken["K"]
+    lines = ((x, "rsb", "-", "$x$"), (1 / K, "cover-gardner", "-", "$1/K$"), (x * K / 10, "union", "-", "$xK/10$"))
+    _draw_lines(ax, broken["alpha"], lines)
+    ax.axvline(broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":")
+    ax.set(xlabel=LOAD, ylim=(0, None))
+    ax.legend(fontsize=9)
+
+
+def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
+    """The capacity diagram with and without breaking; below the replicon line replica symmetry is exact."""
+    _shade_exact(ax, table, "replica symmetry is exact")
+    lines = (
+        (table["replicon_alpha"], "breaks", "-", "symmetry between supports breaks"),
+        (table["alpha_rs"], "rs", "--", r"$\alpha_{\rm VS}$, replica symmetric"),
+        (table["alpha_1rsb"], "rsb", "-", r"$\alpha_{\rm VS}$, one step of breaking"),
+        (2 * table["rho"], "cover-gardner", "-", r"$\alpha_{\rm CG}=2\rho$"),
+    )
+    _draw_lines(ax, table["rho"], lines)
+    ax.set(xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
+    ax.legend(loc="lower right", fontsize=9)
+
+
+def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
+    """How far each α_VS lies above the limit of infinitely many steps, relative to it; the last line is the limit's error."""
+    known = table.dropna(subset=["alpha_full"])
+    full = known["alpha_full"]
+    lines = (
+        (known["alpha_rs"] / full - 1, "rs", "--", "replica symmetric"),
+        (known["alpha_1rsb"] / full - 1, "rsb", "-", "1 step"),
+        (known["alpha_2rsb"] / full - 1, "union", "-", "2 steps"),
+        (known["alpha_3rsb"] / full - 1, "l0", "-", "3 steps"),
+        (known["error_full"] / full, "breaks", ":", "error of the limit"),
+    )
+    _draw_lines(ax, known["rho"], lines)
+    ax.set(xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
+    ax.legend(fontsize=9)
+
+
+def _draw_lines(ax: Axes, x: pd.Series, lines: Iterable[tuple[Any, ...]]) -> None:
+    """Values, name of the colour, style and label of each line."""
+    for values, colour, style, label in lines:
+        ax.plot(x, values, color=COLOURS[colour], linestyle=style, label=label)
+
+
+def _shade_exact(ax: Axes, table: pd.DataFrame, label: str) -> None:
+    ax.fill_between(table["rho"], 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.1, linewidth=0, label=label)
 
 
 def _mark_cover_gardner(ax: Axes, rho: float) -> None:

@@ -30,6 +30,8 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PAPER = "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
 PHONE_WIDTH = 3.7
+# Letters.
+LONG_WORD = 24
 
 
 def shown(value: object) -> object:
@@ -68,6 +70,8 @@ _VARIABLES = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=shown, trim_blocks=True, lstrip_blocks=True
 )
+# A word that may be broken within, such as a hash.
+ENVIRONMENT.tests["long"] = lambda value: any(len(word) > LONG_WORD for word in str(value).split())
 ENVIRONMENT.filters.update(prose=prose, number=number, sha256=script_hash)
 ENVIRONMENT.globals.update(
     asset=asset, version=__version__, palette=Markup(f":root {{ color-scheme: light dark; {_VARIABLES} }}\n")

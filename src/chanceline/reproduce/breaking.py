@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from chanceline.figures.breaking import draw_break_point, draw_corrections, draw_diagram, draw_entropies
+from chanceline.figures.theory import draw_break_point, draw_corrections, draw_diagram, draw_entropies
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity_table import capacity_table, start_at
 from chanceline.theory.rsb import replicon_line

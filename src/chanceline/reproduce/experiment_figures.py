@@ -21,8 +21,8 @@ from chanceline.experiments.witnesses import (
 )
 from chanceline.figures.experiments import (
     INPUTS,
-    draw_capacity_witness,
-    draw_entropy_witness,
+    draw_capacity_limits,
+    draw_entropy_limits,
     draw_extrapolations,
     draw_smallest,
 )
@@ -68,7 +68,7 @@ def _draw_entropy(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         part = witness[witness["rho"] == rho]
         loads = np.linspace(2 * rho, part["alpha"].max(), 25)
         curves = pd.DataFrame({"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]})
-        draw_entropy_witness(axes[0, column], witness, curves, rho)
+        draw_entropy_limits(axes[0, column], witness, curves, rho)
         inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
         shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(subset="entropy")
         limits = {a: solve(a, rho).entropy - first_moment_exponent(a, rho) for a in map(float, shown["alpha"].unique())}
@@ -87,7 +87,7 @@ def _draw_capacity(points: pd.DataFrame) -> tuple[Any, pd.DataFrame]:
         shown = points[points["inputs"] == inputs]
         _draw_fits(ax, shown, {a: density(a).rho - union_density(a) for a in map(float, shown["alpha"].unique())})
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUTS[inputs][2])
-    draw_capacity_witness(below.subplots(), witness)
+    draw_capacity_limits(below.subplots(), witness)
     return picture, witness
 
 
