@@ -1,21 +1,37 @@
-"""Messages: the library's parameters become flags, and what is unseen is written out."""
+"""What goes to stderr and stdout: flags instead of parameters, nothing unseen, progress in a pipe and in a terminal."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
-from chanceline.cli.output import complain, print_json, say
+from chanceline.cli import output
+from chanceline.cli.output import complain, in_flags, print_json, progress_bar, say, status_line
 
 
-def test_messages_show_what_is_hidden(capsys):
-    complain("no column 'a\x1b[2Jb\u202ec\nd'")
+def test_messages_show_what_is_hidden_and_name_flags(capsys):
+    complain("no column 'a\x1b[2Jb\u202ec\nd'; choose missing='median'")
     say("found 'a\x1b[2J'\nand more")
-    assert capsys.readouterr().err == "chanceline: no column 'a\\x1b[2Jb\\u202ec\\nd'\nfound 'a\\x1b[2J'\nand more\n"
+    assert capsys.readouterr().err == (
+        "chanceline: no column 'a\\x1b[2Jb\\u202ec\\nd'; choose --missing median\nfound 'a\\x1b[2J'\nand more\n"
+    )
 
 
-def test_messages_name_flags(capsys):
-    complain("values are missing; choose missing='median'")
-    assert capsys.readouterr().err == "chanceline: values are missing; choose --missing median\n"
+@pytest.mark.parametrize(("sentence", "told"), [
+    ("choose missing='rows' or missing='median'.", "choose --missing rows or --missing median."),
+    ("set na='<LOD' if that", "set --na '<LOD' if that"),
+    ("set transpose=True (and labels=FILE if", "set --transpose (and --labels FILE if"),
+    ("with drop='the \"b\"'.", "with --drop 'the \"b\"'."),
+    ("permutations=199.", "--permutations 199."),
+    ("intercept=False", "--no-intercept"),
+    ("write N=256,alpha=1,seed=0", "write N=256,alpha=1,seed=0"),
+    ("the_level=3 and x.na=4 and grid=5", "the_level=3 and x.na=4 and grid=5"),
+])  # fmt: skip
+def test_parameters_become_flags(sentence, told):
+    assert in_flags(sentence) == told
 
 
 @pytest.mark.parametrize("name", ["plain", "β", "\u202ehidden", "\U000e0041", "\x1b[1m", "\udcff"])
@@ -24,3 +40,41 @@ def test_json_says_the_same_without_hidden_characters(capsys, name):
     text = capsys.readouterr().out
     assert json.loads(text) == {"name": name}
     assert not set(text) & set("\u202e\U000e0041\x1b\udcff")
+
+
+def test_quiet_is_quiet(capsys):
+    with progress_bar("things", quiet=True) as progress, status_line(quiet=True) as tell:
+        assert (progress, tell) == (None, None)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_pipe_gets_a_line_now_and_then(capsys, monkeypatch):
+    monkeypatch.setattr(output, "LINE_SECONDS", 0.0)
+    with progress_bar("things", quiet=False) as progress, status_line(quiet=False) as tell:
+        progress(3, 30)
+        tell("12 variables")
+    assert capsys.readouterr() == ("", "things: 3 of 30\n12 variables\n")
+
+
+def test_a_terminal_gets_a_bar_with_the_time_left():
+    code = (
+        "import time\n"
+        "from chanceline.cli.output import progress_bar\n"
+        "with progress_bar('[things]', quiet=False) as progress:\n"
+        "    for done in range(1, 11): progress(done, 20); time.sleep(0.05)\n"
+    )
+    parent, child = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=child, stderr=child, env=environment)
+    os.close(child)
+    written = b""
+    try:
+        while piece := os.read(parent, 4096):
+            written += piece
+    except OSError:
+        pass  # Linux says so when the other end of a terminal is closed
+    os.close(parent)
+    assert process.wait() == 0
+    assert b"[things]" in written
+    assert b"10/20" in written
+    assert b"0:00:0" in written

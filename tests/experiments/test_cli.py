@@ -35,12 +35,12 @@ def call(capsys, *arguments):
 
 
 def test_run_status_export_merge(sweep, capsys, tmp_path):
-    code, out, err = call(capsys, "run", sweep, "--workers", "1", "--trials", "3", "--json")
+    code, out, err = call(capsys, "run", sweep, "-j", "1", "--trials", "3", "--json")
     assert code == 0
     assert json.loads(out) == {"sweep": "walks", "store": "walks.sqlite", "tasks": 6, "new": 6, "left": 0}
     assert "for the tests" in err
 
-    code, out, err = call(capsys, "run", sweep, "--workers", "1", "--quiet")
+    code, out, err = call(capsys, "run", sweep, "-j", "1", "--quiet")
     assert (code, out, err) == (0, "", "")
     code, out, err = call(capsys, "run", sweep)
     assert (code, out) == (0, "")
@@ -63,6 +63,7 @@ def test_run_status_export_merge(sweep, capsys, tmp_path):
     ("arguments", "sentence"),
     [
         (("run", "nothing"), "there is no sweep 'nothing'"),
+        (("run", "{sweep}", "--scheduler", "tcp://127.0.0.1:1"), "tcp://127.0.0.1:1"),
         (("status", "{sweep}"), "there is no store"),
         (("export", "walks.toml", "--out", "x.csv"), "no chanceline store"),
         (("merge", "all.sqlite", "walks.toml"), "no chanceline store"),
@@ -77,7 +78,7 @@ def test_mistakes_are_one_sentence_and_exit_code_2(sweep, capsys, arguments, sen
 
 
 def test_verify_says_what_fits_and_refuses_what_does_not(sweep, capsys):
-    call(capsys, "run", sweep, "--workers", "1", "--trials", "1", "--quiet")
+    call(capsys, "run", sweep, "-j", "1", "--trials", "1", "--quiet")
     assert call(capsys, "verify", "walks.sqlite") == (0, "walks.sqlite: 2 results, every id and checksum fits\n", "")
     assert json.loads(call(capsys, "verify", "walks.sqlite", "--json")[1])["stores"][0]["checksums"] is True
     connection = sqlite3.connect("walks.sqlite")
@@ -96,6 +97,6 @@ def test_verify_says_what_fits_and_refuses_what_does_not(sweep, capsys):
 def test_failing_task_is_exit_code_1(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.toml").write_text("[[block]]\nkind = 'toy_kinds:fail'\ngrid = {n = [1, 3]}")
-    code, _, err = call(capsys, "run", "bad.toml", "--workers", "1", "--quiet")
+    code, _, err = call(capsys, "run", "bad.toml", "-j", "1", "--quiet")
     assert code == 1
     assert "three is not allowed" in err

@@ -9,7 +9,7 @@ from chanceline.cli.main import main
 from chanceline.memory import AssociativeMemory, random_patterns
 from chanceline.theory.capacity import capacity
 
-SMALL = ["memory", "--neurons", "30", "--budget", "100", "--workers", "1"]
+SMALL = ["memory", "--neurons", "30", "--budget", "100", "-j", "1"]
 
 
 def run(capsys, *arguments):
@@ -53,7 +53,7 @@ def test_own_patterns(capsys, tmp_path, kind):
         np.save(path, patterns)
     else:
         np.savetxt(path, patterns, delimiter=",", fmt="%d")
-    code, out, _ = run(capsys, "memory", "--patterns", str(path), "--fan-in", "minimal", "--workers", "1", "--json")
+    code, out, _ = run(capsys, "memory", "--patterns", str(path), "--fan-in", "minimal", "-j", "1", "--json")
     record = json.loads(out)
     assert code == 0
     assert (record["neurons"], record["patterns"], record["complete"]) == (12, 3, True)
@@ -76,13 +76,13 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--patterns", "EMPTY"], "does not hold a table"),
         (["--kappa", "-1"], "kappa"),
         (["--seed", "-1"], "seed"),
-        (["--workers", "0"], "workers"),
+        (["-j", "0"], "workers"),
         (["--patterns", "BITS"], "+1 or −1 everywhere"),
         (["--patterns", "SHORT"], "30 entries in each row"),
-        (["--patterns", "NOTHING"], "there is no such file"),
+        (["--patterns", "NOTHING"], "NOTHING"),
         (["--patterns", "TEXT"], "does not hold a table"),
         (["--patterns", "BITS", "--load", "1"], "not both"),
-        (["--save", "NOTHING/x.npz"], "does not exist"),
+        (["--save", "NOTHING/x.npz"], "NOTHING"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, words):

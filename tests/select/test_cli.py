@@ -152,19 +152,6 @@ def test_front_from_a_file(capsys, noisy, tmp_path):
     assert "g2, g6" in out
 
 
-def test_front_interrupted_says_so(capsys, noisy, monkeypatch):
-    from chanceline.select.front import FrontSearch
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(FrontSearch, "_visit", interrupt)
-    code, out, err = run(capsys, noisy[-1], "--label", "outcome", "--missing", "rows", "--json", command="front")
-    assert code == 0
-    assert json.loads(out)["interrupted"]
-    assert "best so far" in err
-
-
 def test_front_needs_a_file_and_a_picture_format(capsys, noisy):
     assert run(capsys, command="front")[0] == 2
     code, _, err = run(capsys, noisy[-1], "--figure", "front.txt", command="front")

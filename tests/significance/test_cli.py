@@ -97,7 +97,7 @@ def test_a_cluster_gives_the_same_result(capsys, planted):
     arguments = ["test", planted, "--label", "status", "--always-permute", "--permutations", 199, "--json", "--quiet"]
     _, alone, _ = call(capsys, *arguments)
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
-        _, together, _ = call(capsys, *arguments, "--engine", "dask", "--scheduler", cluster.scheduler_address)
+        _, together, _ = call(capsys, *arguments, "--scheduler", cluster.scheduler_address)
     assert json.loads(alone) == json.loads(together)
 
 
@@ -106,7 +106,7 @@ def test_examples_give_the_three_kinds_of_answer(capsys):
     for name in ("breast-cancer", "planted"):
         _, out, _ = call(capsys, "test", "--example", name, "--json", "--quiet")
         answers[name] = json.loads(out)["verdict"]
-    _, out, _ = call(capsys, "test", "--example", "noise", "--json", "--quiet", "--budget", 500, "--workers", 1)
+    _, out, _ = call(capsys, "test", "--example", "noise", "--json", "--quiet", "--budget", 500, "-j", 1)
     answers["noise"] = json.loads(out)["verdict"]
     assert answers == {"breast-cancer": "structure", "planted": "structure", "noise": "chance allows this"}
 
@@ -185,7 +185,7 @@ def signalled(tmp_path, *arguments):
 
 @pytest.mark.parametrize(
     ("number", "extra", "drawn"),
-    [(signal.SIGINT, [], 63), (signal.SIGTERM, [], 63), (signal.SIGTERM, ["--search", "auto", "--workers", "2"], 1)],
+    [(signal.SIGINT, [], 63), (signal.SIGTERM, [], 63), (signal.SIGTERM, ["--search", "auto", "-j", "2"], 1)],
 )
 def test_the_first_signal_keeps_what_is_done(tmp_path, number, extra, drawn):
     done = signalled(tmp_path, int(number), 1, *extra)

@@ -1,64 +1,55 @@
 """Puts the commands together and turns errors into one sentence and an exit code.
 
-Exit codes: 0 success, 1 a computation did not settle, 2 bad input, 3 the machine could not (a full disk), 129, 130 and 143
-stopped from outside by SIGHUP, Ctrl-C and SIGTERM.
+| exit code | meaning |
+|---|---|
+| 0 | success; a reader of the output that has seen enough (`| head`) is no error |
+| 1 | a computation did not settle, or workers were lost again and again |
+| 2 | bad input: a wrong option or value, or a file that is not there, is no file or may not be read or written |
+| 3 | the machine could not: a full disk, too little memory |
+| 129, 130, 143 | stopped by SIGHUP, Ctrl-C or SIGTERM |
 """
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from chanceline.cli.output import complain
-from chanceline.cli.streams import careful_streams
+from chanceline.cli import experiments, memory, pages, plan, table, theory
+from chanceline.cli.output import complain, say
 from chanceline.errors import ChancelineError, InputError
 
 # What another name mends; any other refusal of the system is the machine's (a full disk).
 WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-# One module a command (or command group); each has `register(app)`. Science packages load inside the commands.
-COMMANDS: tuple[str, ...] = (
-    "search",
-    "front",
-    "reproduce",
-    "solve",
-    "capacity",
-    "density",
-    "curve",
-    "sweep",
-    "bound",
-    "plan",
-    "test",
-    "explore",
-    "report",
-    "memory",
-)
+# Science packages load inside the commands.
+COMMANDS = {
+    "test": table.run_test, "bound": plan.bound, "plan": plan.plan, "search": table.search, "front": table.front,
+    "solve": theory.solve, "capacity": theory.capacity, "density": theory.density, "curve": theory.curve,
+    "memory": memory.memory, "reproduce": experiments.reproduce, "explore": pages.explore, "report": pages.report,
+}  # fmt: skip
 
 
 class Stopped(BaseException):
-    """A signal that ends the program; not an Exception, so that nothing takes it for a failure of its own."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """A signal has ended the command; Typer would catch KeyboardInterrupt and end the program without a word."""
 
 
 class Commands(TyperGroup):
-    """The commands; Ctrl-C passes through Typer, which would end the program without a word."""
+    """The commands; KeyboardInterrupt passes through Typer as `Stopped`."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Stopped(signal.SIGINT) from None
+        except KeyboardInterrupt as error:
+            raise Stopped(*error.args or (signal.SIGINT,)) from None
 
 
 def build_app() -> typer.Typer:
@@ -80,18 +71,27 @@ def build_app() -> typer.Typer:
             typer.echo(f"chanceline {__version__}")
             raise typer.Exit()
 
-    for name in COMMANDS:
-        import_module(f"chanceline.cli.{name}").register(app)
+    for name, command in COMMANDS.items():
+        app.command(name)(command)
+    app.add_typer(experiments.sweep_commands, name="sweep")
     return app
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `chanceline` command."""
-    with careful_streams(), _signals_raise():
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal without Greek letters is no reason to fail.
+            stream.reconfigure(errors="backslashreplace")
+    with signals_interrupt():
         code = run(sys.argv[1:] if arguments is None else arguments)
-        try:
+    try:
+        if sys.stdout is not None:
             sys.stdout.flush()
-        except OSError as error:
+    except OSError as error:
+        # What is left in the buffer must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if not isinstance(error, BrokenPipeError):
             complain(f"cannot write the output: {error.strerror}")
             code = code or 3
     sys.exit(code)
@@ -101,26 +101,25 @@ def run(arguments: list[str]) -> int:
     """Run a command line and return the exit code; whatever goes wrong on purpose is one sentence on stderr."""
     try:
         command = get_command(build_app())
-        code = command.main(args=arguments, prog_name="chanceline", standalone_mode=False)
+        code = command.main(args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False)
     except InputError as error:
         complain(str(error))
         return 2
     except ChancelineError as error:
         complain(str(error))
         return 1
+    except (BrokenPipeError, SystemExit):  # Typer ends the program when the reader of a pipe has left
+        return 0
     except OSError as error:
         complain(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
         return 2 if isinstance(error, WRONG_FILE) else 3
     except MemoryError:
         complain("there is not enough memory for this; ask for less")
         return 3
-    except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted")
-        return 128 + signal.SIGINT
-    except Stopped as stopped:
-        name = signal.Signals(stopped.number).name
-        complain("interrupted" if stopped.number == signal.SIGINT else f"stopped by {name}")
-        return 128 + stopped.number
+    except (Stopped, typer.Abort) as stopped:
+        number = stopped.args[0] if stopped.args else signal.SIGINT
+        complain("interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
+        return 128 + number
     except Exception as error:
         # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
         if not hasattr(error, "format_message"):
@@ -134,24 +133,41 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _with_new_names(arguments: list[str]) -> Iterator[str]:
+    """The words of the command line with options of 0.2 as they are called now."""
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name == "--workers":
+            say("--workers is now --jobs or -j; the old name will go in 0.4.")
+            yield f"--jobs{equals}{value}"
+        elif name == "--engine":
+            say("--engine will go in 0.4: --scheduler ADDRESS alone chooses a Dask cluster.")
+            if not equals:
+                next(words, None)
+        else:
+            yield word
+
+
 @contextmanager
-def _signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise `Stopped`, so that files are cleaned up and workers end.
+def signals_interrupt() -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, so that files are cleaned up and workers end; the next ends at once.
 
     Elsewhere than in the main thread Python allows no handlers, and none are needed.
     """
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, _: object) -> NoReturn:
-        raise Stopped(number)
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        numbers = []
     # Under nohup a hang-up stays ignored.
     before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+
+    def interrupt(number: int, _: object) -> NoReturn:
+        for other in before:
+            signal.signal(other, signal.SIG_DFL)
+        raise KeyboardInterrupt(number)
+
     for number in before:
-        signal.signal(number, stop)
+        signal.signal(number, interrupt)
     try:
         yield
     finally:

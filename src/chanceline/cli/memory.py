@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
-import warnings
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.options import Engine, Json, Quiet, Scheduler, Seed, Workers
-from chanceline.cli.output import print_json
-from chanceline.cli.progress import progress_bar
+from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, Seed, writable
+from chanceline.cli.output import print_json, progress_bar
+from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from chanceline.memory import Retrieval, StorageReport
 
-HELP = """Store random patterns (or your own) in a network whose neurons keep few inputs, check by its dynamics that they
-are fixed points, and recall them from noisy probes.
-
-Example: [bold]chanceline memory --neurons 200 --load 0.8 --fan-in 0.25 --wiring selected[/bold]
-"""
 NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("memory", help=HELP)(memory)
 
 
 def memory(
@@ -42,18 +32,19 @@ def memory(
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
     budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
     seed: Seed = 0,
-    workers: Workers = None,
-    engine: Engine = "processes",
+    jobs: Jobs = -1,
     scheduler: Scheduler = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.", callback=writable)] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    import os
-    import time
+    """Store patterns in a network whose neurons keep few inputs, and look at what it holds.
 
-    from chanceline._io import check_target
-    from chanceline.errors import InputError
+    Random patterns or your own are stored; the network's dynamics checks that they are fixed points and recalls them from noisy
+    probes.
+
+    Example: [bold]chanceline memory --neurons 200 --load 0.8 --fan-in 0.25 --wiring selected[/bold]
+    """
     from chanceline.memory import AssociativeMemory, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_BUDGET
     from chanceline.parallel import open_workers
@@ -65,14 +56,16 @@ def memory(
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]
     network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget)
-    if save is not None:
-        check_target(save)
     if stored is None:
         stored = random_patterns(neurons, 0.8 if load is None else load, seed)
     stored = network.checked(stored)
 
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
-    with open_workers(engine, workers, scheduler) as executor, progress_bar("neurons", quiet=quiet) as progress:
+    workers = None if scheduler or jobs < 0 else jobs
+    with (
+        open_workers("dask" if scheduler else "processes", workers, scheduler) as executor,
+        progress_bar("neurons", quiet=quiet) as progress,
+    ):
         report = network.store(stored, executor=executor, progress=progress)
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
 
@@ -132,7 +125,7 @@ def _limit(report: StorageReport) -> dict[str, Any]:
 
 
 def _read_fan_in(text: str) -> float | str:
-    """'minimal', a whole number (count) or a broken one (share)."""
+    """'minimal', a whole number (a count) or a decimal number (a share)."""
     for read in (int, float):
         try:
             return read(text)
@@ -144,19 +137,11 @@ def _read_fan_in(text: str) -> float | str:
 def _read_patterns(path: Path) -> NDArray[Any]:
     import numpy as np
 
-    from chanceline.errors import InputError
-
-    source = path if path.is_file() else io.BytesIO(path.read_bytes())
     try:
-        with warnings.catch_warnings(action="ignore"):  # of a table without rows, which is refused below
-            read = np.load(source, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(source, delimiter=",", ndmin=2)
-    except OSError as error:
-        raise InputError(f"The patterns could not be read from {path} ({error.strerror or error}).") from error
-    except (ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError) as error:
+        read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+    except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason}).") from error
-    if not isinstance(read, np.ndarray):
-        raise InputError(f"{path} holds several arrays; save the patterns alone as .npy.")
-    if read.ndim != 2 or read.size == 0:
-        raise InputError(f"{path} must hold a table, one pattern in each row, but holds an array of shape {read.shape}.")
+    if not isinstance(read, np.ndarray) or read.ndim != 2 or read.size == 0:
+        raise InputError(f"{path} must hold one table, one pattern in each row.")
     return read

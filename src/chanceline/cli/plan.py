@@ -1,4 +1,4 @@
-"""`chanceline plan`: the largest set that would convince, or the samples needed."""
+"""The commands of the rigorous bound: `bound` from four numbers, `plan` turned round."""
 
 from __future__ import annotations
 
@@ -7,83 +7,123 @@ from typing import Annotated
 
 import typer
 
+from chanceline._validation import real_number
 from chanceline.cli.options import Intercept, Json, Level, Null
 from chanceline.cli.output import print_json
+from chanceline.errors import ConvergenceError, InputError
 
-HELP = """Before the experiment: with -P the largest set of features that would convince, with -M the
-samples needed.
-
-Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
-
-Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
-"""
+Features = Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")]
+Errors = Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("plan", help=HELP)(plan)
+def bound(
+    samples: Annotated[int, typer.Option("-P", "--samples", help="Number of labelled samples, P.")],
+    features: Features,
+    selected: Annotated[int, typer.Option("-M", "--selected", help="Number of features the rule uses, M.")],
+    positives: Annotated[int | None, typer.Option("--positives", help="Size of one class (needed by the fixed null).")] = None,
+    errors: Errors = 0,
+    null: Null = "fixed",
+    intercept: Intercept = True,
+    preregistered: Annotated[
+        bool, typer.Option("--preregistered", help="The M features were fixed before the labels were seen.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """How often would labels that ignore the features let M of N features separate P samples? A rigorous bound.
+
+    Example: [bold]chanceline bound -P 62 -N 2000 -M 3 --positives 40[/bold]
+    """
+    from math import log10
+
+    from chanceline.chance import chance_bound, format_p
+
+    result = chance_bound(
+        samples,
+        features,
+        selected,
+        positives=positives,
+        errors=errors,
+        null=null,
+        intercept=intercept,
+        preregistered=preregistered,
+    )
+    if json:
+        print_json(result.to_dict())
+        return
+    print(result)
+    if result.log10_p == 0:
+        print("The bound is silent here: only a permutation test of the data can tell (chanceline test).")
+    if errors > 0:
+        after = min(0.0, result.log10_p + (errors + 1) * log10(2))
+        print(f"If the number of errors was chosen after looking: p ≤ {format_p(after)}.")
+    print(f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})")
+    assumed = "fixed class sizes" if null == "fixed" else "fair coin (wrong for unbalanced classes)"
+    print(f"  null           {assumed}")
+    print(f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}")
+    print(f"  supports       10^{result.log10_supports:.2f}")
 
 
 def plan(
-    features: Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")],
+    features: Features,
     samples: Annotated[int | None, typer.Option("-P", "--samples", help="Number of samples, P: asks for the largest M.")] = None,
     selected: Annotated[int | None, typer.Option("-M", "--selected", help="Features the rule uses, M: asks for samples.")] = None,
     positives: Annotated[int | None, typer.Option("--positives", help="Size of one class, with -P.")] = None,
     balance: Annotated[float, typer.Option("--balance", help="Share of one class, with -M.")] = 0.5,
     level: Level = 0.05,
-    errors: Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")] = 0,
+    errors: Errors = 0,
     null: Null = "fixed",
     intercept: Intercept = True,
     json: Json = False,
 ) -> None:
-    from chanceline._validation import real_number
-    from chanceline.chance import format_p, largest_convincing, samples_needed
-    from chanceline.errors import ConvergenceError, InputError
-    from chanceline.significance.size import ChanceSize, chance_size
+    """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed.
+
+    Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
+
+    Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
+    """
+    from chanceline.chance import format_p, samples_needed
 
     if (samples is None) == (selected is None):
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
     if samples is not None:
         if positives is None and null == "fixed":
             positives = round(real_number(balance, "the balance, the share of one class,", above=0, below=1) * samples)
-        largest = largest_convincing(
-            samples,
-            features,
-            positives=positives,
-            level=level,
-            errors=errors,
-            null=null,
-            intercept=intercept,
-        )
-        noise: ChanceSize | None = None
-        # The rigorous answer stands without it, where replica symmetry with errors has none.
-        with contextlib.suppress(ConvergenceError):
-            noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
-        if json:
-            record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
-            print_json({**record, "chance_size": noise and noise.to_dict()})
-        elif largest.largest == 0:
-            print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
-        else:
-            print(f"Up to {largest.largest} of {features} features would convince at level {level:g}.")
-        for found in () if json else (largest.bound, largest.next_bound):
-            if found is not None:
-                print(f"  M = {found.n_selected}: p ≤ {format_p(found.log10_p)}")
-        if noise is not None and not json:
-            print(f"For comparison, {noise}: {noise.kind}.")
+        _largest(samples, features, positives, level, errors, null, intercept, json)
         return
     assert selected is not None
-    needed = samples_needed(
-        features,
-        selected,
-        balance=balance,
-        level=level,
-        errors=errors,
-        null=null,
-        intercept=intercept,
-    )
+    needed = samples_needed(features, selected, balance=balance, level=level, errors=errors, null=null, intercept=intercept)
     if json:
         print_json({"n_features": features, "n_selected": selected, **needed.to_dict()})
         return
     classes = "" if needed.positives is None else f" ({needed.positives} + {needed.n_samples - needed.positives})"
     print(f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g}).")
     print(f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)")
+
+
+def _largest(
+    samples: int, features: int, positives: int | None, level: float, errors: int, null: str, intercept: bool, json: bool
+) -> None:
+    """The largest set that would convince, and for comparison the smallest that noise allows."""
+    from chanceline.chance import format_p, largest_convincing
+    from chanceline.significance.size import chance_size
+
+    largest = largest_convincing(
+        samples, features, positives=positives, level=level, errors=errors, null=null, intercept=intercept
+    )
+    noise = None
+    # The rigorous answer stands without it, where replica symmetry with errors has none.
+    with contextlib.suppress(ConvergenceError):
+        noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
+    if json:
+        record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
+        print_json({**record, "chance_size": noise and noise.to_dict()})
+        return
+    if largest.largest == 0:
+        print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
+    else:
+        print(f"Up to {largest.largest} of {features} features would convince at level {level:g}.")
+    for found in (largest.bound, largest.next_bound):
+        if found is not None:
+            print(f"  M = {found.n_selected}: p ≤ {format_p(found.log10_p)}")
+    if noise is not None:
+        print(f"For comparison, {noise}: {noise.kind}.")

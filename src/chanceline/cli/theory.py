@@ -1,4 +1,4 @@
-"""What the theory's commands share: the patterns asked for (balance, margin and errors), and how a result is shown."""
+"""The commands of replica theory: `solve`, `capacity`, `density` and `curve`."""
 
 from __future__ import annotations
 
@@ -7,23 +7,119 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chanceline.cli.options import Json, Report
 from chanceline.cli.output import print_json, say
+from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from chanceline.report.theory import TheoryResult
 
+MOST_POINTS = 100_000
+
+Load = "Load α = P/N: patterns per variable."
+Density = "Density ρ = M/N: share of the variables kept."
 Balance = Annotated[float, typer.Option("--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold.")]
 Margin = Annotated[float, typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance.")]
 ErrorShare = Annotated[float, typer.Option("--errors", help="Share of the patterns that may be wrong.")]
 
 
-def show(result: TheoryResult, as_json: bool, report: Path | None) -> None:
-    """In words or as JSON, and as a page if one is wanted."""
-    if as_json:
-        print_json(result.to_dict())
-    else:
-        print(result)
+def solve(
+    alpha: Annotated[float, typer.Option("--alpha", "-a", help=Load)],
+    rho: Annotated[float, typer.Option("--rho", "-r", help=Density)],
+    ansatz: Annotated[
+        str, typer.Option("--ansatz", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.")
+    ] = "rs",
+    balance: Balance = 0.5,
+    margin: Margin = 0.0,
+    errors: ErrorShare = 0.0,
+    report: Report = None,
+    json: Json = False,
+) -> None:
+    """Order parameters, entropy of separating choices and stability at a load and a density.
+
+    Example: chanceline solve --alpha 1.2 --rho 0.5
+    """
+    from chanceline.theory.solve import solve as solve_theory
+
+    _show(solve_theory(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+
+
+def capacity(
+    rho: Annotated[float, typer.Argument(help=Density)],
+    ansatz: Annotated[
+        str, typer.Option("--ansatz", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.")
+    ] = "rs",
+    balance: Balance = 0.5,
+    margin: Margin = 0.0,
+    errors: ErrorShare = 0.0,
+    report: Report = None,
+    json: Json = False,
+) -> None:
+    """The largest load that a perceptron separates when it may choose a share ρ of its variables.
+
+    Example: chanceline capacity 0.1 --balance 0.3
+    """
+    from chanceline.theory.capacity import capacity as find_capacity
+
+    _show(find_capacity(rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+
+
+def density(
+    alpha: Annotated[float, typer.Argument(help=Load)],
+    balance: Balance = 0.5,
+    margin: Margin = 0.0,
+    errors: ErrorShare = 0.0,
+    report: Report = None,
+    json: Json = False,
+) -> None:
+    """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
+
+    Example: chanceline density 1.0
+    """
+    from chanceline.theory.capacity import density as find_density
+
+    _show(find_density(alpha, balance=balance, margin=margin, errors=errors), json, report)
+
+
+def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
+    """As a page if one is wanted, and in words or as JSON."""
     if report is not None:
         from chanceline.report import write_theory_report
 
         say(f"report written to {write_theory_report(result, report)}")
+    if json:
+        print_json(result.to_dict())
+    else:
+        print(result)
+
+
+def curve(
+    points: Annotated[int, typer.Option("--points", help="Number of densities, equally spaced inside (0, 1).")] = 99,
+    out: Annotated[Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")] = None,
+    replicon: Annotated[
+        bool, typer.Option("--replicon/--no-replicon", help="Add the load where replica symmetry between supports breaks.")
+    ] = False,
+    balance: Balance = 0.5,
+    margin: Margin = 0.0,
+    errors: ErrorShare = 0.0,
+    json: Json = False,
+) -> None:
+    """α_VS(ρ) and the closed-form curves around it.
+
+    Example: chanceline curve --points 99 --out curve.csv
+    """
+    from chanceline._io import check_target, write_text
+    from chanceline.theory.curves import curve_table, evenly_spaced
+
+    if not 1 <= points <= MOST_POINTS:
+        raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
+    if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
+        raise InputError(f"--out is a table of numbers (.csv), not a picture; {out.name!r} names one.")
+    table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors)
+    if out is not None:
+        write_text(out, table.to_csv(index=False))
+        say(f"wrote {points} rows to {out}")
+    if json:
+        print_json({"rows": table.to_dict(orient="records")})
+    elif out is None:
+        print(table.to_csv(index=False), end="")

@@ -1,42 +1,28 @@
-"""chanceline sweep: run, resume, look at and export many tasks."""
+"""The commands that run experiments: `sweep` (run, resume, look at and export many tasks) and `reproduce`."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Engine, Json, Quiet, Scheduler, Workers
-from chanceline.cli.output import complain, print_json, say, show
-from chanceline.cli.progress import progress_bar
+from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, writable
+from chanceline.cli.output import complain, print_json, progress_bar, say, show
+from chanceline.errors import InputError
 
 StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]
 SweepArgument = Annotated[str, typer.Argument(metavar="SWEEP", help="A built-in sweep's name, or a TOML file.")]
 TrialsOption = Annotated[int | None, typer.Option(min=1, help="At most this many trials a point; a later full run reuses them.")]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command group."""
-    group = typer.Typer(help="Run experiments over many sizes and loads; stop and go on at will.", no_args_is_help=True)
-    group.command("run")(run_command)
-    group.command("status")(status_command)
-    group.command("export")(export_command)
-    group.command("merge")(merge_command)
-    group.command("verify")(verify_command)
-    group.command("plot")(plot_command)
-    app.add_typer(group, name="sweep")
+sweep_commands = typer.Typer(help="Run experiments over many sizes and loads; stop and go on at will.", no_args_is_help=True)
 
 
-def run_command(
+@sweep_commands.command()
+def run(
     sweep: SweepArgument,
     store: StoreOption = None,
-    workers: Workers = None,
-    engine: Engine = "processes",
+    jobs: Jobs = -1,
     scheduler: Scheduler = None,
     trials: TrialsOption = None,
     quiet: Quiet = False,
@@ -44,10 +30,10 @@ def run_command(
 ) -> None:
     """Run a sweep, or what is missing of it.
 
-    Results are saved as they come and do not depend on where and in which order they are made. The first Ctrl-C finishes
-    what is running and saves; the second stops at once. Running the same command again goes on.
+    Results are saved as they come and do not depend on the number of jobs or their order. Ctrl-C keeps what is saved;
+    running the same command again goes on.
 
-    Example: chanceline sweep run paper-fig3 --store fig3.sqlite --workers 2
+    Example: chanceline sweep run paper-fig3 --store fig3.sqlite -j 2
     """
     from chanceline._parallel import cluster
     from chanceline.experiments.run import iter_run
@@ -56,7 +42,7 @@ def run_command(
 
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
-    with Store(path, write=True) as results, _interruptible() as stop:
+    with Store(path, write=True) as results:
         finished = results.finished()
         known = sum(task.id in finished for task in plan.tasks)
         new, total = 0, len(plan.tasks)
@@ -65,13 +51,12 @@ def run_command(
         try:
             if known < total:
                 with cluster(scheduler), progress_bar("tasks", quiet=quiet) as progress:
-                    for _ in iter_run(plan.tasks, n_jobs=workers or -1, store=results, batch=plan.batch, stop=stop):
+                    for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
                         new += 1
                         if progress is not None:
                             progress(known + new, total)
         except KeyboardInterrupt:
-            complain(f"stopped at once; {known + new} of {total} tasks are in {path}")
-            raise typer.Exit(130) from None
+            pass
     left = total - known - new
     if json:
         print_json({"sweep": plan.name, "store": str(path), "tasks": total, "new": new, "left": left})
@@ -82,7 +67,8 @@ def run_command(
         say(f"{plan.name} is complete: {total} tasks, {new} of them new, in {path}")
 
 
-def status_command(sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False) -> None:
+@sweep_commands.command()
+def status(sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False) -> None:
     """How much of a sweep is in the store, also while it runs.
 
     Example: chanceline sweep status paper-fig3 --store fig3.sqlite
@@ -110,9 +96,10 @@ def status_command(sweep: SweepArgument, store: StoreOption = None, trials: Tria
         show(f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far")
 
 
-def export_command(
+@sweep_commands.command()
+def export(
     store: Annotated[Path, typer.Argument(help="The results file.")],
-    out: Annotated[Path, typer.Option(help="Where to write; the name ends in .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where to write; the name ends in .csv or .parquet.", callback=writable)],
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
     json: Json = False,
 ) -> None:
@@ -120,19 +107,15 @@ def export_command(
 
     Example: chanceline sweep export fig3.sqlite --out fig3.csv
     """
-    from chanceline._io import check_target
     from chanceline.experiments.store import Store
 
-    check_target(out)
     with Store(store) as results:
         rows = results.export(out, kind)
-    if json:
-        print_json({"store": str(store), "table": str(out), "rows": rows})
-    else:
-        say(f"{rows} rows in {out}")
+    _tell({"store": str(store), "table": str(out), "rows": rows}, f"{rows} rows in {out}", json)
 
 
-def merge_command(
+@sweep_commands.command()
+def merge(
     target: Annotated[Path, typer.Argument(help="The store that takes the results; made if missing.")],
     sources: Annotated[list[Path], typer.Argument(help="Stores to take from; they stay as they are.")],
     json: Json = False,
@@ -147,16 +130,11 @@ def merge_command(
     records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as results:
         new, total = results.add(records), len(results)
-    if json:
-        print_json({"store": str(target), "new": new, "results": total})
-    else:
-        say(f"{new} new results in {target}, {total} in all")
+    _tell({"store": str(target), "new": new, "results": total}, f"{new} new results in {target}, {total} in all", json)
 
 
-def verify_command(
-    stores: Annotated[list[Path], typer.Argument(help="The results files.")],
-    json: Json = False,
-) -> None:
+@sweep_commands.command()
+def verify(stores: Annotated[list[Path], typer.Argument(help="The results files.")], json: Json = False) -> None:
     """Read every row of stores and check its id and checksum; the first damage found ends with exit code 2.
 
     Every other command checks the same whenever it reads.
@@ -173,9 +151,10 @@ def verify_command(
         show(f"{entry['store']}: {entry['results']} results, every id and checksum fits")
 
 
-def plot_command(
+@sweep_commands.command()
+def plot(
     sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="paper-fig3, best, entropy or capacity.")],
-    out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.")],
+    out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.", callback=writable)],
     store: Annotated[Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")] = None,
     json: Json = False,
 ) -> None:
@@ -186,25 +165,39 @@ def plot_command(
     from chanceline.reproduce.experiment_figures import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
+    _tell({"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json)
+
+
+def _tell(record: dict[str, object], sentence: str, json: bool) -> None:
     if json:
-        print_json({"sweep": sweep, "figure": str(out), "drawn": str(drawn)})
+        print_json(record)
     else:
-        say(f"{drawn} in {out}")
+        say(sentence)
 
 
-@contextmanager
-def _interruptible() -> Iterator[Event]:
-    """The first Ctrl-C sets the event, the second raises KeyboardInterrupt."""
-    stop = Event()
+def reproduce(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the figures (PNG and SVG) and their data (CSV).")],
+    quick: Annotated[bool, typer.Option("--quick", help="Within a minute: coarser curves, small runs made on the spot.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Everything at full size; resumes where it was stopped.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Compute every figure and number of the paper again.
 
-    def interrupt(*_: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        complain("finishing what is running and saving it; press Ctrl-C again to stop at once")
+    Example: chanceline reproduce --quick --out results
+    """
+    if quick and full:
+        raise InputError("--quick and --full exclude each other; give one of them")
+    from chanceline.report import write_reproduce_report
+    from chanceline.reproduce.folder import Folder
+    from chanceline.reproduce.stages import run_all
 
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
+    mode = "quick" if quick else "full" if full else "normal"
+    folder = Folder(out, mode, (lambda line: None) if quiet else say)
+    run_all(folder)
+    page = write_reproduce_report(out)
+    record = {"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers, "report": str(page)}
+    if json:
+        print_json(record)
+    else:
+        show(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}")

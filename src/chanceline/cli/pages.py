@@ -1,0 +1,66 @@
+"""The commands that write pages to look at: `explore` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chanceline.cli.options import Json, Out, writable
+from chanceline.cli.output import print_json, say, show
+from chanceline.errors import InputError
+
+
+def explore(
+    out: Out = Path("chanceline-explorer.html"),
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")] = True,
+    json: Json = False,
+) -> None:
+    """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
+
+    One file that works offline, on a phone too.
+
+    Example: [bold]chanceline explore --out explorer.html --no-open[/bold]
+    """
+    from chanceline.report.explorer import write_explorer
+
+    page = write_explorer(out)
+    _tell("explorer", page, json)
+    if open_page and not json:
+        import webbrowser
+
+        if not webbrowser.open(page.resolve().as_uri()):
+            say("No browser was found; open the file yourself.")
+
+
+def report(
+    source: Annotated[Path, typer.Argument(help="A sweep's store (.sqlite), or a folder that reproduce wrote.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The page to write; by default it stands beside the source.", callback=writable),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Turn a finished sweep or a folder of reproduce into one self-contained HTML page.
+
+    The commands test, solve, capacity and density write theirs with --report.
+
+    Example: [bold]chanceline report fig3.sqlite --out fig3.html[/bold]
+    """
+    from chanceline.report import write_reproduce_report, write_sweep_report
+
+    if source.is_dir():
+        page = write_reproduce_report(source, out)
+    elif source.is_file():
+        page = write_sweep_report(source, out or source.with_suffix(".html"))
+    else:
+        raise InputError(f"there is no store or folder {source}.")
+    _tell("report", page, json)
+
+
+def _tell(what: str, page: Path, json: bool) -> None:
+    if json:
+        print_json({"page": str(page), "bytes": page.stat().st_size})
+    else:
+        show(f"The {what} is {page}")

@@ -1,0 +1,266 @@
+"""The commands that read a table: `test`, `search` and `front`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from chanceline._results import visible
+from chanceline.cli.options import (
+    Budget,
+    Data,
+    Figure,
+    Intercept,
+    Jobs,
+    Json,
+    Label,
+    Quiet,
+    Report,
+    Scheduler,
+    Seed,
+    names_in,
+    with_settings,
+)
+from chanceline.cli.output import in_flags, print_json, progress_bar, say, show, status_line
+from chanceline.errors import InputError
+from chanceline.significance import TestSettings
+from chanceline.tables import TableSettings
+
+if TYPE_CHECKING:
+    from chanceline.select import SearchOutcome
+    from chanceline.significance import SeparationTest
+    from chanceline.tables import Dataset
+
+# What a shell reports for a process that Ctrl-C ended.
+INTERRUPTED = 130
+
+
+@with_settings(without=("restarts", "stop_after", "largest", "n_jobs"))
+def run_test(
+    table: TableSettings,
+    settings: TestSettings,
+    data: Data = None,
+    label: Label = None,
+    example: str | None = typer.Option(None, "--example", help="breast-cancer, noise or planted instead of a file."),
+    features: str | None = typer.Option(None, "--features", help="Names a,b,c to test; by default they are searched."),
+    jobs: Jobs = -1,
+    scheduler: Scheduler = None,
+    figure: Figure = None,
+    report: Report = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Few features classify your samples: structure, or would noise allow it?
+
+    The verdict comes first, then the readings, then what would change the verdict. One Ctrl-C during the shuffles keeps
+    what is done.
+
+    Example: [bold]chanceline test data.csv --label outcome[/bold]
+
+    Example: [bold]chanceline test genes.tsv --transpose --labels clinic.csv --id sample --label outcome[/bold]
+
+    Example: [bold]chanceline test --example noise[/bold]
+    """
+    from chanceline._parallel import cluster
+    from chanceline.figures.style import check_figure, draw_to_file
+    from chanceline.significance import judge
+    from chanceline.tables.examples import load_example
+
+    if (data is None) == (example is None):
+        raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
+    if figure is not None:
+        check_figure(figure)
+    dataset = _load(data, label, table) if example is None else load_example(example)
+    settings = replace(settings, n_jobs=jobs)
+    with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
+        result = judge(dataset, names_in(features) or None, settings=settings, progress=progress)
+    # Files first: a reader of the pipe that has seen enough must not cost the report.
+    if figure is not None:
+        from chanceline.figures.significance import draw_test
+
+        draw_to_file(lambda ax: draw_test(ax, result), figure)
+        say(f"figure written to {figure}")
+    if report is not None:
+        from chanceline.report import write_test_report
+
+        write_test_report(result, report, dataset)
+        say(f"report written to {report}")
+    if json:
+        print_json({"source": dataset.source, **result.to_dict()})
+    else:
+        _show_test(result, dataset)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _load(path: Path | None, label: str | None, settings: TableSettings, *, tell: bool = False) -> Dataset:
+    """Read the table; `tell` what was noticed on stderr."""
+    from chanceline.tables import load_data
+
+    if path is None:
+        raise InputError("give a data file.")
+    dataset = load_data(path, label, settings)
+    dataset.X.flags.writeable = False  # nobody else has it: what is computed from it needs no copy
+    for finding in dataset.findings if tell else ():
+        say(str(finding))
+    return dataset
+
+
+def _show_test(result: SeparationTest, dataset: Dataset) -> None:
+    from rich.console import Console
+
+    from chanceline.significance.words import CHANCE, STRUCTURE
+
+    colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
+    first, _, rest = visible(in_flags(str(result)), keep="\n").partition(":")
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(first, style=colour, end="", markup=False)
+    console.print(f":{rest}", markup=False)
+    negative, positive = result.classes
+    classes = f"{result.n_samples - result.positives} {negative}, {result.positives} {positive}"
+    show(f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features")
+
+
+@with_settings(without=("blocks", "groups"))
+def search(
+    table: TableSettings,
+    data: Data = None,
+    label: Label = None,
+    random: str | None = typer.Option(None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."),
+    method: str = typer.Option("auto", "--method", help="Search method, see above."),
+    errors: int = typer.Option(0, "--errors", help="Samples that may be wrong (methods auto and exact)."),
+    budget: Budget = None,
+    seed: Seed = 0,
+    intercept: Intercept = False,
+    target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables suffice."),
+    size: int | None = typer.Option(None, "--size", help="Number of variables for the method biht."),
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find as few variables as possible whose perceptron classifies every sample, or all but --errors of them.
+
+    Methods: auto (the best), tabu, amp, omp, greedy-biht, biht, l1, reweighted-l1, and exact, which proves the minimum.
+    Budgets count iterations, so a result does not depend on the machine.
+
+    Example: [bold]chanceline search data.csv --label outcome --intercept[/bold]
+
+    Example: [bold]chanceline search data.csv --label outcome --intercept --errors 3[/bold]
+
+    Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
+    """
+    if (data is None) == (random is None):
+        raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
+    if random is None:
+        dataset = _load(data, label, table, tell=True)
+        X, y, names = dataset.X, dataset.y, dataset.feature_names
+    else:
+        X, y = _random_problem(random)
+        names = tuple(f"x{j}" for j in range(X.shape[1]))
+    options = {} if size is None else {"size": size}
+    if size is not None and method != "biht":
+        raise InputError(f"--size belongs to the method biht, not to {method}; use --target to stop early.")
+    from chanceline.select.api import search as find
+
+    with status_line(quiet=quiet) as tell:
+        progress = None if tell is None else _improvements(tell)
+        outcome = find(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
+    record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
+    if json:
+        print_json(record)
+        return
+    show(str(outcome))
+    for name, weight in zip(record["features"], record["weights"], strict=True):
+        show(f"  {weight:+12.5g}  {name}")
+
+
+def _improvements(tell: Callable[[str], None]) -> Callable[[int, SearchOutcome], None]:
+    """A progress of the search that tells every improvement."""
+    told: tuple[int, int] | None = None
+
+    def progress(iterations: int, best: SearchOutcome) -> None:
+        nonlocal told
+        if (best.errors, best.n_selected) != told:
+            told = (best.errors, best.n_selected)
+            left = f", {best.errors} errors" if best.errors else ""
+            tell(f"iteration {iterations}: {best.n_selected} variables{left}")
+
+    return progress
+
+
+def _random_problem(text: str) -> tuple[Any, Any]:
+    """A random problem from `N=…,alpha=…,seed=…,inputs=…`."""
+    from chanceline.perceptron.random_problem import random_problem
+
+    kinds: dict[str, Callable[[str], Any]] = {"N": int, "alpha": float, "P": int, "seed": int, "inputs": str}
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        key, _, value = part.strip().partition("=")
+        if key not in kinds:
+            raise InputError(f"--random does not understand {part.strip()!r}; write N=256,alpha=1,seed=0,inputs=binary.")
+        try:
+            given[key] = kinds[key](value)
+        except ValueError:
+            raise InputError(f"--random needs a number for {key}, not {value!r}.") from None
+    if "N" not in given:
+        raise InputError("--random needs the number of variables, as in N=256,alpha=1.")
+    seed, inputs = given.get("seed", 0), given.get("inputs", "binary")
+    return random_problem(given["N"], given.get("alpha"), seed, inputs, n_patterns=given.get("P"))
+
+
+@with_settings(without=("blocks", "groups"))
+def front(
+    table: TableSettings,
+    data: Data = None,
+    label: Label = None,
+    max_features: int = typer.Option(10, "--max-features", min=0, help="Largest number of features."),
+    intercept: Intercept = True,
+    budget: Budget = None,
+    seed: Seed = 0,
+    figure: Figure = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """For every number of features, the fewest errors of a linear rule on some of them.
+
+    One run gives the whole front: the rule on 1, 2, 3 … features, up to the first that makes no error. Errors are counted
+    exactly; a sample on the threshold is one. Few errors are no evidence yet: [bold]chanceline test[/bold] tells whether
+    chance allows them.
+
+    Example: [bold]chanceline front data.csv --label outcome[/bold]
+
+    Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
+    """
+    from chanceline.figures.style import check_figure, draw_to_file
+    from chanceline.select.front import front as find
+
+    if figure is not None:
+        check_figure(figure)
+    dataset = _load(data, label, table, tell=True)
+    with progress_bar("swaps", quiet=quiet) as progress:
+        found = find(
+            dataset.X,
+            dataset.y,
+            intercept=intercept,
+            max_features=max_features,
+            budget=budget,
+            seed=seed,
+            progress=progress,
+        )
+    # The file first: a reader of the pipe that has seen enough must not cost the figure.
+    if figure is not None:
+        from chanceline.figures.significance import draw_front
+
+        draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
+        say(f"figure written to {figure}")
+    found = replace(found, feature_names=dataset.feature_names)
+    if json:
+        print_json({"source": dataset.source, "classes": dataset.classes, **found.to_dict()})
+        return
+    show(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
+    print("  k  errors  features")
+    for point in found.points:
+        show(f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip())
