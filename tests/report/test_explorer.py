@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 
 import numpy as np
 import pytest
-from browser import run_chromium, run_script, screenshot
+from browser import run_chromium, run_script
 from typer.testing import CliRunner
 
 from chanceline.chance import chance_bound, format_p, largest_convincing, samples_needed
@@ -323,17 +322,6 @@ def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
     document = run_chromium("--dump-dom", write_explorer(tmp_path / "explorer.html").as_uri())
     assert 'data-ready="yes"' in document
     assert re.search(r'data-curve="limit" d="M[^"]{300,}"', document)
-
-
-@pytest.mark.parametrize(("name", "width", "height", "state"), [
-    ("explorer-dark", 1280, 1000, "#N=2000&P=62&M=3&positives=40&theme=dark"),
-    ("explorer-phone", 390, 1900, "#N=500&P=40&M=8"),
-])  # fmt: skip
-def test_screenshots(tmp_path, name, width, height, state):
-    file = write_explorer(tmp_path / "explorer.html")
-    picture = screenshot(file.as_uri() + state, name, width, height).read_bytes()
-    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", picture[16:24]) == (width, height)
 
 
 def test_page_needs_no_network(page):

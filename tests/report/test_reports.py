@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from browser import run_script, screenshot
+from browser import run_script
 
 import chanceline.reproduce
 from chanceline._results import visible
@@ -28,7 +28,7 @@ from chanceline.report import (
     write_theory_report,
 )
 from chanceline.report.page import ENVIRONMENT, Page, drawn, hash_arrays, number, prose
-from chanceline.report.reproduce import FIGURES, rounded
+from chanceline.report.runs import FIGURES, rounded
 from chanceline.report.separation import separation_page
 from chanceline.reproduce.folder import Folder
 from chanceline.significance import separation_test
@@ -157,7 +157,6 @@ READABLE = """(() => {
 def test_reports_are_readable(noise, tmp_path, width):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)
-    assert screenshot(path.as_uri(), f"report-test-{width}", width, 3000 if width < 500 else 2400).stat().st_size > 30_000
     seen = run_script(path.read_text(), READABLE, tmp_path, width=width)
     assert seen.pop("letters") >= 10
     assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
@@ -183,13 +182,6 @@ def test_ready_figures_are_readable(folder, tmp_path, width):
     seen = run_script(text, READABLE, tmp_path, width=width)
     assert seen.pop("letters") >= 9.99
     assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
-
-
-def test_words_that_are_broken_would_be_seen(noise, tmp_path):
-    _, result = noise
-    bad = '<p style="width: 40px; overflow-wrap: anywhere; font-size: 9px">permutations</p></main>'
-    seen = run_script(result.to_html().replace("</main>", bad), READABLE, tmp_path, width=390)
-    assert (seen["broken"], seen["small"]) == (["permutations"], ["permutations"])
 
 
 @pytest.mark.parametrize(("result", "words"), [

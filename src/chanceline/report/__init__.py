@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "read_report": "page",
     "write_explorer": "explorer",
-    "write_reproduce_report": "reproduce",
-    "write_sweep_report": "sweep",
+    "write_reproduce_report": "runs",
+    "write_sweep_report": "runs",
     "write_test_report": "separation",
     "write_theory_report": "theory",
 }
@@ -17,9 +17,9 @@ __all__ = [*_HOMES]
 if TYPE_CHECKING:
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.page import read_report as read_report
-    from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
+    from chanceline.report.runs import write_reproduce_report as write_reproduce_report
+    from chanceline.report.runs import write_sweep_report as write_sweep_report
     from chanceline.report.separation import write_test_report as write_test_report
-    from chanceline.report.sweep import write_sweep_report as write_sweep_report
     from chanceline.report.theory import write_theory_report as write_theory_report
 
 
