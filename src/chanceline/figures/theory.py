@@ -20,8 +20,7 @@ def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     lines = (("q1", "rs", "-", "$q_1$, same choice of variables"), ("q0", "cover-gardner", "-", "$q_0$, different choices"))
     _draw_lines(ax, table["alpha"], ((table[name], *style) for name, *style in lines))
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
-    ax.legend(loc="upper left")
+    _label(ax, "upper left", xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
 
 
 def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
@@ -55,8 +54,7 @@ def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | 
         ax.annotate(rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), **place)
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
-    ax.set(xlabel=LOAD, ylabel=r"replicon product $-\,1$")
-    ax.legend(loc="upper left")
+    _label(ax, "upper left", xlabel=LOAD, ylabel=r"replicon product $-\,1$")
 
 
 def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
@@ -72,8 +70,7 @@ def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     _draw_lines(ax, table["rho"], ((table[name], *style) for name, *style in lines))
     if "replicon_alpha" in table:
         _shade_exact(ax, table, "replica symmetry is stable")
-    ax.set(xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
-    ax.legend(loc="lower right", fontsize=9)
+    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
 
 
 def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
@@ -81,8 +78,7 @@ def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
     shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
     for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
         ax.loglog(line["rho"], line["alpha_vs"], color=shade, label=f"balance {balance:g}")
-    ax.set(xlabel=DENSITY, ylabel=LOAD_OF)
-    ax.legend(loc="lower right", fontsize=9)
+    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
 
 
 def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
@@ -92,8 +88,7 @@ def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, crit
     ax.plot(symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric")
     ax.plot(broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports")
     ax.axhline(0, color="0.4", linewidth=0.8)
-    ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
-    ax.legend(loc="upper right", fontsize=9)
+    _label(ax, "upper right", xlabel=LOAD, ylabel=r"entropy $\Sigma$")
 
 
 def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
@@ -102,8 +97,7 @@ def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
     lines = ((x, "rsb", "-", "$x$"), (1 / K, "cover-gardner", "-", "$1/K$"), (x * K / 10, "union", "-", "$xK/10$"))
     _draw_lines(ax, broken["alpha"], lines)
     ax.axvline(broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":")
-    ax.set(xlabel=LOAD, ylim=(0, None))
-    ax.legend(fontsize=9)
+    _label(ax, "best", xlabel=LOAD, ylim=(0, None))
 
 
 def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
@@ -116,8 +110,7 @@ def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
         (2 * table["rho"], "cover-gardner", "-", r"$\alpha_{\rm CG}=2\rho$"),
     )
     _draw_lines(ax, table["rho"], lines)
-    ax.set(xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
-    ax.legend(loc="lower right", fontsize=9)
+    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
 
 
 def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
@@ -132,14 +125,19 @@ def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
         (known["error_full"] / full, "breaks", ":", "error of the limit"),
     )
     _draw_lines(ax, known["rho"], lines)
-    ax.set(xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
-    ax.legend(fontsize=9)
+    _label(ax, "best", xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
 
 
 def _draw_lines(ax: Axes, x: pd.Series, lines: Iterable[tuple[Any, ...]]) -> None:
     """Values, name of the colour, style and label of each line."""
     for values, colour, style, label in lines:
         ax.plot(x, values, color=COLOURS[colour], linestyle=style, label=label)
+
+
+def _label(ax: Axes, legend: str, **labels: Any) -> None:
+    """Names and limits of the axes, and where the legend stands."""
+    ax.set(**labels)
+    ax.legend(loc=legend, fontsize=9)
 
 
 def _shade_exact(ax: Axes, table: pd.DataFrame, label: str) -> None:
