@@ -20,9 +20,9 @@ import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
 from chanceline.significance.config import TestSettings  # noqa: E402
-from chanceline.significance.front_path import make_columns  # noqa: E402
-from chanceline.significance.front_test import BATCH, draw_front  # noqa: E402
-from chanceline.significance.null import make_scheme  # noqa: E402
+from chanceline.significance.permutation import BATCH, draw_front  # noqa: E402
+from chanceline.significance.plan import make_scheme  # noqa: E402
+from chanceline.significance.stepwise import make_columns  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "front-test.md"

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from chanceline._io import write_text
 from chanceline.significance.config import TestSettings
-from chanceline.significance.front_path import make_columns
-from chanceline.significance.front_test import draw_front
-from chanceline.significance.null import make_scheme
+from chanceline.significance.permutation import draw_front
+from chanceline.significance.plan import make_scheme
+from chanceline.significance.stepwise import make_columns
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "power.jsonl"

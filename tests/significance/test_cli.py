@@ -146,10 +146,10 @@ def test_mistakes_get_one_sentence(capsys, planted, arguments, match):
 
 SIGNALLED = """
 import os, signal, sys
-import chanceline.significance.answer as answer
+import chanceline.significance.run as steps
 from chanceline.cli.main import main
 
-draw_front, permutation_reading = answer.draw_front, answer.permutation_reading
+draw_front, permutation_reading = steps.draw_front, steps.permutation_reading
 number, times = int(sys.argv[1]), int(sys.argv[2])
 
 def signalled(function):
@@ -160,15 +160,15 @@ def signalled(function):
             finally:
                 if times == 2:
                     os.kill(os.getpid(), number)
-        if "drawing" in options:
-            options["drawing"] = answer.replace(options["drawing"], progress=progress)
+        if "runner" in options:
+            options["runner"] = steps.replace(options["runner"], progress=progress)
         return function(*arguments, **options)
     return run
 
 if __name__ == "__main__":
     # A job in the background may have been started with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    answer.draw_front, answer.permutation_reading = signalled(draw_front), signalled(permutation_reading)
+    steps.draw_front, steps.permutation_reading = signalled(draw_front), signalled(permutation_reading)
     main(["test", "noise.csv", "--label", "y", "--budget", "20", "--json", *sys.argv[3:]])
 """
 

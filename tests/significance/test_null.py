@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from chanceline.errors import InputError
-from chanceline.significance.null import make_scheme
+from chanceline.significance.plan import make_scheme
 
 
 def drawn(scheme, times=4000):
@@ -31,7 +31,7 @@ def drawn(scheme, times=4000):
 def test_uniform_on_what_the_null_allows(labels, options, number):
     scheme = make_scheme(np.array(labels, dtype=float), **options)
     counts = drawn(scheme)
-    assert len(counts) == number == round(exp(scheme.log_labellings))
+    assert len(counts) == number == round(exp(scheme.sizes.log_labellings))
     assert chisquare(list(counts.values())).pvalue > 1e-4
     if "groups" in options:
         groups = np.array(options["groups"])
@@ -41,9 +41,9 @@ def test_uniform_on_what_the_null_allows(labels, options, number):
 
 def test_units_of_groups_and_blocks():
     scheme = make_scheme(np.array([1.0, 1, -1, 1, -1, -1]), groups=[0, 0, 1, 2, 3, 3], blocks=[0, 0, 0, 1, 1, 1])
-    assert scheme.n_units == 4
-    assert scheme.positives == 2
-    assert scheme.blocks == ((2, 1), (2, 1))
+    assert scheme.sizes.n_units == 4
+    assert scheme.sizes.positives == 2
+    assert scheme.sizes.blocks == ((2, 1), (2, 1))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,6 @@ def test_units_of_groups_and_blocks():
         ({"blocks": [0, 1, 0]}, "one value for each of the 4 samples"),
         ({"blocks": [0, 1, 0, 1], "null": "coin"}, "fixed class sizes"),
         ({"blocks": ["a", "b", "a", "b"]}, "every block holds one class"),
-        ({"null": "other"}, "null must be"),
         ({"groups": [0, 1, 0, 2], "blocks": [0, 0, 1, 1]}, "within one block"),
     ],
 )

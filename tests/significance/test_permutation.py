@@ -8,18 +8,27 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from chanceline.errors import InputError
-from chanceline.significance.null import make_scheme
-from chanceline.significance.permutation import Drawing, Value, clopper_pearson, permutation_reading, summarise
-from chanceline.significance.procedure import Procedure
+from chanceline.significance.permutation import (
+    PermutationRunner,
+    Procedure,
+    Value,
+    clopper_pearson,
+    permutation_reading,
+    read_draws,
+)
+from chanceline.significance.plan import make_scheme
 
 
 def values(*ranks):
     return [Value(rank, rank, 0) for rank in ranks]
 
 
+def read(observed, drawn, requested, **options):
+    return read_draws(observed, drawn, np.array([value.rank <= observed.rank for value in drawn]), requested, **options)
+
+
 def test_counts_as_good_or_better():
-    reading = summarise(Value(3, 3, 0), values(5, 3, 4, 2, 6), 5, None, 0, False)
+    reading = read(Value(3, 3, 0), values(5, 3, 4, 2, 6), 5)
     assert reading.exceedances == 2
     assert reading.pvalue == 3 / 6
     assert reading.floor == 1 / 6
@@ -27,7 +36,7 @@ def test_counts_as_good_or_better():
 
 
 def test_stops_at_the_hth_exceedance():
-    reading = summarise(Value(3, 3, 0), values(5, 3, 4, 2, 6, 1), 100, 2, 0, False)
+    reading = read(Value(3, 3, 0), values(5, 3, 4, 2, 6, 1), 100, stop_after=2)
     assert (reading.exceedances, reading.done) == (2, 4)
     assert reading.pvalue == 2 / 4
     assert reading.stopped_early
@@ -38,7 +47,7 @@ def test_searches_that_fail_are_worse_than_any_set():
     X = np.zeros((4, 9))
     rule = type("R", (), {"errors": 2, "n_selected": 9, "support": np.arange(9)})()
     assert procedure.value(rule, X.shape[1]).rank == 11
-    reading = summarise(Value(9, 9, 0), [Value(11, 9, 2), Value(9, 9, 1)], 2, None, 1, False)
+    reading = read(Value(9, 9, 0), [Value(11, 9, 2), Value(9, 9, 1)], 2, allowed=1)
     assert reading.null_sizes == (None, 9)
     assert reading.exceedances == 1
 
@@ -61,7 +70,7 @@ def test_sequential_p_value_is_valid_and_interval_covers(stop_after):
     pvalues, covered = [], 0
     for _ in range(3000):
         ranks = rng.binomial(6, 0.4, size=40)
-        reading = summarise(Value(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after, 0, False)
+        reading = read(Value(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after=stop_after)
         truth = binom.cdf(ranks[0], 6, 0.4)
         covered += reading.interval[0] <= truth <= reading.interval[1]
         pvalues.append(reading.pvalue)
@@ -106,7 +115,7 @@ def test_same_result_for_any_number_of_workers(noise):
     observed = procedure(X, y)
     options = {"permutations": 12, "seed": 5, "stop_after": 4}
     alone = permutation_reading(procedure, X, scheme, observed, **options)
-    together = permutation_reading(procedure, X, scheme, observed, drawing=Drawing(n_jobs=2), **options)
+    together = permutation_reading(procedure, X, scheme, observed, runner=PermutationRunner(n_jobs=2), **options)
     assert alone == together
 
 
@@ -132,14 +141,6 @@ def test_interrupt_keeps_what_is_done(noise):
 def test_progress_is_told_in_order(noise):
     X, y = noise
     told = []
-    drawing = Drawing(progress=lambda *a: told.append(a))
-    permutation_reading(Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, drawing=drawing)
+    runner = PermutationRunner(progress=lambda *a: told.append(a))
+    permutation_reading(Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, runner=runner)
     assert told == [(k, 5) for k in range(1, 6)]
-
-
-def test_bad_numbers(noise):
-    X, y = noise
-    with pytest.raises(InputError, match="at least 1"):
-        permutation_reading(Counting(), X, make_scheme(y), Value(0, 0, 0), permutations=0, seed=0)
-    with pytest.raises(InputError, match="1 exceedance"):
-        permutation_reading(Counting(), X, make_scheme(y), Value(0, 0, 0), permutations=5, seed=0, stop_after=0)

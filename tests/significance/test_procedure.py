@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from chanceline.errors import InputError
 from chanceline.perceptron.certificate import certify
-from chanceline.significance.procedure import Procedure
+from chanceline.significance.permutation import Procedure
 
 
 def separable(X, y):
@@ -81,14 +81,6 @@ def test_selectors_and_functions_as_search():
         Procedure(LogisticRegression())(X, y)
     with pytest.raises(InputError, match="indices of columns"):
         Procedure(lambda X, y: [10])(X, y)
-
-
-def test_features_fixed_beforehand_count_errors():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 4))
-    y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    assert Procedure(fixed=(0,))(X, y).rank == 0
-    assert Procedure(fixed=(1,))(X, y).rank > 0
 
 
 def test_one_class_needs_an_intercept():

@@ -11,10 +11,10 @@ import pytest
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.significance import separation_test
-from chanceline.significance.expected_error import best_threshold, choose_size, expected_error, wilson
-from chanceline.significance.front_path import make_columns
-from chanceline.significance.null import make_scheme
-from chanceline.significance.rule_words import rule_sentence
+from chanceline.significance.crossval import best_threshold, choose_size, expected_error, wilson
+from chanceline.significance.plan import make_scheme
+from chanceline.significance.stepwise import make_columns
+from chanceline.significance.text import rule_sentence
 from chanceline.tables.examples import load_example
 
 FAST = {"permutations": 0, "expected_error": False}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb, log10
 
@@ -19,10 +19,9 @@ from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
 from chanceline.significance import separation_test
-from chanceline.significance.answer import search_longer
-from chanceline.significance.permutation import Value, summarise
-from chanceline.significance.procedure import Procedure
-from chanceline.significance.verdict import BOUND_SHARE, Shares, overall_log10_p
+from chanceline.significance.bounds import BOUND_SHARE, AlphaSpending
+from chanceline.significance.permutation import Procedure
+from chanceline.significance.run import search_longer
 from chanceline.tables import load_data
 from chanceline.tables.examples import EXAMPLES, load_example
 
@@ -228,23 +227,16 @@ def test_data_frames_keep_their_names():
 
 
 def test_overall_p_is_the_documented_combination():
-    reading = summarise(_value(5), [_value(r) for r in (5, 6, 7, 9)], 4, None, 0, False)
-    shares = Shares(gate=0.005, spent=0.001)
-    assert overall_log10_p(-6.0, 0.0, shares, reading) == -6.0
-    assert overall_log10_p(-1.0, 0.0, shares, reading) == pytest.approx(log10(2 / 5 + 0.001))
-    assert overall_log10_p(-1.0, -9.0, shares, None) == -1.0
-    staged = Shares(gate=0.005, spent=0.001, later=0.0005)
-    assert overall_log10_p(-6.0, -9.0, staged, reading) == -6.0
-    assert overall_log10_p(-1.0, -9.0, staged, reading) == -9.0
-    assert overall_log10_p(-1.0, -3.0, staged, reading) == pytest.approx(log10(2 / 5 + 0.0015))
-    assert overall_log10_p(-1.0, -3.0, staged, None) == pytest.approx(log10(0.1 + 0.0005))
-    void = replace(reading, void=True)
-    assert overall_log10_p(-1.0, -3.0, staged, void) == overall_log10_p(-1.0, -3.0, staged, None)
+    once = AlphaSpending(gate=0.005, spent=0.001)
+    assert once.overall_log10_p(-6.0, 0.0, 0.4) == -6.0
+    assert once.overall_log10_p(-1.0, 0.0, 0.4) == pytest.approx(log10(0.4 + 0.001))
+    assert once.overall_log10_p(-1.0, -9.0, None) == -1.0
+    staged = AlphaSpending(gate=0.005, spent=0.001, later=0.0005)
+    assert staged.overall_log10_p(-6.0, -9.0, 0.4) == -6.0
+    assert staged.overall_log10_p(-1.0, -9.0, 0.4) == -9.0
+    assert staged.overall_log10_p(-1.0, -3.0, 0.4) == pytest.approx(log10(0.4 + 0.0015))
+    assert staged.overall_log10_p(-1.0, -3.0, None) == pytest.approx(log10(0.1 + 0.0005))
     assert BOUND_SHARE < 1
-
-
-def _value(rank):
-    return Value(rank, rank, 0)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ A binomial slack of one in ten thousand is left, seeds are fixed, and the verdic
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,9 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from chanceline.chance import chance_bound
 from chanceline.perceptron.fit import rule_on
 from chanceline.significance import separation_test
-from chanceline.significance.front_path import make_columns
-from chanceline.significance.front_test import draw_front
-from chanceline.significance.null import make_scheme
-from chanceline.significance.permutation import permutation_reading
-from chanceline.significance.procedure import Procedure
+from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
+from chanceline.significance.plan import make_scheme
+from chanceline.significance.stepwise import make_columns
 
 LEVELS = (0.01, 0.05, 0.25)
 # So that p = 1/120 and what the bound spends lie below 0.01.
@@ -230,13 +229,24 @@ def test_false_positive_rate_small(scenario):
     check(scenario, repeats=100, seed=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Unfair:
+    """The errors of features that were selected on the observed labels."""
+
+    selected: np.ndarray
+
+    def __call__(self, X, y):
+        errors = rule_on(X, y, self.selected, True).errors
+        return Value(errors, len(self.selected), errors, tuple(self.selected.tolist()))
+
+
 def test_wrong_tests_would_be_noticed():
     """Selecting features on the observed labels but not again on the shuffled ones must fail the same check."""
     pvalues = []
     for repeat in range(60):
         X, y, _ = wide(np.random.default_rng([7, repeat]))
         selected = tuple(Procedure(budget=40).find(X, y).support.tolist())
-        unfair = Procedure(fixed=selected)
+        unfair = Unfair(np.array(selected))
         reading = permutation_reading(unfair, X, make_scheme(y), unfair(X, y), permutations=19, seed=repeat)
         pvalues.append(reading.pvalue)
     with pytest.raises(AssertionError, match="unfair"):

@@ -7,10 +7,7 @@ import pytest
 
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
-from chanceline.perceptron.rule import Rule
 from chanceline.significance import TestSettings, separation_test
-from chanceline.significance.null import make_scheme
-from chanceline.significance.price import Price
 from chanceline.tables.examples import load_example
 
 QUICK = {"budget": 300, "expected_error": False}
@@ -81,18 +78,6 @@ def test_the_bound_speaks_about_points_of_the_front():
     assert result.log10_pvalue == pytest.approx(result.bound.log10_p, abs=1e-6)
 
 
-def test_stage_two_is_a_p_value_beside_the_first():
-    """P(p ≤ a) ≤ β(a) + P(q ≤ a − β(a)): the p-value for q is the smallest such a, by a scan."""
-    scheme = make_scheme(np.repeat([1.0, -1.0], 12))
-    price = Price(scheme, 5, True, 0)
-    values = np.array([chance_bound(24, 5, m, positives=12).pvalue for m in range(1, 6)])
-    for q in (1e-9, 1e-6, 3e-5, 1e-3, 0.02):
-        levels = np.sort(np.concatenate([np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]))
-        spent = np.array([values[values <= a].max(initial=0.0) for a in levels])
-        smallest = levels[q <= (levels - spent) * (1 + 1e-12)].min()
-        assert 10 ** price.beside_no_errors(np.log10(q)) == pytest.approx(smallest, rel=2e-3)
-
-
 def test_named_features_are_not_credited_with_the_tables_structure():
     """Features 0 and 1 carry the signal, feature 29 is noise: nothing is shown about it, and the table holds structure."""
     rng = np.random.default_rng(4)
@@ -154,62 +139,6 @@ def test_a_search_that_finds_nothing_loses_the_draw():
     assert result.permutation.exceedances < 39
     with pytest.raises(InputError, match="selected no feature"):
         separation_test(X, y, search=nothing_at_all, permutations=19, **QUICK)
-
-
-def rule(selected, errors=0):
-    return Rule(np.arange(selected), np.ones(selected), 0.0, np.arange(errors))
-
-
-def smallest_convincing(level, bound_at, sizes):
-    """From which size on every bound is at most the level, by a scan."""
-    fails = [size for size in sizes if bound_at(size) > np.log10(level)]
-    return next(size for size in sizes if size > max(fails))
-
-
-def test_samples_needed_of_preregistered_features():
-    scheme = make_scheme(np.repeat([1.0, -1.0], 5))
-    price = Price(scheme, 100, True, None, preregistered=4)
-
-    def bound(n):
-        return chance_bound(n, 4, 4, positives=round(n / 2), preregistered=True).log10_p
-
-    wanted = smallest_convincing(0.05, bound, range(6, 60))
-    assert price.samples_needed(rule(4), 0.05) == wanted == 21
-
-
-def test_samples_needed_pays_for_errors_counted_afterwards():
-    scheme = make_scheme(np.repeat([1.0, -1.0], 10))
-    price = Price(scheme, 50, True, None)
-
-    def bound(n):
-        return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
-
-    assert price.samples_needed(rule(2, 2), 0.05) == smallest_convincing(0.05, bound, range(10, 90))
-
-
-def test_samples_needed_with_pairs_as_blocks():
-    """Twenty pairs: only 2^20 labellings, so that the bound is silent where it would speak without blocks."""
-    y = np.tile([1.0, -1.0], 20)
-    scheme = make_scheme(y, blocks=np.repeat(np.arange(20), 2))
-    price = Price(scheme, 100, True, 0)
-
-    def bound(pairs):
-        return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
-
-    assert price.samples_needed(rule(3), 0.05) == 2 * smallest_convincing(0.05, bound, range(5, 90))
-    assert bound(20) == 0
-
-
-def test_samples_needed_begins_with_blocks_of_one_class():
-    y = np.array([1.0, 1, 1, 1, 1, -1, -1, -1])
-    scheme = make_scheme(y, blocks=np.repeat(np.arange(4), 2))
-    needed = Price(scheme, 10, True, 0).samples_needed(rule(1), 0.05)
-    assert needed is not None
-    assert needed > 8
-
-
-def test_no_number_of_samples_for_more_errors_than_declared():
-    assert Price(make_scheme(np.tile([1.0, -1.0], 20)), 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
 
 
 def test_settings_are_checked_and_travel_with_the_result():

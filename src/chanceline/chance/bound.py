@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, floor, log
 from typing import Any
@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._results import Result
-from chanceline._validation import shown, whole_number
-from chanceline.chance.counts import LOG2, log_binomial
-from chanceline.chance.labellings import log_coin, log_fixed
+from chanceline._validation import whole_number
+from chanceline.chance.counts import LOG2, log_binomial, log_coin, log_fixed
 from chanceline.errors import InputError
 
 LARGEST = 10**7
@@ -58,6 +57,7 @@ class Bound(Result):
     form: str
     blocks: tuple[tuple[int, int], ...] | None = None
     kind: str = "rigorous bound"
+    _derived = ("supports",)
 
     @property
     def pvalue(self) -> float:
@@ -72,7 +72,7 @@ class Bound(Result):
         return 10.0**self.log10_supports if self.log10_supports < 308 else float("inf")
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "p": self.pvalue, "supports": self.supports}
+        return {**super().to_dict(), "p": self.pvalue}
 
     def summary(self) -> str:
         classes = (
@@ -114,7 +114,7 @@ def chance_bound(
     """Bound the probability that some M of N features classify P samples with at most e errors by chance.
 
     Union over the C(N, M) supports of the labellings one support can realise
-    (`chanceline.chance.labellings`), divided by the number of equally likely labellings. Supersets of a set
+    (`chanceline.chance.counts`), divided by the number of equally likely labellings. Supersets of a set
     that does as well do as well, so the event at M is contained in the event at every M′ with M ≤ M′ ≤ N
     and the smallest of these bounds is taken. M may therefore be chosen after looking and found by any
     search, for a number of errors e fixed beforehand.
@@ -239,8 +239,8 @@ def _checked(
     features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
     selected = whole_number(n_selected, "the number of selected features", at_least=1, at_most=features)
     allowed = whole_number(errors, "the number of errors allowed", at_most=samples - 1)
-    if not isinstance(null, str) or null not in ("fixed", "coin"):
-        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {shown(null)}.")
+    if null not in ("fixed", "coin"):
+        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
     if null == "coin":
         return samples, features, selected, None, allowed
     if positives is None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from math import log10
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, log10
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from chanceline._results import Result
 from chanceline._validation import real_number, whole_number
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
 from chanceline.errors import InputError
+
+# At most so many sizes on either side of the crossing are looked at one by one.
+LONGEST_CYCLE = 50
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,6 +28,7 @@ class FeaturePlan(Result):
     bound: Bound | None
     next_bound: Bound | None
     kind: str = "rigorous bound"
+    _hidden = ("largest",)
 
     def summary(self) -> str:
         if self.largest == 0:
@@ -30,13 +36,7 @@ class FeaturePlan(Result):
         return f"up to {self.largest} selected features would convince at level {self.level:g}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "largest_selected": self.largest,
-            "level": self.level,
-            "bound": self.bound.to_dict() if self.bound else None,
-            "next_bound": self.next_bound.to_dict() if self.next_bound else None,
-            "kind": self.kind,
-        }
+        return {"largest_selected": self.largest, **super().to_dict()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,9 +53,6 @@ class SamplePlan(Result):
     def summary(self) -> str:
         chosen = f"{self.bound.n_selected} of {self.bound.n_features} features"
         return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "bound": self.bound.to_dict()}
 
 
 def largest_convincing(
@@ -102,8 +99,7 @@ def samples_needed(
     """The smallest P from which on separating with M of N features is convincing, classes n₊ =
     round(balance·P).
 
-    The bound falls with P apart from the rounding of n₊; the answer is the smallest P such that this and
-    the following sample sizes (a full cycle of the rounding) convince.
+    The bound falls with P apart from the rounding of n₊: see `first_convincing`.
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
@@ -121,23 +117,31 @@ def samples_needed(
         )
 
     def convinces(samples: int) -> bool:
-        return bound(samples).log10_p <= log10(level)
+        return samples > errors and bound(samples).log10_p <= log10(level)
 
-    low = max(2, whole_number(errors, "the number of errors allowed", at_most=LARGEST // 4) + 1)
-    high = 2 * low
+    start = max(2, whole_number(errors, "the number of errors allowed", at_most=LARGEST // 4) + 1)
+    samples = first_convincing(convinces, start, ceil(1 / min(balance, 1 - balance)) + 1)
+    if samples is None:
+        raise InputError(
+            f"even {LARGEST:,} samples would not convince with {n_selected} of {n_features} features; "
+            "allow fewer features or fewer errors."
+        )
+    answer = bound(samples)
+    return SamplePlan(samples, answer.positives, balance, level, answer)
+
+
+def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
+    """The smallest count from which on all convince, None if more than 10⁷ would be needed.
+
+    Rounding of the class sizes, or the turn of blocks, makes the bound rise here and there; after `cycle` more counts the classes
+    are in the same proportion again, about. After the last failure near the crossing the bound stays low.
+    """
+    low, high = start, 2 * start
     while not convinces(high):
         low, high = high, 2 * high
         if high > LARGEST:
-            raise InputError(
-                f"even {LARGEST:,} samples would not convince with {n_selected} of {n_features} features; "
-                "allow fewer features or fewer errors."
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if convinces(middle) else (middle, high)
-    cycle = min(50, int(np.ceil(1 / min(balance, 1 - balance))) + 1)
-    # Largest failure near the crossing, then one more.
-    failures = [p for p in range(max(2, high - cycle), high + cycle) if p > errors and not convinces(p)]
-    samples = failures[-1] + 1 if failures else high
-    answer = bound(samples)
-    return SamplePlan(samples, answer.positives, balance, level, answer)
+            return None
+    high = bisect_left(range(high), True, lo=low + 1, key=convinces)
+    around = min(cycle, LONGEST_CYCLE)
+    failures = [count for count in range(max(2, high - around), high + around) if not convinces(count)]
+    return failures[-1] + 1 if failures else high

@@ -105,7 +105,7 @@ def _largest(
 ) -> None:
     """The largest set that would convince, and for comparison the smallest that noise allows."""
     from chanceline.chance import format_p, largest_convincing
-    from chanceline.significance.size import chance_size
+    from chanceline.significance.replica import chance_size
 
     largest = largest_convincing(
         samples, features, positives=positives, level=level, errors=errors, null=null, intercept=intercept

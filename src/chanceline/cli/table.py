@@ -113,7 +113,7 @@ def _load(path: Path | None, label: str | None, settings: TableSettings, *, tell
 def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     from rich.console import Console
 
-    from chanceline.significance.words import CHANCE, STRUCTURE
+    from chanceline.significance.text import CHANCE, STRUCTURE
 
     colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
     first, _, rest = visible(in_flags(str(result)), keep="\n").partition(":")

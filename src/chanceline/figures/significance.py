@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED, counted
+from chanceline.significance.text import CHANCE, STRUCTURE, UNDECIDED, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,8 @@ from pathlib import Path
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
-from chanceline.significance.result import SeparationTest
-from chanceline.significance.rule_words import scaled
-from chanceline.significance.text import fewer_features, readings
-from chanceline.significance.words import CHANCE, STRUCTURE, UNDECIDED
+from chanceline.significance.result import SeparationTest, fewer_features, readings
+from chanceline.significance.text import CHANCE, STRUCTURE, UNDECIDED, scaled
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", UNDECIDED: "unclear"}

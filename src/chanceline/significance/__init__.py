@@ -14,8 +14,8 @@ _HOMES = {
     "PermutationReading": "chanceline.significance.permutation",
     "ReplicaReading": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance.result",
-    "judge": "chanceline.significance.separation",
-    "separation_test": "chanceline.significance.separation",
+    "judge": "chanceline.significance.run",
+    "separation_test": "chanceline.significance.run",
 }
 
 __all__ = ["PermutationReading", "ReplicaReading", "SeparationTest", "TestSettings", "judge", "separation_test"]
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chanceline.significance.permutation import PermutationReading
     from chanceline.significance.replica import ReplicaReading
     from chanceline.significance.result import SeparationTest
-    from chanceline.significance.separation import judge, separation_test
+    from chanceline.significance.run import judge, separation_test
 
 
 def __getattr__(name: str) -> Any:

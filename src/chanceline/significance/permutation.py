@@ -1,34 +1,54 @@
-"""The whole search run again on labels from the null: sequential, parallel, interruptible, and valid
+"""The test on labels from the null: the same procedure on the observed and on shuffled labels, parallel, interruptible, and valid
 throughout.
 
-The statistic T(X, y) is a deterministic function: same search, same iteration budget, same seed for every
-run. Under the null the observed labels and the drawn ones are exchangeable given X, hence so are T_0, T_1,
-…, T_B and (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value. Drawing stops when h of the T_b are ≤ T_0, with p
-= h/l after l draws (Besag and Clifford 1991, Biometrika 78:301), which keeps the test valid. Draw number b
-depends on (seed, b) alone and draws are counted in their order, so results do not depend on the number of
-workers; stopping by hand uses the draws complete up to a gap, and the running count is not shown, so that
-the moment does not depend on the outcome.
+**The front.** With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k (`stepwise`),
+
+    p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B),   T[b] = min_k p[b, k],   p = #{b : T[b] ≤ T[0]}/(1 + B)
+
+(Westfall and Young 1993, single step). The best labelling at each K has the same p[b, k] = 1/(1 + B); of equals, that which lies
+more standard deviations below the mean of its K comes first, so that p can be as small as 1/(1 + B). Under the null the
+labellings are exchangeable given the table, the map from losses to (T[0], …, T[B]) treats all of them alike, and p is valid
+whatever the path does: the choice of K is paid for. The adjusted p-value of one K, #{b : T[b] ≤ p[0, k]}/(1 + B), holds for all K
+together.
+
+**A search of one's own** is run again on every labelling. Its statistic T(X, y) is a deterministic function: same search, same
+iteration budget, same seed for every run, and (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value. Drawing stops when h of the T_b are
+≤ T_0, with p = h/l after l draws (Besag and Clifford 1991, Biometrika 78:301), which keeps the test valid.
+
+Draw number b depends on (seed, b) alone, draws are counted in their order, and the front's are worked through in batches of fixed
+size, so that the number of jobs changes no digit. Stopping by hand or by a time limit uses the draws complete up to a gap, and
+the running count is not shown, so that the moment does not depend on the outcome.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from math import log10
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from chanceline._parallel import run_ordered
+from chanceline._parallel import ended_early, run_ordered
+from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.significance.null import LabelScheme
+from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
+from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.select.api import FORGIVING, iter_search
+from chanceline.significance.plan import LabelScheme
+from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
-Statistic = Callable[[NDArray[np.float64], NDArray[np.float64]], "Value"]
+# Labellings in one batch, the observed one among the first.
+BATCH = 64
+# The band of shuffled labels shown for every K holds this share of them.
+BAND = 0.9
+NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, order=True)
@@ -44,8 +64,8 @@ class Value:
     support: tuple[int, ...] = field(default=(), compare=False)
 
 
-@dataclass(frozen=True)
-class PermutationReading:
+@dataclass(frozen=True, repr=False)
+class PermutationReading(Result):
     """Monte Carlo p-value of the search's own statistic.
 
     Attributes
@@ -74,33 +94,39 @@ class PermutationReading:
     stopped_by: str | None = None
     void: bool = False
     kind: str = "Monte Carlo"
+    _derived = ("log10_pvalue",)
 
     @property
     def log10_pvalue(self) -> float:
         return log10(self.pvalue)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "log10_pvalue": self.log10_pvalue}
+    def summary(self) -> str:
+        if self.void:
+            return "void: the search does not look at the labels"
+        low, high = self.interval
+        return f"p = {self.pvalue:.2g} [{low:.2g}, {high:.2g}], at least {self.floor:.2g} with {self.requested} shuffles"
 
 
-def summarise(
+def read_draws(
     observed: Value,
     drawn: list[Value],
+    as_good: NDArray[np.bool_],
     requested: int,
-    stop_after: int | None,
-    allowed: int,
-    interrupted: bool,
+    *,
+    stop_after: int | None = None,
+    allowed: int = 0,
+    stopped_by: str | None = None,
+    statistic: str = "search",
+    void: bool = False,
 ) -> PermutationReading:
-    """The reading of draws taken in order, cut where the `stop_after`-th exceedance fell."""
-    hits = np.array([value.rank <= observed.rank for value in drawn], dtype=bool)
-    stopped = stop_after is not None and int(hits.sum()) >= stop_after
-    if stopped:
-        length = int(np.flatnonzero(hits)[stop_after - 1]) + 1  # type: ignore[operator]
-        hits, drawn = hits[:length], drawn[:length]
-    exceedances, done = int(hits.sum()), len(drawn)
-    pvalue = exceedances / done if stopped else (1 + exceedances) / (1 + done)
+    """The reading of draws taken in order, cut where the `stop_after`-th that did as well fell."""
+    hits = np.flatnonzero(as_good)
+    stopped = stop_after is not None and len(hits) >= stop_after
+    if stop_after is not None and stopped:
+        hits, drawn = hits[:stop_after], drawn[: hits[stop_after - 1] + 1]
+    exceedances, done = len(hits), len(drawn)
     return PermutationReading(
-        pvalue=pvalue,
+        pvalue=exceedances / done if stopped else (1 + exceedances) / (1 + done),
         interval=clopper_pearson(exceedances, done, stopped),
         floor=1 / (1 + requested),
         observed=observed,
@@ -108,8 +134,11 @@ def summarise(
         done=done,
         requested=requested,
         stopped_early=stopped and done < requested,
-        interrupted=interrupted,
+        interrupted=stopped_by is not None,
         null_sizes=tuple(value.n_selected if value.errors <= allowed else None for value in drawn),
+        statistic=statistic,
+        stopped_by=stopped_by,
+        void=void,
     )
 
 
@@ -129,49 +158,9 @@ def clopper_pearson(exceedances: int, done: int, stopped: bool, confidence: floa
     return low, high
 
 
-def permutation_reading(
-    statistic: Statistic,
-    X: NDArray[np.float64],
-    scheme: LabelScheme,
-    observed: Value,
-    *,
-    permutations: int,
-    seed: int,
-    allowed: int = 0,
-    stop_after: int | None = 10,
-    drawing: Drawing | None = None,
-) -> PermutationReading:
-    """Draw labels, repeat the search, and compare with the observed value."""
-    if permutations < 1:
-        raise InputError(f"the number of permutations must be at least 1, not {permutations}.")
-    if stop_after is not None and stop_after < 1:
-        raise InputError(f"drawing can stop after 1 exceedance or more, not {stop_after}.")
-    hits = 0
-
-    def enough(value: Value) -> bool:
-        nonlocal hits
-        hits += value.rank <= observed.rank
-        return stop_after is not None and hits >= stop_after
-
-    numbers = range(1, permutations + 1)
-    drawn, stopped_by = (drawing or Drawing()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
-    reading = summarise(observed, drawn, permutations, stop_after, allowed, stopped_by is not None)
-    return replace(reading, stopped_by=stopped_by, void=ignores_labels(observed, drawn, X.shape[1]))
-
-
-def ignores_labels(observed: Value, drawn: list[Value], n_features: int) -> bool:
-    """Whether the same features came out for every labelling, though there were others to choose from.
-
-    Then the search does not look at the labels it is given. Where its features come from cannot be told: had they been chosen
-    with the true labels in view, every shuffle would do worse.
-    """
-    same = all(value.support == observed.support for value in drawn)
-    return len(drawn) > 1 and same and 0 < len(observed.support) < n_features
-
-
 @dataclass(frozen=True)
-class Drawing:
-    """How draws are taken: by whom, for how long, and who is told."""
+class PermutationRunner:
+    """How draws are taken: by how many jobs, for how long, and who is told."""
 
     n_jobs: int | None = 1
     time_limit: float | None = None
@@ -188,10 +177,8 @@ class Drawing:
         values: list[Any] = []
         begin = monotonic()
         try:
-            # A generator, though the type says only iterator: closing it cancels what is under way.
-            running = cast(Any, run_ordered(function, items, common=common, n_jobs=self.n_jobs))
-            with closing(running):
-                for value in cast(Iterator[Any], running):
+            with ended_early(run_ordered(function, items, common=common, n_jobs=self.n_jobs)) as running:
+                for value in running:
                     values.append(value)
                     if self.progress is not None:
                         self.progress(len(values), len(items))
@@ -204,5 +191,236 @@ class Drawing:
         return values, None
 
 
-def _value(number: int, statistic: Statistic, X: NDArray[np.float64], scheme: LabelScheme, seed: int) -> Value:
+@dataclass(frozen=True)
+class Band:
+    """Errors on shuffled labels: the middle, and the ends of the range that 90 % of them lie in."""
+
+    low: int
+    median: int
+    high: int
+
+
+@dataclass(frozen=True)
+class FrontReading:
+    """What k features do.
+
+    Attributes
+    ----------
+    k : number of features.
+    errors : errors of the path's least-squares rule on the observed labels; `shuffled` has the same rule's on shuffled ones.
+    shuffled : None without shuffles.
+    pvalue : adjusted for the choice of k; None without shuffles.
+    fewest : fewest errors of any rule on k features that was found for the observed labels.
+    log10_bound : log₁₀ of the rigorous bound for `fewest` errors with k features, with the factor for errors counted later.
+    features : names of the features of that rule.
+    """
+
+    k: int
+    errors: int
+    shuffled: Band | None
+    pvalue: float | None
+    fewest: int
+    log10_bound: float
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FrontDraws:
+    """Losses and errors of the observed labelling (row 0) and of the draws, and the permutation reading they make."""
+
+    losses: Floats
+    errors: Ints
+    requested: int
+    stopped_by: str | None
+
+    @property
+    def done(self) -> int:
+        return len(self.losses) - 1
+
+    def adjusted(self) -> Floats:
+        """Adjusted p-values of K = 1, 2, …"""
+        places = place_losses(self.losses)
+        smallest = places.min(axis=1)
+        return np.count_nonzero(smallest[:, None] <= places[0] + SAME, axis=0) / len(places)
+
+    def bands(self) -> list[Band | None]:
+        if self.done == 0:
+            return [None] * self.losses.shape[1]
+        shares = ((1 - BAND) / 2, 0.5, (1 + BAND) / 2)
+        ends = np.quantile(self.errors[1:], shares, axis=0, method="inverted_cdf")
+        return [Band(*(int(value) for value in column)) for column in ends.T]
+
+    def reading(self) -> PermutationReading:
+        """The Monte Carlo reading; set sizes are those with which the path leaves no error, None if more would be needed."""
+        smallest = place_losses(self.losses).min(axis=1)
+        values = [self._value(row) for row in range(len(self.losses))]
+        as_good = smallest[1:] <= smallest[0] + SAME
+        return read_draws(values[0], values[1:], as_good, self.requested, stopped_by=self.stopped_by, statistic="front")
+
+    def _value(self, row: int) -> Value:
+        errors = self.errors[row]
+        size = int(np.argmin(errors)) + 1
+        return Value(size if errors[size - 1] == 0 else len(errors) + int(errors[size - 1]), size, int(errors[size - 1]))
+
+
+def rank_losses(losses: Floats) -> Ints:
+    """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k; losses that differ by rounding alone count as equal."""
+    ranks = np.empty(losses.shape, dtype=np.int64)
+    for k in range(losses.shape[1]):
+        ordered = np.sort(losses[:, k])
+        ranks[:, k] = np.searchsorted(ordered, losses[:, k] + SAME, side="right")
+    return ranks
+
+
+def place_losses(losses: Floats) -> Floats:
+    """The ranks, with a fraction below one half added that puts the more outstanding of equal ranks first."""
+    spread = losses.std(axis=0)
+    below = (losses.mean(axis=0) - losses) / np.where(spread > SAME, spread, np.inf)
+    places: Floats = rank_losses(losses) - 0.4 * below / (1 + np.abs(below))
+    return places
+
+
+def draw_front(
+    columns: Columns, scheme: LabelScheme, *, permutations: int, steps: int, seed: int, runner: PermutationRunner | None = None
+) -> tuple[FrontDraws, Paths]:
+    """Follow the paths of the observed labels and of the draws; the paths of the first batch come along (row 0 observed)."""
+    runner = runner or PermutationRunner()
+    tell = runner.progress if permutations else None
+
+    def in_draws(done: int, _: int) -> None:
+        if tell is not None:
+            tell(min(BATCH * done, 1 + permutations) - 1, permutations)
+
+    numbers = range(-(-(1 + permutations) // BATCH))
+    batches, stopped_by = replace(runner, progress=in_draws).collect(
+        batch_paths, numbers, (columns, scheme, permutations, steps, seed)
+    )
+    if not batches:
+        # Stopped within the very first batch: the observed labels alone.
+        batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
+    losses = np.concatenate([batch.losses for batch in batches])
+    errors = np.concatenate([batch.errors for batch in batches])
+    return FrontDraws(losses, errors, permutations, stopped_by), batches[0]
+
+
+def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:
+    """The paths of one batch: labellings BATCH·number … BATCH·(number + 1) − 1, of which the very first is the observed one."""
+    numbers = range(BATCH * number, min(BATCH * (number + 1), 1 + permutations))
+    labels = np.array([scheme.y if b == 0 else scheme.draw(np.random.default_rng([seed, b])) for b in numbers])
+    return follow_paths(columns, labels, steps)
+
+
+class NothingFoundError(InputError):
+    """The search of one's own gave no features; on shuffled labels that is a bad result, on the true ones an error."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What finds a small set of features, with everything it depends on besides (X, y).
+
+    Attributes
+    ----------
+    search
+        Name of a search method, a scikit-learn selector (`fit`, `get_support`), or a function (X, y) → indices.
+    errors
+        Errors allowed; the set wanted is the smallest that makes no more.
+    target
+        A built-in search ends when it has found so few.
+    """
+
+    search: Any = "auto"
+    budget: int | None = None
+    seed: int = 0
+    intercept: bool = True
+    errors: int = 0
+    target: int | None = None
+
+    def __call__(self, X: Floats, y: Floats) -> Value:
+        """The statistic T, small when the set is small; a search that finds nothing is worse than any that finds something."""
+        try:
+            return self.value(self.find(X, y), X.shape[1])
+        except NothingFoundError:
+            return Value(X.shape[1] + len(y) + 1, 0, len(y))
+
+    def value(self, rule: Rule, n_features: int) -> Value:
+        support = tuple(int(j) for j in rule.support)
+        enough = rule.errors <= self.errors
+        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors, support)
+
+    def find(self, X: Floats, y: Floats) -> Rule:
+        """The rule found for these labels."""
+        if self.intercept and np.all(y == y[0]):
+            return constant_rule(X, y, NOTHING)
+        if not isinstance(self.search, str):
+            return rule_on(X, y, self._selected(X, y), self.intercept)
+        return self._searched(X, y)
+
+    def _searched(self, X: Floats, y: Floats) -> Rule:
+        """The built-in search; one that allows no errors runs on samples without contradictions, and is counted on all."""
+        errors = self.errors if self.search in FORGIVING else 0
+        rows = np.arange(len(y)) if errors else consistent_rows(X, y)
+        if self.intercept and np.all(y[rows] == y[rows[0]]):
+            return constant_rule(X, y, NOTHING)
+        options: dict[str, Any] = {} if self.target is None else {"target": self.target}
+        # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
+        *_, best = iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, **options)
+        return make_rule(X, y, best.support, best.weights, best.bias)
+
+    def _selected(self, X: Floats, y: Floats) -> Ints:
+        """Indices from a scikit-learn selector or a function."""
+        if hasattr(self.search, "fit"):
+            from sklearn.base import clone
+
+            selector = clone(self.search)
+            random = [name for name, value in selector.get_params().items() if name.endswith("random_state") and value is None]
+            selector.set_params(**dict.fromkeys(random, self.seed)).fit(X, y)
+            if not hasattr(selector, "get_support"):
+                raise InputError(f"the search {type(self.search).__name__} has no get_support; give a feature selector.")
+            return _checked(np.asarray(selector.get_support(indices=True), dtype=np.int64), X.shape[1])
+        chosen = self.search(X, y)
+        support = np.asarray([] if chosen is None else getattr(chosen, "support", chosen))
+        return _checked(np.flatnonzero(support) if support.dtype == bool else support, X.shape[1])
+
+
+def _checked(support: NDArray[Any], n_features: int) -> Ints:
+    if support.size == 0:
+        raise NothingFoundError("the search selected no feature on the labels given; give one that selects at least one.")
+    if support.ndim != 1 or support.min() < 0 or support.max() >= n_features:
+        raise InputError("the search must return indices of columns of X, or a mask.")
+    return np.unique(support.astype(np.int64))
+
+
+def permutation_reading(
+    statistic: Callable[[Floats, Floats], Value],
+    X: Floats,
+    scheme: LabelScheme,
+    observed: Value,
+    *,
+    permutations: int,
+    seed: int,
+    allowed: int = 0,
+    stop_after: int | None = 10,
+    runner: PermutationRunner | None = None,
+) -> PermutationReading:
+    """Draw labels, repeat the search, and compare with the observed value."""
+    hits = 0
+
+    def enough(value: Value) -> bool:
+        nonlocal hits
+        hits += value.rank <= observed.rank
+        return stop_after is not None and hits >= stop_after
+
+    numbers = range(1, permutations + 1)
+    drawn, stopped_by = (runner or PermutationRunner()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
+    as_good = np.array([value.rank <= observed.rank for value in drawn], dtype=bool)
+    # The same features for every labelling, though there were others: the search does not look at the labels it is given. Had its
+    # features been chosen with the true labels in view, every shuffle would do worse.
+    same = len(drawn) > 1 and all(value.support == observed.support for value in drawn)
+    void = same and 0 < len(observed.support) < X.shape[1]
+    return read_draws(
+        observed, drawn, as_good, permutations, stop_after=stop_after, allowed=allowed, stopped_by=stopped_by, void=void
+    )
+
+
+def _value(number: int, statistic: Callable[[Floats, Floats], Value], X: Floats, scheme: LabelScheme, seed: int) -> Value:
     return statistic(X, scheme.draw(np.random.default_rng([seed, number])))

@@ -9,7 +9,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from chanceline.significance import separation_test
-from chanceline.significance.front_path import (
+from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, rank_losses
+from chanceline.significance.plan import make_scheme
+from chanceline.significance.stepwise import (
     CLIP,
     clipped,
     correlated_pairs,
@@ -17,9 +19,6 @@ from chanceline.significance.front_path import (
     follow_paths,
     make_columns,
 )
-from chanceline.significance.front_test import BATCH, FrontDraws, batch_paths, draw_front, rank_losses
-from chanceline.significance.null import make_scheme
-from chanceline.significance.permutation import Drawing
 
 
 def random_labels(rng, draws, n_samples):
@@ -80,9 +79,9 @@ def test_the_best_pair_of_a_small_table_is_the_best_of_all():
 
 
 def test_the_list_of_pairs_is_that_of_largest_overlap(monkeypatch):
-    monkeypatch.setattr("chanceline.significance.front_path.FEW_PAIRS", 0)
-    monkeypatch.setattr("chanceline.significance.front_path.PAIRS_PER_COLUMN", 2)
-    monkeypatch.setattr("chanceline.significance.front_path.PIECE", 16)
+    monkeypatch.setattr("chanceline.significance.stepwise.FEW_PAIRS", 0)
+    monkeypatch.setattr("chanceline.significance.stepwise.PAIRS_PER_COLUMN", 2)
+    monkeypatch.setattr("chanceline.significance.stepwise.PIECE", 16)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20, 50)) + 0.8 * np.repeat(rng.normal(size=(20, 10)), 5, axis=1)
     Z = X - X.mean(axis=0)
@@ -188,7 +187,7 @@ def test_draws_depend_on_seed_and_number_alone():
     short, _ = draw_front(columns, scheme, permutations=2 * BATCH - 1, **options)
     longer, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, **options)
     assert np.array_equal(short.losses, longer.losses[: 2 * BATCH])
-    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, drawing=Drawing(n_jobs=2), **options)
+    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, runner=PermutationRunner(n_jobs=2), **options)
     assert np.array_equal(together.losses, longer.losses)
     assert np.array_equal(together.errors, longer.errors)
     other, _ = draw_front(columns, scheme, permutations=BATCH - 1, steps=4, seed=4)
@@ -206,7 +205,7 @@ def test_an_interrupt_keeps_whole_batches(monkeypatch):
         if done > BATCH:
             raise KeyboardInterrupt
 
-    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, drawing=Drawing(progress=stop))
+    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, runner=PermutationRunner(progress=stop))
     assert draws.stopped_by == "interrupt"
     assert draws.done == 2 * BATCH - 1
     whole = batch_paths(1, columns, scheme, 999, 3, 0)
@@ -231,7 +230,7 @@ def test_nothing_left_to_choose_ends_the_path():
 
 
 def test_the_result_is_the_same_for_any_number_of_workers(monkeypatch):
-    monkeypatch.setattr("chanceline.significance.answer.WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr("chanceline.significance.run.WORTH_PROCESSES", 0.0)
     rng = np.random.default_rng(10)
     X, y = rng.normal(size=(24, 30)), np.repeat([0, 1], 12)
     options = {"permutations": 199, "expected_error": False}

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.data import distinct_columns
-from chanceline.significance.null import LabelScheme
+from chanceline.significance.plan import LabelScheme
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,7 +103,7 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     """Clip, centre and normalise the distinct columns of a checked table, and list its correlated pairs."""
     index = distinct_columns(X, intercept)
     values = clipped(X[:, index]) if intercept else X[:, index].copy()
-    block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.blocks is not None else None
+    block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.sizes.blocks is not None else None
     shown = values - values.mean(axis=0) if intercept else values
     fitted = shown if block_of is None else shown - _block_means(shown, block_of)
     lengths = np.sqrt(np.einsum("ij,ij->j", fitted, fitted))
@@ -173,18 +173,15 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     direction = along = None
     for step in range(steps):
         best = state.advance(columns.fitted, direction, along)
-        direction, alive = _orthogonal(columns.fitted, best, span[:, :step])
+        direction, seen[:, step], alive = _orthogonal(columns, best, span[:, :step], seen[:, :step])
         chosen[alive, step] = columns.index[best[alive]]
         span[:, step] = direction
-        if columns.shown is columns.fitted:
-            seen[:, step] = direction
-        else:
-            seen[:, step] = _same_combination(columns, best, alive, span[:, :step], seen[:, :step])
         along = np.einsum("ij,ij->i", direction, residual)[:, None]
         residual = residual - along * direction
         scores[:, step] = along * seen[:, step]
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
-    errors = _errors(np.cumsum(scores, axis=1), labels, columns.intercept)
+    every = np.cumsum(scores, axis=1).reshape(-1, labels.shape[1])
+    errors = fewest_by_threshold(every, np.repeat(labels, steps, axis=0), columns.intercept).reshape(draws, steps)
     pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
@@ -234,26 +231,21 @@ class _State:
         return best
 
 
-def _orthogonal(columns: Floats, best: Ints, span: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The chosen columns made orthogonal to the span, of length 1; zero where nothing is left of them."""
-    direction = columns[:, best].T.copy()
-    # Once is enough: what is left is no shorter than the square root of SPENT.
-    parts = np.matmul(span, direction[:, :, None])
-    direction -= np.matmul(parts.transpose(0, 2, 1), span)[:, 0]
-    length = np.sqrt(np.einsum("ij,ij->i", direction, direction))
-    alive = length**2 > SPENT
-    return np.where(alive[:, None], direction / np.where(alive, length, 1.0)[:, None], 0.0), alive
-
-
-def _same_combination(columns: Columns, best: Ints, alive: NDArray[np.bool_], span: Floats, seen: Floats) -> Floats:
-    """The combination of columns that is the new direction within blocks, taken of the columns centred over all."""
+def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The chosen columns made orthogonal to the span, of length 1 (zero where nothing is left of them), and the same combination
+    of the columns centred over all.
+    """
     inner = columns.fitted[:, best].T
-    parts = np.matmul(span, inner[:, :, None])
-    rest = inner - np.matmul(parts.transpose(0, 2, 1), span)[:, 0]
+    # Once is enough: what is left is no shorter than the square root of SPENT.
+    parts = np.matmul(span, inner[:, :, None]).transpose(0, 2, 1)
+    rest = inner - np.matmul(parts, span)[:, 0]
     length = np.sqrt(np.einsum("ij,ij->i", rest, rest))
-    outer = columns.shown[:, best].T - np.matmul(parts.transpose(0, 2, 1), seen)[:, 0]
-    result: Floats = np.where(alive[:, None], outer / np.where(alive, length, 1.0)[:, None], 0.0)
-    return result
+    alive = length**2 > SPENT
+    length = np.where(alive, length, np.inf)[:, None]
+    direction: Floats = rest / length
+    if columns.shown is columns.fitted:
+        return direction, direction, alive
+    return direction, (columns.shown[:, best].T - np.matmul(parts, seen)[:, 0]) / length, alive
 
 
 def _best_pairs(columns: Columns, products: Floats) -> tuple[Ints, Floats]:
@@ -290,13 +282,6 @@ def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
     weights = (one - overlap * two) / inner, (two - overlap * one) / inner
     result: Floats = (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
     return result
-
-
-def _errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:
-    """Errors of every draw at every step, from scores (draws × steps × samples)."""
-    draws, steps, samples = scores.shape
-    counted = fewest_by_threshold(scores.reshape(-1, samples), np.repeat(labels, steps, axis=0), intercept)
-    return counted.reshape(draws, steps)
 
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:

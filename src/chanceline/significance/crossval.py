@@ -6,16 +6,17 @@ the weights or the threshold. What the table says without its labels (clipping, 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtri
+from scipy.special import ndtri
 
-from chanceline.significance.front_path import SAME, SPENT, Columns, follow_paths
-from chanceline.significance.null import LabelScheme
+from chanceline._results import Result
+from chanceline.chance.counts import log_binomial
+from chanceline.significance.plan import LabelScheme
+from chanceline.significance.stepwise import SAME, SPENT, Columns, follow_paths
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,8 +25,8 @@ REPEATS = 10
 CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True)
-class ExpectedError:
+@dataclass(frozen=True, repr=False)
+class ExpectedError(Result):
     """Cross-validated error.
 
     Attributes
@@ -45,17 +46,11 @@ class ExpectedError:
     features: int
     folds: int
     repeats: int
-
-    @property
-    def kind(self) -> str:
-        return f"cross-validated, {self.repeats} times {self.folds} folds"
+    kind: str
 
     def summary(self) -> str:
         low, high = self.interval
         return f"{self.error:.0%} wrong [{low:.0%}, {high:.0%}]; always the larger class: {self.guess:.0%}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "kind": self.kind}
 
 
 def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int) -> ExpectedError | None:
@@ -77,12 +72,13 @@ def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int)
     error = float(np.mean(shares))
     return ExpectedError(
         error=error,
-        interval=wilson(error, scheme.n_units),
+        interval=wilson(error, scheme.sizes.n_units),
         spread=(min(shares), max(shares)),
         guess=float(min(np.mean(scheme.y > 0), np.mean(scheme.y < 0))),
         features=int(np.median(sizes)),
         folds=folds,
         repeats=REPEATS,
+        kind=f"cross-validated, {REPEATS} times {folds} folds",
     )
 
 
@@ -97,8 +93,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
     """K of the extended BIC (Chen and Chen 2008): least P ln loss + K ln P + 2 ln C(N, K)."""
     sizes = np.arange(1, len(losses) + 1)
-    sets = gammaln(n_columns + 1) - gammaln(sizes + 1) - gammaln(np.maximum(n_columns - sizes, 0) + 1)
-    criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * sets
+    criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * log_binomial(n_columns, sizes)
     return int(np.argmin(criterion)) + 1
 
 

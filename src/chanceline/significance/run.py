@@ -1,0 +1,348 @@
+"""`separation_test`: is this classification structure, or would noise allow it? The steps, from a plan to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.chance.bound import Bound
+from chanceline.errors import ConvergenceError, InputError
+from chanceline.perceptron.data import check_arrays
+from chanceline.perceptron.fit import consistent_rows, rule_on, separate
+from chanceline.perceptron.rule import Rule
+from chanceline.select.front import front as search_front
+from chanceline.significance.config import TestSettings
+from chanceline.significance.crossval import ExpectedError, expected_error
+from chanceline.significance.permutation import (
+    BATCH,
+    INTERRUPT,
+    FrontDraws,
+    FrontReading,
+    PermutationReading,
+    PermutationRunner,
+    Procedure,
+    draw_front,
+    permutation_reading,
+)
+from chanceline.significance.plan import Plan, make_plan
+from chanceline.significance.replica import replica_reading
+from chanceline.significance.result import SeparationTest
+from chanceline.significance.stepwise import Paths, make_columns
+from chanceline.significance.text import Evidence, rule_sentence
+from chanceline.tables.columns import plain_text
+from chanceline.tables.dataset import Dataset
+
+Floats = NDArray[np.float64]
+# Searching the observed labels again is worth while if the bound would accept a set smaller by this much.
+WITHIN_REACH = 1
+# Swaps of the search for fewest errors at every number of features: some seconds at most.
+FRONT_BUDGET = 2000
+# With fewer multiplications than this, starting processes takes longer than the shuffles.
+WORTH_PROCESSES = 2e11
+
+
+def separation_test(
+    X: ArrayLike | Dataset,
+    y: ArrayLike | None = None,
+    features: Sequence[int | str] | None = None,
+    *,
+    blocks: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+    settings: TestSettings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **changes: Any,
+) -> SeparationTest:
+    """Test whether a few features that classify the samples linearly are more than chance allows.
+
+    Parameters
+    ----------
+    X
+        Array or DataFrame, samples × features, finite numbers; or a `Dataset` that `load_data` or `load_example` gave, which has
+        labels, names, blocks and groups of its own.
+    y
+        Two classes, one value for each sample.
+    features
+        Names or indices of the features in question; by default the smallest set is searched.
+    blocks, groups
+        One value for each sample; labels are exchanged within blocks only, and move with whole groups.
+    feature_names
+        Names of the columns.
+    settings
+        How to test; `TestSettings` documents every field.
+    progress
+        Called with (shuffles done, shuffles at most).
+    **changes
+        Fields of the settings by name: ``level=0.01, permutations=1999, n_jobs=2``.
+
+    Returns
+    -------
+    SeparationTest
+        After Ctrl-C during the shuffles: what the shuffles done so far say, with `permutation.interrupted` set.
+    """
+    settings = replace(settings or TestSettings(), **changes)
+    if isinstance(X, Dataset):
+        if any(given is not None for given in (y, blocks, groups, feature_names)):
+            raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
+        return run(make_plan(X, features, settings), progress)
+    if y is None:
+        raise InputError("y is needed: two classes, one value for each row of X.")
+    data, labels, names = check_arrays(X, y, feature_names)
+    negative, positive = np.unique(np.asarray(y)).tolist()
+    of_blocks, of_groups = (None if values is None else np.asarray(values) for values in (blocks, groups))
+    dataset = Dataset(data, labels, names, (negative, positive), of_blocks, of_groups)
+    return run(make_plan(dataset, features, settings), progress)
+
+
+def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **options: Any) -> SeparationTest:
+    """`separation_test` of a table that `load_data` read, with its classes, blocks, groups and findings."""
+    return separation_test(dataset, features=features, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the observed labels allow: the rule reported if it convinces or separates, and the best rule for every K."""
+
+    rule: Rule
+    bound: Bound
+    points: tuple[Rule, ...]
+    later: float
+
+
+def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
+    """Search, bound, shuffle, decide."""
+    settings, scheme, X = plan.settings, plan.scheme, plan.data.X
+    columns = make_columns(X[:, plan.features] if plan.named_beforehand else X, scheme, settings.intercept)
+    if plan.named_beforehand and plan.features is not None:
+        columns = replace(columns, index=plan.features[columns.index])
+    steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
+    found = find_rules(plan, steps)
+    convinced = plan.spending.convinces(found.bound.log10_p) or plan.spending.later_convinces(found.later)
+    wanted = settings.permutations > 0 and (settings.always_permute or not convinced)
+    runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
+    permutation, count = None, settings.permutations
+    if wanted and settings.search is not None and not plan.named_beforehand:
+        permutation, count = _own_search(plan, runner), 0
+    elif not wanted:
+        # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
+        count = min(BATCH - 1, count)
+    work = 2.0 * columns.fitted.size * steps * settings.permutations
+    few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
+    draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few)
+    if wanted and draws.done:
+        permutation = draws.reading()
+    front = front_readings(plan, paths, found, draws, adjusted=permutation is not None)
+    interrupted = INTERRUPT in (draws.stopped_by, permutation and permutation.stopped_by)
+    expected = None
+    if settings.expected_error and not interrupted:
+        try:
+            expected = expected_error(columns, scheme, steps, settings.seed)
+        except KeyboardInterrupt:
+            interrupted = True
+    return conclude(plan, found, front, permutation, expected, interrupted=interrupted)
+
+
+def find_rules(plan: Plan, steps: int) -> Found:
+    """The rule for the features named, or the smallest set; and where that does not convince the fewest errors for every K."""
+    X, y, settings, bounds = plan.data.X, plan.data.y, plan.settings, plan.bounds
+    if plan.features is not None:
+        rule = rule_on(X, y, plan.features, settings.intercept)
+    else:
+        rule = smallest_rule(plan) if settings.search is None else procedure(plan, settings.search).find(X, y)
+    bound = bounds.bound(rule)
+    if plan.named_beforehand or plan.spending.convinces(bound.log10_p):
+        return Found(rule, bound, (), 0.0)
+    points, allowed = fewest_errors(plan, steps), plan.declared or 0
+    enough = [point for point in points if point.errors <= allowed]
+    if plan.features is None and settings.search is None and enough:
+        smaller = rule.errors <= allowed and rule.n_selected <= enough[0].n_selected
+        rule = rule if smaller else enough[0]
+        bound = bounds.bound(rule)
+    later = min(bounds.afterwards(point.n_selected, point.errors) for point in (rule, *points))
+    return Found(rule, bound, points, bounds.beside_no_errors(later) if plan.spending.later > 0 else 0.0)
+
+
+def fewest_errors(plan: Plan, steps: int) -> tuple[Rule, ...]:
+    """The rule of fewest errors found for K = 1, 2, …"""
+    settings = plan.settings
+    budget = FRONT_BUDGET if settings.budget is None else min(settings.budget, FRONT_BUDGET)
+    found = search_front(
+        plan.data.X, plan.data.y, intercept=settings.intercept, max_features=steps, budget=budget, seed=settings.seed
+    )
+    if found.interrupted:
+        # Half a search is not what the rest of the test would build on.
+        raise KeyboardInterrupt
+    return tuple(point.rule for point in found.points[1:])
+
+
+def procedure(plan: Plan, search: Any) -> Procedure:
+    """The search for the smallest set, by a method of ours or the user's own."""
+    settings = plan.settings
+    return Procedure(search, settings.budget, settings.seed, settings.intercept, settings.errors or 0)
+
+
+def smallest_rule(plan: Plan) -> Rule:
+    """The smallest set found that makes no more errors than allowed; where nothing separates, nothing is searched."""
+    X, y, settings = plan.data.X, plan.data.y, plan.settings
+    rows = consistent_rows(X, y)
+    few = not settings.errors and len(plan.distinct) < len(rows)
+    if few and not all_separate(X[rows], y[rows], plan.distinct, settings.intercept):
+        return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
+    search = procedure(plan, settings.method)
+    found = search.find(X, y)
+    if settings.permutations > 0:
+        return found
+    return search_longer(search, X, y, found, plan.bounds.largest(plan.spending.gate), settings.restarts)
+
+
+def all_separate(X: Floats, y: Floats, distinct: NDArray[np.int64], intercept: bool) -> bool:
+    """Whether all features together separate."""
+    if intercept and np.all(y == y[0]):
+        return True
+    try:
+        return separate(X, y, distinct, intercept).separates
+    except ConvergenceError:
+        # Not settled in floating point: the search may try.
+        return True
+
+
+def search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, largest: int, restarts: int) -> Rule:
+    """Search again from other seeds while a set that the bound would accept is within reach.
+
+    The bound covers every set at once, so that effort spent on the observed labels alone costs nothing.
+    """
+    reach = found.errors <= procedure.errors and 0 < found.n_selected - largest <= WITHIN_REACH and largest > 0
+    if not (reach and isinstance(procedure.search, str)):
+        return found
+    best = found
+    for number in range(1, restarts + 1):
+        again = replace(procedure, seed=procedure.seed + number, target=largest).find(X, y)
+        if again.errors <= procedure.errors and again.n_selected < best.n_selected:
+            best = again
+        if best.n_selected <= largest:
+            break
+    return best
+
+
+def _own_search(plan: Plan, runner: PermutationRunner) -> PermutationReading:
+    """The user's own search, run again on shuffled labels."""
+    settings, search, X = plan.settings, procedure(plan, plan.settings.search), plan.data.X
+    return permutation_reading(
+        search,
+        X,
+        plan.scheme,
+        search(X, plan.data.y),
+        permutations=settings.permutations,
+        seed=settings.seed,
+        allowed=search.errors,
+        stop_after=settings.stop_after,
+        runner=runner,
+    )
+
+
+def front_readings(plan: Plan, paths: Paths, found: Found, draws: FrontDraws, *, adjusted: bool) -> tuple[FrontReading, ...]:
+    """For every number of features what was found, beside the shuffles."""
+    bands = draws.bands()
+    pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
+    readings = []
+    for k, errors in enumerate(paths.errors[0].tolist(), 1):
+        rules = [rule for rule in (*found.points, found.rule) if 0 < rule.n_selected <= k]
+        sets = [(errors, paths.support(0, k)), *((rule.errors, rule.support) for rule in rules)]
+        fewest, support = min(sets, key=lambda pair: pair[0])
+        log10_bound = plan.bounds.at_front(k, fewest)
+        readings.append(FrontReading(k, errors, bands[k - 1], pvalues[k - 1], fewest, log10_bound, plan.names_of(support)))
+    return tuple(readings)
+
+
+def conclude(
+    plan: Plan,
+    found: Found,
+    front: tuple[FrontReading, ...],
+    permutation: PermutationReading | None,
+    expected: ExpectedError | None,
+    *,
+    interrupted: bool,
+) -> SeparationTest:
+    """One p-value, one word, and everything that goes with them."""
+    data, bounds, sizes = plan.data, plan.bounds, plan.scheme.sizes
+    point = standing_out(front) if permutation is not None and permutation.statistic == "front" else None
+    rule, bound = _reported(plan, found, point)
+    # About features named after looking shuffles say nothing.
+    counts = permutation is not None and not plan.named_after and not permutation.void and permutation.done > 0
+    by_shuffles = permutation.pvalue if permutation is not None and counts else None
+    log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, by_shuffles)
+    largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(rule, plan.settings.level)
+    evidence = Evidence(plan, rule, bound, found.later, permutation, point, largest, needed)
+    verdict, reason = evidence.decide(log10_p)
+    replica = None
+    if rule.separates and rule.n_selected and not plan.named_beforehand:
+        among = max(bounds.n_features, rule.n_selected)
+        replica = replica_reading(sizes.n_units, among, rule.n_selected, sizes.positives, plan.settings.intercept)
+    return SeparationTest(
+        verdict=verdict,
+        pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),
+        log10_pvalue=log10_p,
+        reason=reason,
+        n_samples=len(data.y),
+        n_features=len(data.feature_names),
+        n_distinct=len(plan.distinct),
+        positives=int(np.sum(data.y > 0)),
+        n_selected=rule.n_selected,
+        features=plan.names_of(rule.support),
+        support=tuple(rule.support.tolist()),
+        weights=tuple(rule.weights.tolist()),
+        bias=rule.bias,
+        errors=rule.errors,
+        separates=rule.separates,
+        rule_text=rule_sentence(rule, data.X, data.feature_names, plain_text(data.classes[1])),
+        classes=data.classes,
+        scores=data.X[:, rule.support] @ rule.weights + rule.bias,
+        labels=data.y,
+        bound=bound,
+        front=front,
+        decisive=point if plan.features is None else None,
+        permutation=permutation,
+        replica=replica,
+        expected_error=expected,
+        largest_convincing=largest,
+        samples_needed=needed,
+        advice=evidence.advise(verdict),
+        findings=plan.findings,
+        interrupted=interrupted,
+        settings=plan.settings,
+        spending=plan.spending,
+        errors_declared=plan.declared,
+        n_units=sizes.n_units,
+        n_blocks=len(sizes.blocks or [None]),
+    )
+
+
+def standing_out(front: tuple[FrontReading, ...]) -> FrontReading:
+    """The number of features of smallest adjusted p-value; among equals that whose errors lie farthest below the shuffled."""
+
+    def rank(point: FrontReading) -> tuple[float, float]:
+        assert point.pvalue is not None
+        assert point.shuffled is not None
+        return point.pvalue, point.errors - point.shuffled.median
+
+    return min(front, key=rank)
+
+
+def _reported(plan: Plan, found: Found, point: FrontReading | None) -> tuple[Rule, Bound]:
+    """The rule to report: the one found, or where it makes too many errors the point of the front that says most."""
+    enough = found.rule.errors <= (plan.declared or 0)
+    if plan.features is not None or plan.settings.search is not None or enough or not found.points:
+        return found.rule, found.bound
+    bounds = plan.bounds
+    if point is not None and not plan.spending.later_convinces(found.later):
+        rule = found.points[min(point.k, len(found.points)) - 1]
+    else:
+        rule = min(found.points, key=lambda rule: (bounds.at_front(rule.n_selected, rule.errors), rule.errors, rule.n_selected))
+    bound = bounds.bound(rule)
+    if plan.spending.later > 0:
+        bound = replace(bound, errors=rule.errors, log10_p=bounds.at_front(rule.n_selected, rule.errors))
+    return rule, bound

@@ -1,0 +1,124 @@
+"""What the bound may spend, what freedoms cost, and the samples that would convince."""
+
+from __future__ import annotations
+
+from math import log10
+
+import numpy as np
+import pytest
+
+from chanceline.chance import chance_bound
+from chanceline.perceptron.rule import Rule
+from chanceline.significance.bounds import UnionBound
+from chanceline.significance.plan import make_scheme
+
+
+def rule(selected: int, errors: int = 0) -> Rule:
+    return Rule(np.arange(selected), np.ones(selected), 0.0, np.arange(errors))
+
+
+@pytest.fixture
+def sizes():
+    return make_scheme(np.repeat([1.0, -1.0], [14, 26])).sizes
+
+
+def test_declared_errors_have_no_premium(sizes):
+    bounds = UnionBound(sizes, 100, True, 1)
+    exact = chance_bound(40, 100, 2, positives=14, errors=1)
+    assert bounds.bound(rule(2, 0)).log10_p == bounds.bound(rule(2, 1)).log10_p == exact.log10_p
+    assert bounds.bound(rule(2, 2)).log10_p == 0
+    assert not bounds.covers(rule(2, 2))
+
+
+def test_errors_counted_after_looking_share_the_level(sizes):
+    bounds = UnionBound(sizes, 100, True, None)
+    for errors in (0, 1):
+        exact = chance_bound(40, 100, 1, positives=14, errors=errors).log10_p
+        assert bounds.bound(rule(1, errors)).log10_p == pytest.approx(exact + (errors + 1) * log10(2))
+    assert bounds.spent(0.005) == 0.005
+
+
+def test_spent_is_the_largest_attainable_value(sizes):
+    bounds = UnionBound(sizes, 100, True, 0)
+    for gate in (1e-3, 0.01, 0.3):
+        attainable = [chance_bound(40, 100, m, positives=14).pvalue for m in range(1, 101)]
+        below = [value for value in attainable if value <= gate]
+        assert bounds.spent(gate) == max(below, default=0.0)
+        assert bounds.largest(gate) == len(below)
+    assert bounds.spent(1e-12) == 0
+    assert bounds.largest(1e-12) == 0
+
+
+def test_spent_on_errors_of_fixed_features(sizes):
+    bounds = UnionBound(sizes, 100, True, None, preregistered=3)
+    values = [chance_bound(40, 100, 3, positives=14, errors=e, preregistered=True).pvalue for e in range(12)]
+    assert values == sorted(values)
+    for gate in (1e-5, 0.005, 0.05):
+        assert bounds.spent(gate) == max((value for value in values if value <= gate), default=0.0)
+    assert bounds.bound(rule(3, 2)).pvalue == values[2]
+    declared = UnionBound(sizes, 100, True, 1, preregistered=3)
+    assert declared.spent(0.05) == values[1]
+
+
+def smallest_convincing(level, bound_at, sizes):
+    """From which size on every bound is at most the level, by a scan."""
+    fails = [size for size in sizes if bound_at(size) > np.log10(level)]
+    return next(size for size in sizes if size > max(fails))
+
+
+def test_samples_needed_of_preregistered_features():
+    scheme = make_scheme(np.repeat([1.0, -1.0], 5))
+    bounds = UnionBound(scheme.sizes, 100, True, None, preregistered=4)
+
+    def bound(n):
+        return chance_bound(n, 4, 4, positives=round(n / 2), preregistered=True).log10_p
+
+    wanted = smallest_convincing(0.05, bound, range(6, 60))
+    assert bounds.samples_needed(rule(4), 0.05) == wanted == 21
+
+
+def test_samples_needed_pays_for_errors_counted_afterwards():
+    scheme = make_scheme(np.repeat([1.0, -1.0], 10))
+    bounds = UnionBound(scheme.sizes, 50, True, None)
+
+    def bound(n):
+        return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
+
+    assert bounds.samples_needed(rule(2, 2), 0.05) == smallest_convincing(0.05, bound, range(10, 90))
+
+
+def test_samples_needed_with_pairs_as_blocks():
+    """Twenty pairs: only 2^20 labellings, so that the bound is silent where it would speak without blocks."""
+    y = np.tile([1.0, -1.0], 20)
+    scheme = make_scheme(y, blocks=np.repeat(np.arange(20), 2))
+    bounds = UnionBound(scheme.sizes, 100, True, 0)
+
+    def bound(pairs):
+        return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
+
+    assert bounds.samples_needed(rule(3), 0.05) == 2 * smallest_convincing(0.05, bound, range(5, 90))
+    assert bound(20) == 0
+
+
+def test_samples_needed_begins_with_blocks_of_one_class():
+    y = np.array([1.0, 1, 1, 1, 1, -1, -1, -1])
+    scheme = make_scheme(y, blocks=np.repeat(np.arange(4), 2))
+    needed = UnionBound(scheme.sizes, 10, True, 0).samples_needed(rule(1), 0.05)
+    assert needed is not None
+    assert needed > 8
+
+
+def test_no_number_of_samples_for_more_errors_than_declared():
+    assert UnionBound(make_scheme(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
+
+
+def test_stage_two_is_a_p_value_beside_the_first():
+    """P(p ≤ a) ≤ β(a) + P(q ≤ a − β(a)): the p-value for q is the smallest such a, by a scan."""
+    scheme = make_scheme(np.repeat([1.0, -1.0], 12))
+    bounds = UnionBound(scheme.sizes, 5, True, 0)
+    values = np.array([chance_bound(24, 5, m, positives=12).pvalue for m in range(1, 6)])
+    for q in (1e-9, 1e-6, 3e-5, 1e-3, 0.02):
+        levels = np.sort(np.concatenate([np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]))
+        spent = np.array([values[values <= a].max(initial=0.0) for a in levels])
+        smallest = levels[q <= (levels - spent) * (1 + 1e-12)].min()
+        assert 10 ** bounds.beside_no_errors(np.log10(q)) == pytest.approx(smallest, rel=2e-3)
