@@ -102,12 +102,9 @@ def run(arguments: list[str]) -> int:
     try:
         command = get_command(build_app())
         code = command.main(args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False)
-    except InputError as error:
+    except (ChancelineError, ValueError, OverflowError) as error:
         complain(str(error))
-        return 2
-    except ChancelineError as error:
-        complain(str(error))
-        return 1
+        return 1 if isinstance(error, ChancelineError) and not isinstance(error, InputError) else 2
     except (BrokenPipeError, SystemExit):  # Typer ends the program when the reader of a pipe has left
         return 0
     except OSError as error:
