@@ -34,7 +34,7 @@ if __name__ == "__main__":
     front = chanceline.front(X, y, max_features=5, budget=200)
     found["front"] = [[point.errors, sorted(map(int, point.rule.support)), text(point.rule.weights)] for point in front.points]
     memory = chanceline.AssociativeMemory(24, 0.4)
-    memory.store(np.where(np.random.default_rng(0).random((20, 24)) < 0.5, -1, 1), workers=workers)
+    memory.store(np.where(np.random.default_rng(0).random((20, 24)) < 0.5, -1, 1), n_jobs=workers)
     found["memory"] = text(memory.couplings.toarray())
     found["unsolved"] = memory.report.unsolved.tolist()
     found["theory"] = [text(chanceline.capacity(0.3).alpha), text(chanceline.solve(1.2, 0.5).entropy)]

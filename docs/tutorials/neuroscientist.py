@@ -9,7 +9,7 @@ print(patterns.shape)
 
 for wiring in ("selected", "random"):
     memory = AssociativeMemory(neurons, 0.33, wiring, seed=2, budget=500)
-    report = memory.store(patterns, workers=1)
+    report = memory.store(patterns)
     print(report)
     stays = (memory.recall(patterns, steps=1) == patterns).all(axis=1)
     print(f"{wiring} inputs: {stays.sum()} of {len(patterns)} patterns are fixed points")

@@ -4,9 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chanceline.figures.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
-from chanceline.memory import AssociativeMemory, Cutting, LargestLoads, Retrieval
-from chanceline.memory.pictures import PictureRecall, draw_pictures
+from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
+from chanceline.memory import Cutting, LargestLoads, Retrieval
 from chanceline.theory.capacity import capacity
 
 
@@ -43,16 +42,3 @@ def test_cutting(ax):
     draw_cutting(ax, {"selected": [result]})
     assert texts(ax) == ["selected, weakest cut"]
     assert ax.get_lines()[0].get_ydata().tolist() == [1.0, 0.7]
-
-
-def test_pictures(ax):
-    pictures = np.array(list(draw_pictures(8).values()))
-    memory = AssociativeMemory(64, 4, budget=20)
-    report = memory.store(pictures.reshape(10, 64)[:2])
-    draw_recall(ax, PictureRecall(tuple("abcdefghij"), pictures, -pictures, pictures, 0.3, 0, report), count=3)
-    image = ax.get_images()[0].get_array()
-    assert image.shape == (3 * 12, 3 * 12)
-    assert np.array_equal(image[2:10, 2:10], pictures[0])
-    assert np.array_equal(image[14:22, 26:34], -pictures[2])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
-    assert "30% flipped" in [label.get_text() for label in ax.get_yticklabels()]

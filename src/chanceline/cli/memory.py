@@ -45,9 +45,9 @@ def memory(
 
     Example: [bold]chanceline memory --neurons 200 --load 0.8 --fan-in 0.25 --wiring selected[/bold]
     """
+    from chanceline._parallel import cluster
     from chanceline.memory import AssociativeMemory, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_BUDGET
-    from chanceline.parallel import open_workers
 
     if patterns is not None and load is not None:
         raise InputError("Give either --patterns or --load, not both.")
@@ -61,12 +61,8 @@ def memory(
     stored = network.checked(stored)
 
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
-    workers = None if scheduler or jobs < 0 else jobs
-    with (
-        open_workers("dask" if scheduler else "processes", workers, scheduler) as executor,
-        progress_bar("neurons", quiet=quiet) as progress,
-    ):
-        report = network.store(stored, executor=executor, progress=progress)
+    with cluster(scheduler), progress_bar("neurons", quiet=quiet) as progress:
+        report = network.store(stored, n_jobs=jobs, progress=progress)
     wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
 
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)

@@ -9,7 +9,6 @@ import numpy as np
 
 from chanceline.figures.style import COLOURS, legend_below
 from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval
-from chanceline.memory.pictures import PictureRecall
 from chanceline.theory.capacity import Capacity
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.
@@ -84,27 +83,3 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     labels = {"xlabel": "share of couplings cut after learning", "ylabel": "share of bits still held"}
     ax.set(**labels, title="Robustness against lost couplings")
     legend_below(ax)
-
-
-def draw_recall(ax: Any, result: PictureRecall, count: int = 6) -> None:
-    """Stored pictures, noisy probes and what was recalled, each column is one picture."""
-    gap = 2
-    size = result.pictures.shape[1]
-    count = min(count, len(result.names))
-    rows = []
-    for pictures in (result.pictures, result.probes, result.recalled):
-        padded = np.pad(pictures[:count].astype(float), ((0, 0), (gap, gap), (gap, gap)), constant_values=np.nan)
-        rows.append(np.hstack(list(padded)))
-    ax.imshow(np.vstack(rows), cmap="Greys", vmin=-1.4, vmax=1.4, interpolation="nearest")
-    middles = (size + 2 * gap) * (np.arange(3) + 0.5) - 0.5
-    ax.set_yticks(middles, ["stored", f"{result.noise:.0%} flipped", "recalled"])
-    ax.set_xticks((size + 2 * gap) * (np.arange(count) + 0.5) - 0.5, result.names[:count])
-    ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    report = result.report
-    others = f", among {result.n_random} random ones" if result.n_random else ""
-    ax.set_title(
-        f"{len(result.names)} pictures{others}, in {report.n_neurons} neurons\n"
-        f"with at most {report.fan_ins.max()} chosen inputs each"
-    )

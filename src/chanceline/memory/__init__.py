@@ -10,8 +10,7 @@ from chanceline.memory.measurement import (
     random_patterns,
     retrieval,
 )
-from chanceline.memory.network import AssociativeMemory
-from chanceline.memory.storage import StorageReport
+from chanceline.memory.network import AssociativeMemory, StorageReport
 
 __all__ = [
     "AssociativeMemory",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
 from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
 from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
-from chanceline.parallel import Progress, run_ordered
 
 CUTS = ("random", "weakest")
-MOST_BITS = 10**8  # drawn at a time; learning so many would take weeks
 
 
 def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None) -> Patterns:
@@ -28,8 +26,6 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
     n_neurons = whole_number(n_neurons, "The number of neurons", at_least=1)
     wanted = real_number(load, "The load") * (n_neurons - 1) if load is not None else whole_number(n_patterns, "n_patterns")
-    if abs(wanted) * n_neurons > MOST_BITS:
-        raise InputError(f"{wanted:.3g} patterns of {n_neurons} neurons are more than {MOST_BITS:.0e} bits; take fewer.")
     count = round(wanted)
     if count < 1:
         raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")
@@ -93,18 +89,16 @@ def load_curve(
     *,
     budget: int = DEFAULT_BUDGET,
     neurons: int | None = None,
-    workers: int = 1,
-    executor: Executor | None = None,
+    n_jobs: int | None = 1,
     progress: Progress | None = None,
+    workers: int | None = None,
 ) -> list[LargestLoads]:
     """The largest load held against fan-in, by halving the number of patterns, for every neuron (or the first few).
 
-    All fan-ins and wirings see the same patterns for the same seed. Processes and executors as in
-    `chanceline.parallel.run_ordered`; Ctrl-C raises KeyboardInterrupt, and there is no result of a part.
+    All fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib, with the same result.
     """
-    measured = n_neurons if neurons is None else neurons
-    if not 1 <= measured <= n_neurons:
-        raise InputError(f"There are 1 to {n_neurons} neurons to measure, but {measured} were asked for.")
+    measured = n_neurons if neurons is None else whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
+    n_jobs = n_jobs_from(n_jobs, workers)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
     rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule for fan_in in fan_ins for wiring in wirings]
@@ -112,8 +106,7 @@ def load_curve(
     most = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=most, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
-    values = run_ordered(_held, jobs, common=(patterns,), workers=workers, executor=executor, progress=progress)
-    held = np.array(list(values))
+    held = np.array(list(run_ordered(_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress)))
     return [
         LargestLoads(n_neurons, count, rule.wiring, of_rule)
         for rule, of_rule in zip(rules, held.reshape(len(rules), measured), strict=True)
@@ -175,21 +168,20 @@ def retrieval(
     seed: int = 0,
 ) -> Retrieval:
     """Flip a share of the bits of stored patterns (exactly that share, at random places), recall, and compare."""
-    if probes < 1:
-        raise InputError(f"The number of probes must be at least 1, but is {probes}.")
+    probes = whole_number(probes, "probes", at_least=1)
     stored = memory.checked(patterns)
     random = np.random.default_rng(seed)
-    overlaps, errors, recalled = [], [], []
+    measured = []
     for noise in noises:
         if not 0 <= noise <= 1:
             raise InputError(f"The noise is the share of flipped bits, between 0 and 1, but is {noise}.")
         wanted = stored[random.integers(0, stored.shape[0], probes)]
         found = memory.recall(add_noise(wanted, noise, random), steps, order)
         agreement = (wanted * found).mean(axis=1)
-        overlaps.append(agreement.mean())
-        errors.append(agreement.std(ddof=1) / np.sqrt(probes) if probes > 1 else np.nan)
-        recalled.append((agreement == 1).mean())
-    return Retrieval(np.array(noises, dtype=float), np.array(overlaps), np.array(errors), np.array(recalled), probes)
+        error = agreement.std(ddof=1) / np.sqrt(probes) if probes > 1 else np.nan
+        measured.append((agreement.mean(), error, (agreement == 1).mean()))
+    overlaps, errors, recalled = np.reshape(measured, (-1, 3)).T
+    return Retrieval(np.array(noises, dtype=float), overlaps, errors, recalled, probes)
 
 
 def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) -> NDArray[np.int8]:
@@ -258,10 +250,9 @@ def cutting(
 ) -> Cutting:
     """Cut more and more couplings of a memory and see what it still holds."""
     stored = memory.checked(patterns)
-    bits, fixed, overlaps = [], [], []
+    held = []
     for share in shares:
         rest = cut(memory, share, how, seed)
-        bits.append((rest.fields(stored) * stored > 0).mean())
-        fixed.append(rest.is_stored(stored).mean())
-        overlaps.append((rest.recall(stored) * stored).mean())
-    return Cutting(how, np.array(shares, dtype=float), np.array(bits), np.array(fixed), np.array(overlaps))
+        right = rest.fields(stored) * stored > 0
+        held.append((right.mean(), right.all(axis=1).mean(), (rest.recall(stored) * stored).mean()))
+    return Cutting(how, np.array(shares, dtype=float), *np.reshape(held, (-1, 3)).T)

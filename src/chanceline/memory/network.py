@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+import io
+import json
+from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -11,16 +14,99 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from chanceline._validation import whole_number
+from chanceline._io import write_bytes
+from chanceline._parallel import Progress, n_jobs_from, run_ordered
+from chanceline._results import Result
+from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
-from chanceline.memory.files import read_memory, write_memory
-from chanceline.memory.storage import StorageReport
-from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
-from chanceline.parallel import Progress, run_ordered
+from chanceline.memory.wiring import WIRINGS, Patterns, Rule, learn
 
 ORDERS = ("parallel", "sequential")
 DEFAULT_BUDGET = 2000
+FORMAT = "chanceline memory 1"  # of a saved memory: plain arrays and a line of JSON, nothing that could run code when read
 REPORTED = ("fan_ins", "stabilities", "unsolved", "impossible")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StorageReport(Result):
+    """What `store` achieved.
+
+    Attributes
+    ----------
+    n_patterns, load : P and α = P/N, N = n_neurons − 1 being the inputs each neuron could have.
+    fan_ins : couplings of each neuron.
+    stabilities : κ_i = min_μ ξ_iμ h_iμ of each neuron, h the local field with |w_i| = 1.
+    unsolved : neurons that do not hold all patterns with κ_i ≥ κ (> 0 if κ = 0); they keep their best weights.
+    impossible : those of them for which it is proven that this wiring cannot do it.
+    """
+
+    n_neurons: int
+    n_patterns: int
+    wiring: str
+    kappa: float
+    fan_ins: NDArray[np.int64]
+    stabilities: NDArray[np.float64]
+    unsolved: NDArray[np.int64]
+    impossible: NDArray[np.int64]
+    kind = "exact for this network"
+
+    @property
+    def load(self) -> float:
+        return self.n_patterns / (self.n_neurons - 1)
+
+    @property
+    def complete(self) -> bool:
+        return self.unsolved.size == 0
+
+    @property
+    def couplings_per_bit(self) -> float:
+        """Couplings for each of the P·n stored bits; 1/2 is the least that dense couplings reach (Gardner, α = 2)."""
+        return float(self.fan_ins.sum() / (self.n_patterns * self.n_neurons))
+
+    @property
+    def dense_couplings_per_bit(self) -> float:
+        """The same with all couplings kept, 1/α."""
+        return 1.0 / self.load
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "neurons": self.n_neurons,
+            "patterns": self.n_patterns,
+            "load": self.load,
+            "wiring": self.wiring,
+            "kappa": self.kappa,
+            "complete": self.complete,
+            "unsolved": self.unsolved,
+            "impossible": self.impossible,
+            "fan_in_mean": float(self.fan_ins.mean()),
+            "fan_in_max": int(self.fan_ins.max()),
+            "stability_min": float(self.stabilities.min()),
+            "stability_median": float(np.median(self.stabilities)),
+            "couplings": int(self.fan_ins.sum()),
+            "couplings_per_bit": self.couplings_per_bit,
+            "dense_couplings_per_bit": self.dense_couplings_per_bit,
+        }
+
+    def summary(self) -> str:
+        solved = self.n_neurons - self.unsolved.size
+        return (
+            f"{solved} of {self.n_neurons} neurons hold all {self.n_patterns} patterns "
+            f"(load {self.load:.3g}, {self.wiring} wiring, κ ≥ {self.kappa:g})"
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            self.summary(),
+            f"  inputs per neuron   {self.fan_ins.mean():.4g} on average, at most {self.fan_ins.max()} of {self.n_neurons - 1}",
+            f"  stability κ         {self.stabilities.min():.4g} at worst, median {np.median(self.stabilities):.4g}",
+            f"  couplings per bit   {self.couplings_per_bit:.4g} "
+            f"(with all couplings at this load {self.dense_couplings_per_bit:.4g}, Gardner's dense limit 0.5)",
+        ]
+        if not self.complete:
+            shown = ", ".join(map(str, self.unsolved[:10])) + (", …" if self.unsolved.size > 10 else "")
+            lines.append(f"  unsolved neurons    {shown} ({self.impossible.size} proven impossible with this wiring)")
+        return "\n".join(lines)
 
 
 class AssociativeMemory:
@@ -61,18 +147,15 @@ class AssociativeMemory:
         kappa: float = 0.0,
         budget: int = DEFAULT_BUDGET,
     ) -> None:
-        n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
+        self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
+        self.fan_in = fan_in
         if wiring not in WIRINGS:
             raise InputError(f"There is no {wiring!r} wiring; choose one of {', '.join(WIRINGS)}.")
-        seed = whole_number(seed, "The seed")
-        if not (_real(kappa) and 0 <= kappa < np.inf):
+        if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
-        if not (_whole(budget) and 0 <= budget < 2**62):
-            raise InputError(f"The budget must be a whole number of swaps from 0 up to 2^62, but is {budget}.")
-        count = count_inputs(fan_in, int(n_neurons) - 1)
-        self.n_neurons = int(n_neurons)
-        self.fan_in = int(fan_in) if _whole(fan_in) else fan_in
-        self.rule = Rule(wiring, count, float(kappa), int(budget), int(seed))
+        budget = whole_number(budget, "The budget", at_most=2**62)
+        count = count_inputs(fan_in, self.n_neurons - 1)
+        self.rule = Rule(wiring, count, float(kappa), budget, whole_number(seed, "The seed"))
         self.report: StorageReport | None = None
         self._couplings: csr_array | None = None
 
@@ -87,23 +170,23 @@ class AssociativeMemory:
         self,
         patterns: ArrayLike,
         *,
-        workers: int = 1,
-        executor: Executor | None = None,
+        n_jobs: int | None = 1,
         progress: Progress | None = None,
+        workers: int | None = None,
     ) -> StorageReport:
         """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
 
-        Neurons are learned one by one, on `workers` processes or in an `executor` (see `chanceline.parallel.run_ordered`), with
-        the same result. `progress` is called with (neurons done, neurons). On Ctrl-C KeyboardInterrupt is raised and the
-        memory stays as it was before the call: half of a network stores nothing.
+        Neurons are learned one by one, in `n_jobs` processes (as in joblib) with the same result. `progress` is called with
+        (neurons done, neurons). On Ctrl-C the memory stays as it was before the call: half of a network stores nothing.
         """
         checked = self.checked(patterns, "patterns")
+        n_jobs = n_jobs_from(n_jobs, workers)
         common = (checked, self.rule)
-        neurons = list(
-            run_ordered(_learn_one, range(self.n_neurons), common=common, workers=workers, executor=executor, progress=progress)
-        )
+        neurons = list(run_ordered(learn, range(self.n_neurons), common=common, n_jobs=n_jobs, progress=progress))
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
-        self._couplings = _as_matrix(neurons, self.n_neurons)
+        starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
+        inputs, weights = (np.concatenate([getattr(neuron, part) for neuron in neurons]) for part in ("inputs", "weights"))
+        self._couplings = csr_array((weights, inputs, starts), shape=(self.n_neurons, self.n_neurons))
         self.report = StorageReport(
             n_neurons=self.n_neurons,
             n_patterns=checked.shape[0],
@@ -139,11 +222,9 @@ class AssociativeMemory:
         """
         if order not in ORDERS:
             raise InputError(f"There is no {order!r} order; choose one of {', '.join(ORDERS)}.")
-        if not (_whole(steps) and steps >= 0):
-            raise InputError(f"The number of steps must be a whole number from 0 up, but is {steps}.")
         state = self.checked(probe, "probe").T
         random = np.random.default_rng(self.rule.seed)
-        for _ in range(steps):
+        for _ in range(whole_number(steps, "The number of steps")):
             before = state
             if order == "parallel":
                 state = _sign(self.couplings @ state, state)
@@ -161,6 +242,7 @@ class AssociativeMemory:
         """Write settings, couplings and report to one .npz file, whole or not at all."""
         couplings, rule, report = self.couplings, self.rule, self.report
         settings = {
+            "format": FORMAT,
             "n_neurons": self.n_neurons,
             "fan_in": self.fan_in if isinstance(self.fan_in, str | int) else float(self.fan_in),
             "wiring": rule.wiring,
@@ -170,24 +252,31 @@ class AssociativeMemory:
             "n_patterns": None if report is None else report.n_patterns,
         }
         arrays = {"data": couplings.data, "indices": couplings.indices, "indptr": couplings.indptr}
-        if report is not None:
-            arrays |= {name: getattr(report, name) for name in REPORTED}
-        write_memory(Path(path), settings, arrays)
+        arrays |= {} if report is None else {name: getattr(report, name) for name in REPORTED}
+        content = io.BytesIO()
+        np.savez_compressed(content, settings=np.array(json.dumps(settings)), **arrays)
+        write_bytes(path, content.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> AssociativeMemory:
         """Read what `save` wrote."""
-        settings, arrays = read_memory(Path(path))
-        try:
-            n, n_patterns = settings["n_neurons"], settings.pop("n_patterns")
-            matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
-            matrix.check_format()
-            memory = cls(**settings).with_couplings(matrix)
-            if n_patterns is not None:
-                reported = [_whole_report(arrays[name], name, n) for name in REPORTED]
-                memory.report = StorageReport(n, n_patterns, memory.rule.wiring, memory.rule.kappa, *reported)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is not a memory written by save ({error}).") from error
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as archive:
+                    arrays = {name: archive[name] for name in archive.files}
+                settings = json.loads(str(arrays.pop("settings")))
+                if settings.pop("format") != FORMAT:
+                    raise ValueError("another format")
+                n_patterns = settings.pop("n_patterns")
+                memory = cls(**settings)
+                shape = (memory.n_neurons, memory.n_neurons)
+                memory = memory.with_couplings(csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape))
+                if n_patterns is not None:
+                    reported = [arrays[name] for name in REPORTED]
+                    rule = memory.rule
+                    memory.report = StorageReport(memory.n_neurons, n_patterns, rule.wiring, rule.kappa, *reported)
+            except Exception as error:  # whatever NumPy, zipfile and JSON raise for a damaged file
+                raise InputError(f"{path} is not a memory written by save ({error}).") from error
         return memory
 
     def with_couplings(self, couplings: csr_array) -> AssociativeMemory:
@@ -197,77 +286,47 @@ class AssociativeMemory:
                 f"Couplings of {self.n_neurons} neurons are a square matrix of that size with a zero diagonal, "
                 f"but were given with shape {couplings.shape}."
             )
-        rule = self.rule
-        other = AssociativeMemory(self.n_neurons, self.fan_in, rule.wiring, rule.seed, kappa=rule.kappa, budget=rule.budget)
-        other._couplings = csr_array(couplings)
+        other = copy(self)
+        other._couplings, other.report = csr_array(couplings), None
         return other
 
     def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
         """States as an int8 matrix, one in each row; or one sentence that says why they cannot be states of this network."""
-        try:
-            array = np.asarray(states)
-        except ValueError as error:
-            raise InputError(f"The {name} are not a table: all rows need the same number of entries.") from error
+        array = np.asarray(states)
         if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
             raise InputError(
                 f"The {name} must have {self.n_neurons} entries in each row, one for each neuron, but have shape {array.shape}."
             )
-        if array.dtype.kind not in "biuf" or not np.isin(array, (-1, 1)).all():
-            wrong = np.atleast_2d(array)
-            place = np.argwhere(~np.isin(wrong, (-1, 1)))[0] if array.dtype.kind in "biuf" else (0, 0)
+        rows = np.atleast_2d(array)
+        wrong = ~np.isin(rows, (-1, 1))
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
             raise InputError(
-                f"The {name} must be +1 or −1 everywhere, but row {place[0] + 1} holds {wrong[tuple(place)]} "
-                f"in column {place[1] + 1}; for bits of 0 and 1 pass 2·x − 1."
+                f"The {name} must be +1 or −1 everywhere, but row {row + 1} holds {rows[row, column]} in column {column + 1}; "
+                "for bits of 0 and 1 pass 2·x − 1."
             )
-        return np.atleast_2d(array).astype(np.int8)
+        return rows.astype(np.int8)
 
     def _shaped(self, columns: NDArray[Any], like: ArrayLike) -> NDArray[Any]:
         return columns[:, 0] if np.ndim(like) == 1 else columns.T
 
     def __repr__(self) -> str:
-        rule = self.rule
-        empty = ", empty" if self._couplings is None else ""
-        return f"AssociativeMemory({self.n_neurons}, fan_in={self.fan_in!r}, wiring={rule.wiring!r}, seed={rule.seed}{empty})"
+        state = f"wiring={self.rule.wiring!r}, seed={self.rule.seed}{', empty' if self._couplings is None else ''}"
+        return f"AssociativeMemory({self.n_neurons}, fan_in={self.fan_in!r}, {state})"
 
 
 def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
     """Number of inputs from a count, a share of `n_inputs`, or "minimal" (None)."""
-    if isinstance(fan_in, str) and fan_in == "minimal":
+    if fan_in == "minimal":
         return None
-    if _whole(fan_in) and 1 <= int(fan_in) <= n_inputs:
+    if isinstance(fan_in, Integral) and 1 <= fan_in <= n_inputs:
         return int(fan_in)
-    if _real(fan_in) and not _whole(fan_in) and 0 < float(fan_in) <= 1:
+    if isinstance(fan_in, Real) and 0 < fan_in <= 1:
         return max(1, round(float(fan_in) * n_inputs))
     raise InputError(
         f"The fan-in must be a count from 1 to {n_inputs}, a share above 0.0 and up to 1.0, or 'minimal', but is {fan_in}."
     )
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
-
-
-def _real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
-
-
-def _whole_report(values: NDArray[Any], name: str, n_neurons: int) -> NDArray[Any]:
-    per_neuron = name in ("fan_ins", "stabilities")
-    if values.ndim != 1 or (per_neuron and values.size != n_neurons) or values.size > n_neurons:
-        raise ValueError(f"{name} has shape {values.shape} for {n_neurons} neurons")
-    return values
-
-
-def _learn_one(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
-    return learn(patterns, neuron, rule)
-
-
 def _sign(field: Any, present: Any) -> Any:
     return np.where(field == 0, present, np.where(field > 0, 1, -1)).astype(np.int8)
-
-
-def _as_matrix(neurons: list[Neuron], n_neurons: int) -> csr_array:
-    starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
-    inputs = np.concatenate([neuron.inputs for neuron in neurons])
-    weights = np.concatenate([neuron.weights for neuron in neurons])
-    return csr_array((weights, inputs, starts), shape=(n_neurons, n_neurons))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from chanceline.select.api import search
 Patterns = NDArray[np.int8]
 WIRINGS = ("selected", "random", "hebbian-selected")
 # A swap of the margin search costs about as much as so many swaps of the separation search.
-SWAP_PRICE = 20
+SWAP_COST = 20
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,6 @@ class Rule:
     kappa: float
     budget: int
     seed: int
-
-    @property
-    def swaps(self) -> int:
-        return self.budget // SWAP_PRICE
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ def order_of_inputs(rows: Floats, wiring: str, seed: int) -> Indices:
     return np.argsort(-np.abs(rows.sum(axis=0)), kind="stable")
 
 
-def learn(patterns: Patterns, neuron: int, rule: Rule) -> Neuron:
+def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
     """Choose inputs and weights for one neuron."""
     rows = rows_of(patterns, neuron)
     seed = seed_of(rule.seed, neuron)
@@ -99,15 +96,9 @@ def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
     if rule.fan_in is not None:
         return fit(rows, order[: rule.fan_in]), True
     # κ never falls when inputs are added, so the first sufficient number is found by halving.
-    too_few, found = 0, fit(rows, order)
-    while _meets(found, rule.kappa) and found.inputs.size - too_few > 1:
-        middle = (too_few + found.inputs.size) // 2
-        trial = fit(rows, order[:middle])
-        if _meets(trial, rule.kappa):
-            found = trial
-        else:
-            too_few = middle
-    return found, True
+    sizes = range(1, order.size + 1)
+    enough = bisect_left(sizes, True, key=lambda size: _meets(fit(rows, order[:size]), rule.kappa))
+    return fit(rows, order[: enough + 1]), True
 
 
 def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
@@ -120,8 +111,8 @@ def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
             chosen = grow(rows, chosen, rule.fan_in)
         elif rule.kappa > 0:
             chosen = grow(rows, chosen, n_inputs, enough=rule.kappa)
-            chosen = shrink(rows, chosen, rule.kappa, rule.swaps, random)
-        chosen = swap(rows, chosen, rule.swaps, random)
+            chosen = shrink(rows, chosen, rule.kappa, rule.budget // SWAP_COST, random)
+        chosen = swap(rows, chosen, rule.budget // SWAP_COST, random)
     impossible = not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(n_inputs)), rule.kappa)
     return chosen, impossible
 

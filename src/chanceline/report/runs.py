@@ -68,10 +68,6 @@ FIGURES = {
         "How well it recalls, and what lost couplings cost",
         "Left: overlap after recall against the share of flipped bits in the probe; right: bits held against couplings cut.",
     ),
-    "memory_pictures": (
-        "Pictures stored among random patterns, and recalled",
-        "Stored, disturbed and recalled; each column is one picture.",
-    ),
 }
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from chanceline.figures.memory import draw_capacity, draw_cutting, draw_recall, draw_retrieval
+from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
 from chanceline.memory import AssociativeMemory, Cutting, Retrieval, cutting, load_curve, random_patterns, retrieval
-from chanceline.memory.pictures import recall_pictures
 from chanceline.memory.wiring import WIRINGS
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity, capacity_curve
@@ -23,30 +21,29 @@ CUTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 @dataclass(frozen=True)
 class Size:
-    """How large the runs are: neurons, how many of them are measured, effort, fan-ins, loads, processes."""
+    """How large the runs are: neurons, how many of them are measured, effort, fan-ins, loads, jobs."""
 
     neurons: int
     measured: int
     budget: int
     rhos: tuple[float, ...]
     loads: tuple[float, ...]
-    workers: int
+    jobs: int
 
 
 def size_of(folder: Folder) -> Size:
     """Seconds, a minute, or a quarter of an hour of one core."""
-    cores = os.cpu_count() or 1
     if folder.quick:
         return Size(40, 10, 200, (0.1, 0.25, 0.5), (0.1, 0.3), 1)
     if folder.full:
-        return Size(150, 30, 2000, (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7), (0.1, 0.2, 0.3, 0.4, 0.8), cores)
+        return Size(150, 30, 2000, (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7), (0.1, 0.2, 0.3, 0.4, 0.8), -1)
     return Size(80, 20, 600, (0.05, 0.1, 0.2, 0.3, 0.5), (0.1, 0.3, 0.8), 1)
 
 
 def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ and α_VS(ρ)."""
     size = size_of(folder)
-    loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, workers=size.workers)
+    loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs)
     figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
     draw_capacity(ax, loads, capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40)))
     table = pd.DataFrame([result.to_dict() for result in loads])
@@ -65,7 +62,7 @@ def memory_stability(folder: Folder) -> None:
         patterns = random_patterns(size.neurons, load, seed=1)
         for wiring in WIRINGS:
             memory = AssociativeMemory(size.neurons, RHO, wiring, seed=1, budget=size.budget)
-            report = memory.store(patterns, workers=size.workers)
+            report = memory.store(patterns, n_jobs=size.jobs)
             found = retrieval(memory, patterns, NOISES, seed=1)
             typical = float(np.median(report.stabilities))
             about = {
@@ -103,22 +100,10 @@ def memory_couplings(folder: Folder) -> None:
     patterns = random_patterns(size.neurons, load, seed=1)
     for wiring in WIRINGS:
         memory = AssociativeMemory(size.neurons, "minimal", wiring, seed=1, budget=size.budget)
-        report = memory.store(patterns, workers=size.workers)
+        report = memory.store(patterns, n_jobs=size.jobs)
         folder.number(
             f"couplings for a stored bit at load {load:g}, {size.neurons} neurons, {wiring} inputs",
             report.couplings_per_bit,
             None,
             "measured on one network; Gardner's dense limit is 0.5",
         )
-
-
-def memory_pictures(folder: Folder) -> None:
-    """Little pictures stored among random patterns and recalled from noisy probes."""
-    result = recall_pictures(
-        size=12 if folder.quick else 16, noise=0.2, fan_in=0.2, n_random=10 if folder.quick else 20, seed=1, budget=200
-    )
-    figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
-    ax.grid(False)
-    draw_recall(ax, result)
-    table = pd.DataFrame({"picture": result.names, "noise": result.noise, "overlap": result.overlaps})
-    folder.save("memory_pictures", figure, table)

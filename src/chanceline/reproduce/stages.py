@@ -18,7 +18,6 @@ STAGES: tuple[str, ...] = (
     "chanceline.reproduce.memory:memory_capacity",
     "chanceline.reproduce.memory:memory_stability",
     "chanceline.reproduce.memory:memory_couplings",
-    "chanceline.reproduce.memory:memory_pictures",
 )
 
 
