@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from chanceline.figures import style
 from chanceline.figures.significance import draw_samples, draw_test
 from chanceline.significance import separation_test
 from chanceline.tables.examples import load_example
@@ -61,3 +62,8 @@ def test_the_figure_of_the_verdict_has_its_word(result):
     draw_test(ax, result)
     assert ax.get_title() == result.verdict
     plt.close(figure)
+
+
+def test_the_old_name_of_the_style_warns():
+    with pytest.warns(DeprecationWarning, match="figure_style"):
+        assert style.house_style is style.figure_style

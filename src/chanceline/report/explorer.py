@@ -5,57 +5,53 @@ The lines of the (ρ, α) diagram come from the tables shipped with the package.
 
 from __future__ import annotations
 
-import csv
-import math
 import os
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
+from numpy.typing import NDArray
+from scipy.interpolate import BarycentricInterpolator
+from scipy.special import expit, logit
 
 from chanceline._io import write_text
 from chanceline.report.page import ENVIRONMENT, asset
 from chanceline.theory.capacity_table import capacity_table
 
+Floats = NDArray[np.float64]
 # Densities covered by the table; beyond them nothing is drawn and no value is given.
 FIRST, LAST = 1e-6, 0.9995
 NODES = 96
 COLUMNS = ("rho", "replicon_alpha", "alpha_rs", "union", "l0_gardner")
-TABLE = files("chanceline") / "data" / "diagram.csv"
 # The chance line for unequal classes and errors: densities, smallest balance, largest errors as a share of the rarer class.
 DENSITIES, LEAST_BALANCE, MOST_ERRORS = (1e-5, 0.99), 0.01, 0.8
 GRID = (11, 6, 8)  # nodes for the density, the balance and the errors
-UNEQUAL = files("chanceline") / "data" / "chance_line.csv"
+DATA = Path(__file__).parents[1] / "data"
+TABLE, UNEQUAL = DATA / "diagram.csv", DATA / "chance_line.csv"
 
 
 def chebyshev_densities(nodes: int) -> list[float]:
     """Chebyshev points of logit ρ between `FIRST` and `LAST`, from large ρ to small."""
     middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
-    positions = [middle + half * math.cos(math.pi * (k + 0.5) / nodes) for k in range(nodes)]
-    return [1 / (1 + math.exp(-x)) for x in positions]
+    densities: list[float] = expit(middle + half * np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)).tolist()
+    return densities
 
 
-def lobatto(low: float, high: float, count: int) -> list[float]:
+def lobatto(low: float, high: float, count: int) -> Floats:
     """Chebyshev points with both ends, from `high` to `low`."""
-    middle, half = (low + high) / 2, (high - low) / 2
-    inner = [middle + half * math.cos(math.pi * k / (count - 1)) for k in range(1, count - 1)]
-    return [high, *inner, low]
-
-
-def logit(share: float) -> float:
-    return math.log(share / (1 - share))
+    inner = (low + high) / 2 + (high - low) / 2 * np.cos(np.pi * np.arange(1, count - 1) / (count - 1))
+    return np.array([high, *inner, low])
 
 
 def unequal_nodes() -> tuple[list[float], list[float], list[float]]:
     """Densities, balances and errors (as a share of the rarer class) at which the chance line for unequal classes is solved."""
-    densities = [1 / (1 + math.exp(-x)) for x in lobatto(logit(DENSITIES[0]), logit(DENSITIES[1]), GRID[0])]
-    balances = [1 / (1 + math.exp(math.sqrt(x))) for x in lobatto(0.0, logit(LEAST_BALANCE) ** 2, GRID[1])]
-    errors = [x**3 for x in lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2])]
-    return densities, balances, errors
+    densities = expit(lobatto(logit(DENSITIES[0]), logit(DENSITIES[1]), GRID[0]))
+    balances = expit(-np.sqrt(lobatto(0.0, logit(LEAST_BALANCE) ** 2, GRID[1])))
+    errors = lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2]) ** 3
+    return densities.tolist(), balances.tolist(), errors.tolist()
 
 
 def unequal_table() -> dict[str, Any]:
@@ -64,43 +60,29 @@ def unequal_table() -> dict[str, Any]:
     `chance` is ln of the chance line over that of equal classes, by [balance][errors][density]; `typical` is ln of the typical
     line over 2ρ, by [balance][errors].
     """
-    with UNEQUAL.open(encoding="utf-8") as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    (n_densities, n_balances, n_errors), balanced = GRID, {}
-    for row in rows:
-        if row["balance"] == 0.5 and row["errors"] == 0:
-            balanced[row["rho"]] = row["alpha"]
-    chance = [round(math.log(row["alpha"] / balanced[row["rho"]]), 9) for row in rows]
-    typical = [round(math.log(row["typical"] / (2 * row["rho"])), 9) for row in rows]
-    places = [[(i * n_errors + j) * n_densities for j in range(n_errors)] for i in range(n_balances)]
     densities, balances, shares = unequal_nodes()
-    return {
-        "densities": densities,
-        "balances": balances,
-        "shares": shares,
-        "chance": [[chance[at : at + n_densities] for at in row] for row in places],
-        "typical": [[typical[at] for at in row] for row in places],
-    }
+    table = np.genfromtxt(UNEQUAL, delimiter=",", names=True).reshape(len(balances), len(shares), len(densities))
+    # Equal classes without errors come last.
+    chance = np.log(table["alpha"] / table["alpha"][-1, -1])
+    typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
+    nodes = {"densities": densities, "balances": balances, "shares": shares}
+    return {**nodes, "chance": chance.round(9).tolist(), "typical": typical.round(9).tolist()}
 
 
 def diagram_table() -> dict[str, Any]:
     """Every line at the nodes, column by column."""
-    with TABLE.open(encoding="utf-8") as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in COLUMNS}
-    return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **columns}
+    table = np.genfromtxt(TABLE, delimiter=",", names=True)
+    return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **{name: table[name].tolist() for name in COLUMNS}}
 
 
 def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     """Every line at given densities: polynomial in logit ρ through ln(α/2ρ) at the nodes, as in the explorer."""
-    from scipy.interpolate import BarycentricInterpolator
-
-    lines = diagram_table()
-    wanted, nodes = np.asarray(rhos), np.asarray(lines["rho"])
+    lines, wanted = diagram_table(), np.asarray(rhos)
+    nodes = np.asarray(lines["rho"])
     found = {"rho": wanted.tolist()}
     for name in lines["names"]:
-        polynomial = BarycentricInterpolator(np.log(nodes / (1 - nodes)), np.log(np.asarray(lines[name]) / (2 * nodes)))
-        found[name] = (2 * wanted * np.exp(polynomial(np.log(wanted / (1 - wanted))))).tolist()
+        polynomial = BarycentricInterpolator(logit(nodes), np.log(np.asarray(lines[name]) / (2 * nodes)))
+        found[name] = (2 * wanted * np.exp(polynomial(logit(wanted)))).tolist()
     return found
 
 
