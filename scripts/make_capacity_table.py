@@ -18,8 +18,7 @@ from pathlib import Path
 
 from chanceline.errors import ConvergenceError
 from chanceline.theory.capacity import capacity
-from chanceline.theory.parisi import add_step, extrapolate
-from chanceline.theory.rsb_capacity import BrokenCapacity, capacities_along, capacity_from_scratch
+from chanceline.theory.rsb_capacity import RSBCapacity, add_step, capacities_along, capacity_from_scratch, extrapolate
 
 MIDDLE = 0.5
 BELOW = [
@@ -38,7 +37,7 @@ def say(sentence: str) -> None:
     print(f"[{time.process_time():7.1f} s] {sentence}", file=sys.stderr, flush=True)
 
 
-def sweep(middle: BrokenCapacity) -> dict[float, BrokenCapacity]:
+def sweep(middle: RSBCapacity) -> dict[float, RSBCapacity]:
     """The capacity with as many steps as `middle` has, at every ρ that the continuation reaches."""
     found = {middle.rho: middle}
     for side in (BELOW, [rho for rho in ABOVE if rho <= HIGHEST.get(middle.steps, 1.0)]):

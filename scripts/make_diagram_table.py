@@ -13,8 +13,9 @@ from pathlib import Path
 from chanceline._io import write_text
 from chanceline.report.explorer import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
 from chanceline.theory.bounds import typical_load
-from chanceline.theory.capacity import capacity_curve, zero_entropy
-from chanceline.theory.patterns import Patterns
+from chanceline.theory.capacity import capacity_curve
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.line import zero_entropy
 from chanceline.theory.rs import Branch
 
 
@@ -38,10 +39,10 @@ def unequal_classes() -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
     for balance in balances:
         for share in shares:
-            patterns = Patterns.checked(balance, 0.0, share * balance)
-            typical, start = typical_load(patterns), None
+            ensemble = Ensemble.checked(balance, 0.0, share * balance)
+            typical, start = typical_load(ensemble), None
             for rho in densities:
-                end = zero_entropy(Branch(rho, patterns), start)
+                end = zero_entropy(Branch(rho, ensemble), start)
                 start = end.solved.unknowns
                 rows.append((rho, balance, share * balance, end.alpha, rho * typical))
     return rows

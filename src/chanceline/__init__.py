@@ -26,7 +26,7 @@ _HOMES = {
     "separation_test": "chanceline.significance",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
-    "density": "chanceline.theory.capacity",
+    "density": "chanceline.theory.line",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
     "Front": "chanceline.select.front",
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from chanceline.significance.replica import chance_size as chance_size
     from chanceline.theory.capacity import capacity as capacity
     from chanceline.theory.capacity import capacity_curve as capacity_curve
-    from chanceline.theory.capacity import density as density
+    from chanceline.theory.line import density as density
     from chanceline.theory.solve import solve as solve
 
 

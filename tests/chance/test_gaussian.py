@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from chanceline.chance.counts import log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports, log_separable, log_share, log_volume
 from chanceline.theory.bounds import first_moment_load
-from chanceline.theory.patterns import Patterns
+from chanceline.theory.ensemble import Ensemble
 
 
 @pytest.mark.parametrize(("samples", "positives"), [(5, 2), (12, 4), (40, 2), (60, 30)])
@@ -56,8 +56,8 @@ def test_against_linear_programs():
 
 def test_its_limit_is_the_first_moment_of_the_theory():
     """ln E[𝒩]/N → 0 at the load of `first_moment_load`, with corrections ln N/N."""
-    rho, patterns, gaps = 0.05, Patterns(0.2), []
-    load = first_moment_load(rho, patterns)
+    rho, ensemble, gaps = 0.05, Ensemble(0.2), []
+    load = first_moment_load(rho, ensemble)
     for n in (200, 800):
         samples = round(load * n)
         gaps.append(log_expected_supports(samples, n, round(0.2 * samples), round(rho * n), 0) / n)

@@ -7,12 +7,7 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.closed_forms import (
-    first_moment_exponent,
-    l0_gardner,
-    l0_gardner_gap,
-    union_bound,
-)
+from chanceline.theory.closed_forms import first_moment_exponent, l0_gardner, union_bound
 
 
 def test_reference_capacities():
@@ -94,7 +89,6 @@ def test_closed_forms_by_other_routes():
         t = math.sqrt(2) * erfcinv(rho)
         assert 2 * norm.sf(t) == pytest.approx(rho, rel=1e-12)
         assert l0_gardner(rho) == pytest.approx(2 * (rho + 2 * t * norm.pdf(t)), rel=1e-12)
-        assert l0_gardner_gap(rho) == pytest.approx(2 - l0_gardner(rho), abs=1e-14)
         assert first_moment_exponent(union_bound(rho), rho) == pytest.approx(0, abs=1e-13)
 
 

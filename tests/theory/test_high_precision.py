@@ -3,7 +3,7 @@
 import pytest
 
 import chanceline
-from chanceline.theory.capacity import zero_entropy
+from chanceline.theory.line import zero_entropy
 from chanceline.theory.rs import Branch
 
 mp = pytest.importorskip("mpmath").mp

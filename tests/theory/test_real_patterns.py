@@ -11,26 +11,24 @@ from scipy.stats import norm
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory import rsb, steps
-from chanceline.theory.bounds import bounds_at, first_moment_load
-from chanceline.theory.closed_forms import l0_gardner, union_bound
-from chanceline.theory.gardner import gardner
-from chanceline.theory.gardner_broken import broken, broken_load
+from chanceline.theory import rsb
+from chanceline.theory.bounds import bounds_at, first_moment_load, one_step_gardner, typical_load
+from chanceline.theory.closed_forms import gardner, l0_gardner, union_bound
+from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.kernels import pattern_side
-from chanceline.theory.margin import largest_margin, typical_margin
-from chanceline.theory.patterns import Patterns
 from chanceline.theory.quadrature import focused_rule
 from chanceline.theory.rs import Branch, Order, entrance_overlap, equations, free_entropy
+from chanceline.theory.solve import solve_1rsb
 from chanceline.theory.symmetric import solve_rs
 
 CASES = [
-    Patterns(0.3),
-    Patterns(0.02),
-    Patterns(0.5, 0.4),
-    Patterns(0.2, 1.5),
-    Patterns(0.5, 0.0, 0.05),
-    Patterns(0.5, 0.3, 0.2),
-    Patterns(0.3, 0.1, 0.1),
+    Ensemble(0.3),
+    Ensemble(0.02),
+    Ensemble(0.5, 0.4),
+    Ensemble(0.2, 1.5),
+    Ensemble(0.5, 0.0, 0.05),
+    Ensemble(0.5, 0.3, 0.2),
+    Ensemble(0.3, 0.1, 0.1),
 ]
 
 
@@ -51,8 +49,8 @@ def test_errors_of_an_independent_program():
     """It held the price y = 5.75, printed ε = 0.03491 and α = 0.93724: our ε at that price rounds to the same."""
     at = chanceline.capacity(0.1, errors=0.03491)
     assert at.alpha == pytest.approx(0.93724, abs=1e-5)
-    branch = Branch(0.1, Patterns(errors=0.034911))
-    *_, before, after = branch.follow(lambda state: state.entropy <= 0)
+    branch = Branch(0.1, Ensemble(error_rate=0.034911))
+    *_, before, after = branch.from_entrance(lambda state: state.entropy <= 0)
     end = branch.point_where((before, after), lambda state: state.entropy).state
     assert end.order.price == pytest.approx(5.75, abs=5e-3)
     assert round(end.alpha, 5) == 0.93724
@@ -61,39 +59,39 @@ def test_errors_of_an_independent_program():
 @pytest.mark.parametrize("f", [0.01, 0.1, 0.37, 0.8])
 @pytest.mark.parametrize("rho", [0.01, 0.4, 0.95])
 def test_as_many_tight_constraints_as_weights_for_every_balance(f, rho):
-    patterns = Patterns(f)
-    alpha = 0.5 * (gardner(patterns).load * rho + chanceline.capacity(rho, balance=f).alpha)
-    s = solve_rs(alpha, rho, patterns)
+    ensemble = Ensemble(f)
+    alpha = 0.5 * (gardner(ensemble).load * rho + chanceline.capacity(rho, balance=f).alpha)
+    s = solve_rs(alpha, rho, ensemble)
     assert abs(s.identity_error) <= 1e-10
     assert s.stability.within == pytest.approx(1, abs=1e-10)
     assert s.residual <= 1e-11
 
 
-@pytest.mark.parametrize("patterns", CASES)
-def test_partial_derivatives_of_the_free_entropy_vanish(patterns):
+@pytest.mark.parametrize("ensemble", CASES)
+def test_partial_derivatives_of_the_free_entropy_vanish(ensemble):
     rho = 0.3
-    alpha = 0.97 * chanceline.capacity(rho, balance=patterns.balance, margin=patterns.margin, errors=patterns.errors).alpha
-    s = solve_rs(alpha, rho, patterns)
+    alpha = 0.97 * chanceline.capacity(rho, balance=ensemble.balance, margin=ensemble.margin, errors=ensemble.error_rate).alpha
+    s = solve_rs(alpha, rho, ensemble)
     order = Order(s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, s.price if s.price is not None else math.inf)
-    assert free_entropy(order, alpha, rho, patterns) == pytest.approx(s.entropy, abs=1e-10)
+    assert free_entropy(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-10)
     values = np.array(astuple(order))
-    free = [*range(6), *([6] if patterns.free_threshold else []), *([7] if patterns.errors else [])]
+    free = [*range(6), *([6] if ensemble.free_threshold else []), *([7] if ensemble.error_rate else [])]
     for index in free:
         h = 1e-4 * max(abs(values[index]), 1e-3)
         moved = [values.copy() for _ in range(4)]
         for point, k in zip(moved, (-2, -1, 1, 2), strict=True):
             point[index] += k * h
-        a, b, c, d = (free_entropy(Order(*point), alpha, rho, patterns) for point in moved)
+        a, b, c, d = (free_entropy(Order(*point), alpha, rho, ensemble) for point in moved)
         assert abs((8 * (c - b) - (d - a)) / (12 * h) * values[index]) <= 1e-7, index
 
 
-@pytest.mark.parametrize("patterns", CASES)
-def test_analytic_derivatives(patterns):
-    extra = ([-0.3] if patterns.free_threshold else []) + ([0.2] if patterns.errors else [])
+@pytest.mark.parametrize("ensemble", CASES)
+def test_analytic_derivatives(ensemble):
+    extra = ([-0.3] if ensemble.free_threshold else []) + ([0.2] if ensemble.error_rate else [])
     point, rho, h = np.array([-2.0, -0.5, 0.4, 0.3, -0.2, *extra]), 0.4, 1e-4
-    state = equations(point, rho, patterns)
+    state = equations(point, rho, ensemble)
     for k, unit in enumerate(np.eye(len(point))):
-        around = [equations(point + j * h * unit, rho, patterns) for j in (-2, -1, 1, 2)]
+        around = [equations(point + j * h * unit, rho, ensemble) for j in (-2, -1, 1, 2)]
 
         def slope(name, around=around):
             f = [np.asarray(getattr(s, name)) for s in around]
@@ -104,16 +102,16 @@ def test_analytic_derivatives(patterns):
         assert state.entropy_gradient[k] == pytest.approx(slope("entropy"), rel=1e-7, abs=1e-8)
 
 
-@pytest.mark.parametrize("patterns", CASES)
-def test_total_derivatives_of_the_entropy(patterns):
+@pytest.mark.parametrize("ensemble", CASES)
+def test_total_derivatives_of_the_entropy(ensemble):
     rho, h = 0.3, 1e-4
-    keywords = {"balance": patterns.balance, "margin": patterns.margin, "errors": patterns.errors}
+    keywords = {"balance": ensemble.balance, "margin": ensemble.margin, "errors": ensemble.error_rate}
     alpha = 0.95 * chanceline.capacity(rho, **keywords).alpha
-    branch = Branch(rho, patterns)
-    *_, before, after = branch.follow(lambda state: state.alpha >= alpha and state.entropy < 0.61)
+    branch = Branch(rho, ensemble)
+    *_, before, after = branch.from_entrance(lambda state: state.alpha >= alpha and state.entropy < 0.61)
     state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
-    by_alpha = (solve_rs(alpha + h, rho, patterns).entropy - solve_rs(alpha - h, rho, patterns).entropy) / (2 * h)
-    by_rho = (solve_rs(alpha, rho + h, patterns).entropy - solve_rs(alpha, rho - h, patterns).entropy) / (2 * h)
+    by_alpha = (solve_rs(alpha + h, rho, ensemble).entropy - solve_rs(alpha - h, rho, ensemble).entropy) / (2 * h)
+    by_rho = (solve_rs(alpha, rho + h, ensemble).entropy - solve_rs(alpha, rho - h, ensemble).entropy) / (2 * h)
     assert state.entropy_by_alpha == pytest.approx(by_alpha, rel=1e-5)
     assert state.entropy_by_rho == pytest.approx(by_rho, rel=1e-4)
 
@@ -158,28 +156,28 @@ def test_gardner_with_bias_and_margin_by_quadrature():
             return total
 
         best = minimize_scalar(inverse, bracket=(-1, 0), tol=1e-10)
-        found = gardner(Patterns(f, kappa))
+        found = gardner(Ensemble(f, kappa))
         assert found.load == pytest.approx(1 / best.fun, rel=1e-7)
         if f != 0.5:
             assert found.threshold == pytest.approx(best.x, abs=1e-4)
-    assert gardner(Patterns()).load == pytest.approx(2, abs=1e-14)
+    assert gardner(Ensemble()).load == pytest.approx(2, abs=1e-14)
 
 
 def test_gardner_derrida_without_threshold():
     """1/α = ∫_0^{t*} Dt t² with H(t*) = ε; ε → ½ takes α → ∞."""
     for epsilon in (0.01, 0.2):
         top = norm.isf(epsilon)
-        assert 1 / gardner(Patterns(errors=epsilon)).load == pytest.approx(
+        assert 1 / gardner(Ensemble(error_rate=epsilon)).load == pytest.approx(
             quad(lambda t: norm.pdf(t) * t * t, 0, top)[0], rel=1e-10
         )
-    loads = [gardner(Patterns(errors=e)).load for e in (0.3, 0.4, 0.45, 0.49)]
+    loads = [gardner(Ensemble(error_rate=e)).load for e in (0.3, 0.4, 0.45, 0.49)]
     assert np.all(np.diff(np.log(loads)) > 1)
 
 
 @pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.7}, {"balance": 0.1, "margin": 0.3}])
 def test_towards_all_variables_the_capacity_is_gardners(kind):
     """α_c − α_VS vanishes like (1 − ρ)³, from below."""
-    top = gardner(Patterns(**kind)).load
+    top = gardner(Ensemble(**kind)).load
     gaps = [top - chanceline.capacity(1 - e, **kind).alpha for e in (0.1, 0.03, 0.01)]
     assert 0 < gaps[2] < gaps[1] / 20 < gaps[0] / 400
     assert gaps[2] < 1e-4 * top
@@ -258,50 +256,54 @@ def test_capacity_at_random_points_of_the_whole_range():
         assert end.error < 1e-8, end
 
 
-@pytest.mark.parametrize("patterns", [Patterns(errors=0.1), Patterns(0.2, 0.0, 0.08), Patterns(0.3, 0.5, 0.05)])
-def test_towards_all_variables_errors_are_those_of_clusters_of_weights(patterns):
+@pytest.mark.parametrize("ensemble", [Ensemble(error_rate=0.1), Ensemble(0.2, 0.0, 0.08), Ensemble(0.3, 0.5, 0.05)])
+def test_towards_all_variables_errors_are_those_of_clusters_of_weights(ensemble):
     """Σ counts pairs of a support and a cluster of weights: at ρ = 1 its zero is the one-step capacity."""
-    top = broken_load(patterns)
-    kind = {"balance": patterns.balance, "margin": patterns.margin, "errors": patterns.errors}
+    top = typical_load(ensemble)
+    kind = {"balance": ensemble.balance, "margin": ensemble.margin, "errors": ensemble.error_rate}
     gaps = [abs(chanceline.capacity(1 - e, **kind).alpha / top - 1) for e in (1e-2, 1e-3, 1e-4)]
     assert gaps[2] < gaps[1] / 4 < gaps[0] / 12
     assert gaps[2] < 1e-3
-    assert top < gardner(patterns).load
+    assert top < gardner(ensemble).load
 
 
 @pytest.mark.parametrize(
     ("errors", "row"), [(0.01, "2.3365 2.3076 2.3146"), (0.1, "5.7114 4.7077 4.7185"), (0.3, "56.594 25.639 25.671")]
 )
 def test_loads_with_errors_as_printed_in_the_docs(errors, row):
-    patterns = Patterns(errors=errors)
-    loads = gardner(patterns).load, broken_load(patterns), chanceline.capacity_curve([0.999], errors=errors)[0].alpha
+    ensemble = Ensemble(error_rate=errors)
+    loads = (
+        gardner(ensemble).load,
+        typical_load(ensemble),
+        chanceline.capacity_curve([0.999], errors=errors)[0].alpha,
+    )
     assert " ".join(f"{load:.5g}" for load in loads) == row
 
 
 def test_few_errors_leave_one_cluster():
-    ratios = [broken_load(Patterns(errors=e)) / gardner(Patterns(errors=e)).load for e in (1e-2, 1e-3, 1e-4, 1e-5)]
+    ratios = [typical_load(Ensemble(error_rate=e)) / gardner(Ensemble(error_rate=e)).load for e in (1e-2, 1e-3, 1e-4, 1e-5)]
     assert np.all(np.diff(ratios) > 0)
     assert 1 - 1e-6 < ratios[-1] < 1
 
 
 def test_clusters_are_stationary_where_they_vanish():
     """Finite differences of the exponent in q₀, χ, threshold and price, at the load found."""
-    patterns = Patterns(0.3, 0.2, 0.06)
-    at = broken(patterns)
+    ensemble = Ensemble(0.3, 0.2, 0.06)
+    at = one_step_gardner(ensemble)
     chi, q0, b, ceiling = math.exp(at.unknowns[0]), 1 / (1 + math.exp(-at.unknowns[1])), at.unknowns[2], math.exp(at.unknowns[3])
 
     def exponent(values):
         q, x, threshold, y = values
         total = 0.0
-        for share, sign in patterns.classes:
+        for share, sign in ensemble.classes:
 
             def log_a(z, sign=sign):
-                mu = math.sqrt(q) * z + patterns.margin + sign * threshold
+                mu = math.sqrt(q) * z + ensemble.margin + sign * threshold
                 return norm.pdf(z) * float(pattern_side(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_a[0])
 
             total += share * quad(log_a, -10, 10, limit=200, epsabs=1e-12)[0]
         s2 = 1 - q
-        return at.state.alpha * (total + y * patterns.errors) + 0.5 * math.log1p(s2 / x) + 0.5 * q / (x + s2)
+        return at.state.alpha * (total + y * ensemble.error_rate) + 0.5 * math.log1p(s2 / x) + 0.5 * q / (x + s2)
 
     point = np.array([q0, chi, b, ceiling**2 / (2 * chi)])
     assert exponent(point) == pytest.approx(0, abs=1e-9)
@@ -311,9 +313,9 @@ def test_clusters_are_stationary_where_they_vanish():
 
 def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():
     for rho in (0.01, 0.3, 0.9):
-        assert first_moment_load(rho, Patterns()) == pytest.approx(union_bound(rho), rel=1e-12)
-        assert bounds_at(rho, Patterns(0.3)).l0_gardner == pytest.approx(
-            gardner(Patterns(0.3)).load / 2 * l0_gardner(rho), rel=1e-14
+        assert first_moment_load(rho, Ensemble()) == pytest.approx(union_bound(rho), rel=1e-12)
+        assert bounds_at(rho, Ensemble(0.3)).l0_gardner == pytest.approx(
+            gardner(Ensemble(0.3)).load / 2 * l0_gardner(rho), rel=1e-14
         )
 
 
@@ -324,10 +326,10 @@ def test_first_moment_with_errors_counts_them():
         return -p * math.log(p) - (1 - p) * math.log(1 - p)
 
     rho, epsilon = 0.1, 0.05
-    alpha = first_moment_load(rho, Patterns(errors=epsilon))
+    alpha = first_moment_load(rho, Ensemble(error_rate=epsilon))
     kept = alpha * (1 - epsilon)
     assert entropy(rho) + alpha * entropy(epsilon) + kept * (entropy(rho / kept) - math.log(2)) == pytest.approx(0, abs=1e-10)
-    assert math.isinf(first_moment_load(rho, Patterns(errors=0.3)))
+    assert math.isinf(first_moment_load(rho, Ensemble(error_rate=0.3)))
 
 
 @pytest.mark.parametrize("kind", [{"balance": 0.15}, {"margin": 0.3}, {"errors": 0.02}])
@@ -338,15 +340,15 @@ def test_density_inverts_capacity(kind):
 
 @pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
 def test_both_sides_of_the_cover_gardner_load_meet(kind):
-    rho, patterns = 0.3, Patterns(**kind)
-    edge = rho * gardner(patterns).load
+    rho, ensemble = 0.3, Ensemble(**kind)
+    edge = rho * gardner(ensemble).load
     gaps = []
     for epsilon in (1e-3, 1e-4):
-        below, above = (solve_rs(edge * (1 + sign * epsilon), rho, patterns) for sign in (-1, 1))
+        below, above = (solve_rs(edge * (1 + sign * epsilon), rho, ensemble) for sign in (-1, 1))
         assert (below.regime, above.regime) == ("typical", "selected")
         gaps.append([rho - below.q1, abs(below.entropy - above.entropy), 1 / above.chi])
-        gaps[-1] += [abs(side.q0 - entrance_overlap(rho, patterns) * rho) for side in (below, above)]
-        gaps[-1] += [abs(side.threshold - gardner(patterns).threshold) for side in (below, above)]
+        gaps[-1] += [abs(side.q0 - entrance_overlap(rho, ensemble) * rho) for side in (below, above)]
+        gaps[-1] += [abs(side.threshold - gardner(ensemble).threshold) for side in (below, above)]
     for coarse, fine in zip(*gaps, strict=True):
         assert fine <= 0.4 * coarse + 1e-12
 
@@ -354,16 +356,16 @@ def test_both_sides_of_the_cover_gardner_load_meet(kind):
 @pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
 def test_one_step_of_breaking_with_balance_and_margin(kind):
     """Each saddle equation is a derivative of Σ, and the capacity lies a little below the symmetric one."""
-    rho, patterns = 0.3, Patterns(**kind)
+    rho, ensemble = 0.3, Ensemble(**kind)
     symmetric, broken = (chanceline.capacity(rho, ansatz, **kind) for ansatz in ("rs", "1rsb"))
     assert 0.97 * symmetric.alpha < broken.alpha < symmetric.alpha
     assert broken.error < 1e-9
     alpha = 0.3 * symmetric.replicon_alpha + 0.7 * broken.alpha
-    s = rsb.solve_1rsb(alpha, rho, patterns)
+    s = solve_1rsb(alpha, rho, ensemble)
     assert s.broken
-    order = steps.Breaking(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,), s.threshold)
-    assert steps.free_entropy(order, alpha, rho, patterns) == pytest.approx(s.entropy, abs=1e-9)
-    names = ["chi", "K", "E", "F1", *(["threshold"] if patterns.free_threshold else [])]
+    order = rsb.RSBOrder(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,), s.threshold)
+    assert rsb.free_entropy(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-9)
+    names = ["chi", "K", "E", "F1", *(["threshold"] if ensemble.free_threshold else [])]
     moves = [lambda h, n=name: replace(order, **{n: getattr(order, n) * (1 + h)}) for name in names]
     for name in ("p", "G", "x"):
         for i, value in enumerate(getattr(order, name)):
@@ -376,7 +378,7 @@ def test_one_step_of_breaking_with_balance_and_margin(kind):
             moves.append(moved)
     h = 1e-4
     for move in moves:
-        a, b, c, d = (steps.free_entropy(move(k * h), alpha, rho, patterns) for k in (-2, -1, 1, 2))
+        a, b, c, d = (rsb.free_entropy(move(k * h), alpha, rho, ensemble) for k in (-2, -1, 1, 2))
         assert abs((8 * (c - b) - (d - a)) / (12 * h)) < 1e-7
 
 
@@ -408,15 +410,3 @@ def test_no_breaking_with_errors_and_no_full_breaking_off_the_plain_line():
         chanceline.capacity(0.3, "full", balance=0.3)
     with pytest.raises(InputError, match="too close to 1"):
         chanceline.solve(0.5, 0.9999999999999999)
-
-
-def test_margins_that_a_load_leaves():
-    """Inverse functions, in order: a chosen quarter of the variables keeps more than a typical quarter, less than all of them."""
-    chosen, typical, every = largest_margin(0.3, 0.25), typical_margin(0.3, 0.25), typical_margin(0.3, 1 - 1e-9)
-    assert typical < chosen < every
-    assert chanceline.capacity(0.25, margin=chosen).alpha == pytest.approx(0.3, rel=1e-5)
-    assert chosen == pytest.approx(1.1955, abs=1e-3)
-    with pytest.raises(InputError, match="no choice"):
-        largest_margin(1.5, 0.25)
-    with pytest.raises(InputError, match="typical choices"):
-        typical_margin(0.6, 0.25)

@@ -8,8 +8,7 @@ from scipy.optimize import brentq
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.closed_forms import first_moment_exponent, typical_overlap
-from chanceline.theory.kernels import binary_entropy
+from chanceline.theory.closed_forms import binary_entropy, first_moment_exponent, typical_overlap
 from chanceline.theory.rs import Branch, Order, equations, free_entropy
 
 POINTS = [
@@ -88,7 +87,7 @@ def test_jacobian_and_gradients_by_finite_differences(rho, point):
 def test_total_derivatives_of_the_entropy(alpha, rho):
     """dΣ/dα = ∫Dz ln A and dΣ/dρ, by envelope, against differences of solved points."""
     branch = Branch(rho)
-    *_, before, after = branch.follow(lambda state: state.alpha >= alpha)
+    *_, before, after = branch.from_entrance(lambda state: state.alpha >= alpha)
     state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
     h = 1e-4
     by_alpha = (chanceline.solve(alpha + h, rho).entropy - chanceline.solve(alpha - h, rho).entropy) / (2 * h)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from chanceline.errors import InputError
-from chanceline.theory import rs, rsb, steps
+from chanceline.theory import rs, rsb
 from chanceline.theory.kernels import pattern_side, support_side
-from chanceline.theory.ladder import climb, focused_grid, uniform_grid
-from chanceline.theory.parisi import add_step
-from chanceline.theory.rsb_capacity import capacity_1rsb
-from chanceline.theory.solve import solve
+from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
+from chanceline.theory.rsb_capacity import add_step, capacity_1rsb
+from chanceline.theory.solve import branch_off, replicon_line, solve, solve_1rsb
 from chanceline.theory.symmetric import solve_rs
 
 RHO = 0.5
@@ -19,11 +18,11 @@ RHO = 0.5
 
 @pytest.fixture(scope="module")
 def solution():
-    return rsb.solve_1rsb(1.78, RHO)
+    return solve_1rsb(1.78, RHO)
 
 
 def as_order(s):
-    return steps.Breaking(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,))
+    return rsb.RSBOrder(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,))
 
 
 def tensor_entropy(order, alpha, rho):
@@ -45,25 +44,25 @@ def tensor_entropy(order, alpha, rho):
     return total + outside
 
 
-def test_ladder_integrates_gaussians_exactly():
+def test_recursion_integrates_gaussians_exactly():
     # exp(x a u²/2) against Gaussians: g₀ = a u²/2c − ln(c)/2x with c = 1 − x a v, and P₁ Gaussian.
     a, x, v0, v1 = -1.7, 0.6, 0.4, 1.1
     grids = [uniform_grid(9, 0.2), focused_grid(9, 0.05, 0.2, 0.5)]
     u = grids[1].nodes
-    ladder = climb(grids, a * u**2 / 2, a * u, np.array([v0, v1]), np.array([x]))
+    recursion = recurse(grids, a * u**2 / 2, a * u, np.array([v0, v1]), np.array([x]))
     c = 1 - x * a * (v1 - v0)
     inside = abs(grids[0].nodes) < 6  # further out the upper grid ends within the Gaussian
     w = grids[0].nodes[inside]
-    np.testing.assert_allclose(ladder.values[0][inside], a * w**2 / (2 * c) - np.log(c) / (2 * x), atol=1e-12)
-    np.testing.assert_allclose(ladder.slopes[0][inside], a * w / c, atol=1e-12)
-    np.testing.assert_allclose(ladder.bottom_curvature(np.full_like(u, a))[inside], a / c, rtol=1e-11)
-    assert ladder.mean(1, u**2) == pytest.approx(v0 / c**2 + (v1 - v0) / c, rel=1e-12)
-    assert ladder.edge_weight < 1e-15
+    np.testing.assert_allclose(recursion.values[0][inside], a * w**2 / (2 * c) - np.log(c) / (2 * x), atol=1e-12)
+    np.testing.assert_allclose(recursion.slopes[0][inside], a * w / c, atol=1e-12)
+    np.testing.assert_allclose(recursion.bottom_curvature(np.full_like(u, a))[inside], a / c, rtol=1e-11)
+    assert recursion.mean(1, u**2) == pytest.approx(v0 / c**2 + (v1 - v0) / c, rel=1e-12)
+    assert recursion.edge_weight < 1e-15
 
 
 def test_entropy_equals_a_plain_tensor_rule(solution):
     order = as_order(solution)
-    assert steps.free_entropy(order, solution.alpha, RHO) == pytest.approx(tensor_entropy(order, solution.alpha, RHO), abs=1e-10)
+    assert rsb.free_entropy(order, solution.alpha, RHO) == pytest.approx(tensor_entropy(order, solution.alpha, RHO), abs=1e-10)
     # and the value that the solver gives, which is a different expression that only holds at the saddle
     assert solution.entropy == pytest.approx(tensor_entropy(order, solution.alpha, RHO), abs=1e-9)
 
@@ -92,13 +91,13 @@ def moved(order, name, shift):
 def scaled_derivative(order, name, scale, alpha, rho):
     """dΣ/d(parameter)·scale by a difference of fourth order."""
     h = 2e-3
-    up, down, up2, down2 = (steps.free_entropy(moved(order, name, k * h * scale), alpha, rho) for k in (1, -1, 2, -2))
+    up, down, up2, down2 = (rsb.free_entropy(moved(order, name, k * h * scale), alpha, rho) for k in (1, -1, 2, -2))
     return (8 * (up - down) - (up2 - down2)) / 12 / h
 
 
 @pytest.mark.parametrize("alpha", [1.72, 1.75, 1.79])
 def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha):
-    order = as_order(rsb.solve_1rsb(alpha, RHO))
+    order = as_order(solve_1rsb(alpha, RHO))
     for name, scale in natural_scales(order, RHO):
         assert abs(scaled_derivative(order, name, scale, alpha, RHO)) < 2e-9, name
 
@@ -113,34 +112,34 @@ def test_two_steps_are_stationary_too():
 def test_break_point_zero_and_one_give_replica_symmetry_back():
     alpha = 1.75
     o = solve_rs(alpha, RHO)
-    split = steps.Breaking(o.chi, o.K, o.E, o.F1, (o.q0 - 0.03, o.q0 + 0.02), (o.F0 * 0.97, o.F0 * 1.02), (0.5,))
+    split = rsb.RSBOrder(o.chi, o.K, o.E, o.F1, (o.q0 - 0.03, o.q0 + 0.02), (o.F0 * 0.97, o.F0 * 1.02), (0.5,))
 
     def symmetric(p, g):
         return rs.free_entropy(rs.Order(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
 
-    at_one = steps.free_entropy(replace(split, x=(1.0,)), alpha, RHO)
+    at_one = rsb.free_entropy(replace(split, x=(1.0,)), alpha, RHO)
     assert at_one == pytest.approx(symmetric(split.p[0], split.G[0]), abs=1e-11)
-    small = [steps.free_entropy(replace(split, x=(x,)), alpha, RHO) for x in (2e-5, 4e-5)]
+    small = [rsb.free_entropy(replace(split, x=(x,)), alpha, RHO) for x in (2e-5, 4e-5)]
     assert 2 * small[0] - small[1] == pytest.approx(symmetric(split.p[1], split.G[1]), abs=2e-8)
 
 
 @pytest.mark.parametrize(("alpha", "entropy", "x"), [(1.75, 0.15117, 0.70), (1.78, 0.0536, 0.56)])
 def test_reference_values(alpha, entropy, x):
     # From an independent program of the same equations (five and four digits).
-    s = rsb.solve_1rsb(alpha, RHO)
+    s = solve_1rsb(alpha, RHO)
     assert s.entropy == pytest.approx(entropy, abs=1.5e-5 if alpha == 1.75 else 6e-5)
     assert s.x == pytest.approx(x, abs=0.006)
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
 def test_identity_and_order_along_the_branch(rho):
-    critical = rsb.replicon_line(rho).state
-    branch = steps.BrokenBranch(rho)
-    first = rsb.branch_off(branch, critical)
+    critical = replicon_line(rho).state
+    branch = rsb.RSBBranch(rho)
+    first = branch_off(branch, critical)
     points = list(branch.follow(first, -0.05, lambda state: state.entropy < 0))
     assert len(points) > 5
     assert max(abs(point.state.identity_error) for point in points) < 1e-8
-    assert max(point.residual for point in points) <= steps.TOLERANCE
+    assert max(point.residual for point in points) <= rsb.TOLERANCE
     assert max(point.state.edge_weight for point in points) < 1e-15
     loads = [point.state.alpha for point in points]
     assert loads == sorted(loads)
@@ -151,11 +150,9 @@ def test_identity_and_order_along_the_branch(rho):
 
 
 def test_the_branch_begins_at_the_replicon_line():
-    critical = rsb.replicon_line(RHO).state
+    critical = replicon_line(RHO).state
     assert critical.between == pytest.approx(1, abs=1e-10)
-    small, smaller, smallest = (
-        rsb.branch_off(steps.BrokenBranch(RHO), critical, amplitude).state for amplitude in (0.04, 0.02, 0.01)
-    )
+    small, smaller, smallest = (branch_off(rsb.RSBBranch(RHO), critical, amplitude).state for amplitude in (0.04, 0.02, 0.01))
     # a polynomial in the amplitude whose constant term is the critical load
     assert (8 * smallest.alpha - 6 * smaller.alpha + small.alpha) / 3 == pytest.approx(critical.alpha, abs=1e-6)
     assert smaller.replicon_inner == pytest.approx(1, abs=1e-4)
@@ -179,14 +176,14 @@ def test_result_prints_and_has_the_keys(solution):
 
 
 def test_finer_grids_do_not_move_the_solution(solution):
-    point = steps.pack(as_order(solution), RHO)
-    residuals = [steps.BrokenBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)]
+    point = rsb.pack(as_order(solution), RHO)
+    residuals = [rsb.RSBBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)]
     np.testing.assert_allclose(residuals[0], residuals[2], atol=1e-10)
     np.testing.assert_allclose(residuals[1], residuals[2], atol=1e-12)
 
 
 def test_too_large_a_load_is_refused():
     with pytest.raises(InputError, match="choose a smaller alpha"):
-        rsb.solve_1rsb(1.83, RHO)
+        solve_1rsb(1.83, RHO)
     with pytest.raises(InputError, match="'rs' or '1rsb'"):
         solve(1.0, RHO, ansatz="2rsb")

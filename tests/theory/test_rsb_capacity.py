@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import brentq
 
 from chanceline.errors import InputError
-from chanceline.theory import steps
+from chanceline.theory import rsb
 from chanceline.theory.capacity import capacity
-from chanceline.theory.capacity_table import capacity_table, start_at
-from chanceline.theory.parisi import add_step, extrapolate
-from chanceline.theory.rsb_capacity import capacities_along, capacity_1rsb, capacity_from_scratch
+from chanceline.theory.closed_forms import capacity_table
+from chanceline.theory.rsb_capacity import add_step, capacities_along, capacity_1rsb, capacity_from_scratch, extrapolate
+from chanceline.theory.solve import start_at
 
 RHO = 0.5
 
@@ -27,7 +27,7 @@ def two(one):
 def test_entropy_vanishes_at_finite_break_point(one):
     state = one.state
     assert 1.788 < one.alpha < 1.793
-    assert steps.free_entropy(state.order, state.alpha, RHO) == pytest.approx(0, abs=1e-10)
+    assert rsb.free_entropy(state.order, state.alpha, RHO) == pytest.approx(0, abs=1e-10)
     assert abs(state.identity_error) < 1e-10
     assert 0.3 < state.order.x[0] < 0.4
     assert 9 < state.order.K < 10
@@ -40,7 +40,7 @@ def test_beyond_capacity_the_branch_tends_to_small_break_points(one):
     orders = [point.state.order]
     unknowns = one.point
     for log_chi in np.arange(one.point[0], one.point[0] - 1.01, -0.1)[1:]:
-        solved = steps.BrokenBranch(RHO).at_response(float(log_chi), unknowns)
+        solved = rsb.RSBBranch(RHO).at_chi(float(log_chi), unknowns)
         unknowns = solved.unknowns
         orders.append(solved.state.order)
     assert solved.state.entropy < 0
@@ -92,7 +92,7 @@ def test_random_rows_from_scratch():
 @pytest.mark.slow
 def test_more_random_rows_from_scratch():
     rng = np.random.default_rng(11)
-    for row in rng.choice(np.array(capacity_table(), dtype=object), 5, replace=False):
+    for row in rng.choice(capacity_table(), 5, replace=False):
         found = capacity_from_scratch(row.rho)
         assert found.alpha == pytest.approx(row.alpha_1rsb, abs=1e-9)
     half = next(row for row in capacity_table() if row.rho == RHO)

@@ -76,7 +76,7 @@ def density(
 
     Example: chanceline density 1.0
     """
-    from chanceline.theory.capacity import density as find_density
+    from chanceline.theory.line import density as find_density
 
     _show(find_density(alpha, balance=balance, margin=margin, errors=errors), json, report)
 
@@ -109,7 +109,7 @@ def curve(
     Example: chanceline curve --points 99 --out curve.csv
     """
     from chanceline._io import check_target, write_text
-    from chanceline.theory.curves import curve_table, evenly_spaced
+    from chanceline.theory.capacity import curve_table, evenly_spaced
 
     if not 1 <= points <= MOST_POINTS:
         raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")

@@ -10,10 +10,9 @@ from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
 from chanceline.report.explorer import interpolated_lines
 from chanceline.report.page import Page, drawn
-from chanceline.theory.curves import curve_table, evenly_spaced
-from chanceline.theory.gardner import gardner
-from chanceline.theory.kernels import binary_entropy
-from chanceline.theory.patterns import PLAIN, Patterns
+from chanceline.theory.capacity import curve_table, evenly_spaced
+from chanceline.theory.closed_forms import binary_entropy, gardner
+from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.rs import Branch
 
 if TYPE_CHECKING:
@@ -46,6 +45,9 @@ class TheoryResult(Protocol):
     @property
     def rho(self) -> float: ...
 
+    @property
+    def ensemble(self) -> Ensemble: ...
+
     def to_dict(self) -> dict[str, Any]: ...
 
 
@@ -61,7 +63,7 @@ def theory_page(result: TheoryResult) -> Page:
     record = result.to_dict()
     if "regime" not in record and "error" not in record:
         raise InputError("a theory report needs the result of solve, capacity or density.")
-    ansatz, patterns, rho, alpha = str(record.get("ansatz", "rs")), _patterns(record), result.rho, result.alpha
+    ansatz, ensemble, rho, alpha = str(record.get("ansatz", "rs")), result.ensemble, result.rho, result.alpha
     # `density` is asked at a load, and has no bounds.
     found = f"α_VS({rho:g}) = {alpha:.8g}" if "bounds" in record else f"ρ_VS({alpha:g}) = {rho:.8g}"
     title = f"Replica solution at α = {alpha:g}, ρ = {rho:g}" if "regime" in record else f"The chance line: {found}"
@@ -72,44 +74,40 @@ def theory_page(result: TheoryResult) -> Page:
         "ansatz": ANSATZ.get(ansatz, ansatz),
         "found": found,
         "rows": [row for row in pd.json_normalize(record).to_dict("records")[0].items() if row[1] is not None],
-        "position": drawn(lambda ax: _draw_position(ax, rho, alpha, patterns), "position", (7.5, 5.2)),
+        "position": drawn(lambda ax: _draw_position(ax, rho, alpha, ensemble), "position", (7.5, 5.2)),
     }
     if "regime" in record:
-        values["entropy"] = drawn(lambda ax: _draw_entropy(ax, result, record["entropy"], patterns), "entropy")
+        values["entropy"] = drawn(lambda ax: _draw_entropy(ax, result, record["entropy"], ensemble), "entropy")
     return Page("theory.html", title, record, values)
 
 
-def _patterns(record: dict[str, Any]) -> Patterns:
-    return Patterns(record["balance"], record["margin"], record["errors"])
-
-
-def diagram_frame(patterns: Patterns = PLAIN) -> pd.DataFrame:
+def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     """The lines as `figures.theory.draw_capacity` wants them: from the shipped table, or solved for other patterns."""
     import pandas as pd
 
-    if not patterns.plain:
-        p = patterns
-        return curve_table(evenly_spaced(59), balance=p.balance, margin=p.margin, errors=p.errors).astype(float)
+    if not ensemble.plain:
+        e = ensemble
+        return curve_table(evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate).astype(float)
     lines = interpolated_lines([k / 200 for k in range(1, 200)])
     frame = pd.DataFrame(lines).rename(columns={"alpha_rs": "alpha_vs"})
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
 
-def _draw_position(ax: Any, rho: float, alpha: float, patterns: Patterns) -> None:
-    draw_capacity(ax, diagram_frame(patterns))
+def _draw_position(ax: Any, rho: float, alpha: float, ensemble: Ensemble) -> None:
+    draw_capacity(ax, diagram_frame(ensemble))
     ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
     ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color=COLOURS["here"], weight="bold")
 
 
-def _draw_entropy(ax: Any, result: TheoryResult, entropy: float, patterns: Patterns) -> None:
+def _draw_entropy(ax: Any, result: TheoryResult, entropy: float, ensemble: Ensemble) -> None:
     import numpy as np
     from scipy.interpolate import CubicHermiteSpline
 
     rho = result.rho
     all_choices = binary_entropy(rho)
-    branch = [point.state for point in Branch(rho, patterns).follow(lambda state: state.entropy < 0)]
-    typical = rho * gardner(patterns).load
-    if patterns.errors:
+    branch = [point.state for point in Branch(rho, ensemble).from_entrance(lambda state: state.entropy < 0)]
+    typical = rho * gardner(ensemble).load
+    if ensemble.error_rate:
         # It counts from where there are fewer choices than all of them.
         branch = [state for state in branch if state.entropy < all_choices]
         typical = min(typical, 0.98 * branch[0].alpha)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from chanceline.figures.theory import draw_break_point, draw_corrections, draw_diagram, draw_entropies
 from chanceline.reproduce.folder import Folder
-from chanceline.theory.capacity_table import capacity_table, start_at
-from chanceline.theory.rsb import replicon_line
-from chanceline.theory.steps import BrokenBranch
+from chanceline.theory.closed_forms import capacity_table
+from chanceline.theory.rsb import RSBBranch
+from chanceline.theory.solve import replicon_line, start_at
 from chanceline.theory.symmetric import solve_rs
 
 RHO = 0.5
@@ -21,10 +19,10 @@ RHO = 0.5
 def entropy_with_breaking(folder: Folder) -> None:
     """Σ(α) replica symmetric and with one step at ρ = 0.5, and how x and K go to their finite ends."""
     critical = replicon_line(RHO).state
-    one_step = BrokenBranch(RHO)
+    one_step = RSBBranch(RHO)
     end = one_step.at_zero_entropy(start_at(RHO))
     branch = [point.state for point in one_step.follow(end, 0.1, lambda state: state.alpha < critical.alpha + 0.003)]
-    beyond = one_step.at_response(float(end.unknowns[0]) - 0.15, end.unknowns).state
+    beyond = one_step.at_chi(float(end.unknowns[0]) - 0.15, end.unknowns).state
     broken = pd.DataFrame(
         {"alpha": s.alpha, "entropy": s.entropy, "x": s.order.x[0], "K": s.order.K, "p1": s.order.p[1], "p0": s.order.p[0]}
         for s in [*reversed(branch), beyond]
@@ -40,7 +38,7 @@ def entropy_with_breaking(folder: Folder) -> None:
 
 def capacity_with_breaking(folder: Folder) -> None:
     """The capacity diagram with and without breaking, from the shipped table."""
-    table = pd.DataFrame([asdict(row) for row in capacity_table()])
+    table = pd.DataFrame.from_records(capacity_table())
     figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
     draw_diagram(axes[0], table)
     draw_corrections(axes[1], table)

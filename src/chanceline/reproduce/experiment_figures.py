@@ -27,9 +27,8 @@ from chanceline.figures.experiments import (
     draw_smallest,
 )
 from chanceline.figures.style import check_figure, figure_style, save
-from chanceline.theory.capacity import density
+from chanceline.theory.capacity import curve_table, density, evenly_spaced
 from chanceline.theory.closed_forms import first_moment_exponent
-from chanceline.theory.curves import curve_table, evenly_spaced
 from chanceline.theory.solve import solve
 
 

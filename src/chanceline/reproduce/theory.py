@@ -8,9 +8,9 @@ import pandas as pd
 
 from chanceline.figures.theory import draw_balances, draw_capacity, draw_entropy, draw_overlaps, draw_response, draw_stability
 from chanceline.reproduce.folder import Folder
-from chanceline.theory.capacity import capacity
-from chanceline.theory.curves import branch_table, curve_table, evenly_spaced
+from chanceline.theory.capacity import capacity, curve_table, evenly_spaced
 from chanceline.theory.solve import solve
+from chanceline.theory.symmetric import branch_table
 
 RHO = 0.5
 

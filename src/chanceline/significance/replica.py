@@ -17,9 +17,10 @@ from chanceline.chance.counts import LOG2, log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports
 from chanceline.errors import ConvergenceError
 from chanceline.theory.bounds import first_moment_density
-from chanceline.theory.capacity import capacity_curve, density
-from chanceline.theory.gardner import gardner
-from chanceline.theory.patterns import Patterns
+from chanceline.theory.closed_forms import gardner
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.line import density, zero_entropy
+from chanceline.theory.rs import Branch
 
 Value = TypeVar("Value")
 # The exact first moment is summed up to this many features times splits of the errors; beyond, its limit N → ∞ takes its place.
@@ -103,11 +104,11 @@ def chance_size(
     if intercept and errors >= min(positives, n_samples - positives):
         return result(0.0, 0.0, 0.0, 0.0, 0.0)
     balance = positives / n_samples if intercept else 0.5
-    patterns = Patterns.checked(balance, 0.0, min(errors / n_samples, 0.49))
+    ensemble = Ensemble.checked(balance, 0.0, min(errors / n_samples, 0.49))
     load = n_samples / n_features
-    if load >= gardner(patterns).load:
+    if load >= gardner(ensemble).load:
         return result(math.inf, math.inf, math.inf, None, math.inf)
-    limit = n_features * density(load, balance=patterns.balance, errors=patterns.errors).rho
+    limit = n_features * density(load, balance=ensemble.balance, errors=ensemble.error_rate).rho
 
     def log_expected(size: int) -> float:
         if intercept:
@@ -117,7 +118,7 @@ def chance_size(
         return counted + float(log_binomial(n_features, size))
 
     try:
-        shift = limit - n_features * first_moment_density(load, patterns)
+        shift = limit - n_features * first_moment_density(load, ensemble)
     except ConvergenceError:
         shift = None
     if shift is None or limit * (errors + 1) > _LARGEST_EXACT:
@@ -180,7 +181,7 @@ class ReplicaReading(Result):
 def replica_reading(n_samples: int, n_features: int, n_selected: int, positives: int, intercept: bool) -> ReplicaReading:
     """The position of (ρ, α) = (M/N, P/N) relative to the two lines."""
     alpha, rho = n_samples / n_features, n_selected / n_features
-    typical, chosen = 2 * rho, 2.0 if rho >= 1 else _known(lambda: capacity_curve((rho,))[0].alpha)
+    typical, chosen = 2 * rho, 2.0 if rho >= 1 else _known(lambda: zero_entropy(Branch(rho), None).alpha)
     if alpha <= typical:
         position = "below 2ρ"
     elif chosen is None:

@@ -1,30 +1,31 @@
-"""The loads in closed form, or as the root of elementary functions, that lie around α_VS(ρ)."""
+"""The loads around α_VS(ρ) that need no replica calculation, or only one with all variables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.closed_forms import cover_gardner, l0_gardner, union_bound, vapnik_chervonenkis
-from chanceline.theory.gardner import gardner
-from chanceline.theory.gardner_broken import broken_load
-from chanceline.theory.kernels import PatternSide, binary_entropy, pattern_side
-from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.solver import Newton, OutsideDomain, Solved, difference_jacobian, first_success
-
-Array = NDArray[np.float64]
+from chanceline.theory.averages import class_sides, pattern_means
+from chanceline.theory.closed_forms import binary_entropy, gardner, l0_gardner, union_bound
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.kernels import PatternSide, pattern_side
+from chanceline.theory.quadrature import STEP, Array
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, first_success, follow
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The closed-form loads around α_VS, in their order for small ρ.
+    """The loads around α_VS, in their order for small ρ.
 
-    `vc` is None with a margin: no load is so small that *every* choice of variables leaves one.
+    `vc` = α_VC = ρ: below it *every* choice of ρN variables separates patterns in general position; None with a margin, which no
+    load is small enough to leave for every choice. `cover_gardner` = α_CG, 2ρ for the plain ensemble: below it a *typical* choice
+    separates (Cover 1965, Gardner 1988).
     """
 
     vc: float | None
@@ -33,153 +34,203 @@ class Bounds:
     l0_gardner: float
 
 
-def bounds_at(rho: float, patterns: Patterns = PLAIN) -> Bounds:
+def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
     """α_VC, α_CG = ρα_c, the union bound and ℓ₀-Gardner, α_c[ρ + 2tφ(t)] with 2H(t) = ρ; α_c as in `gardner`."""
-    vc = None if patterns.margin else vapnik_chervonenkis(rho)
-    if patterns.plain:
-        return Bounds(vc, cover_gardner(rho), union_bound(rho), l0_gardner(rho))
-    top = gardner(patterns).load
-    return Bounds(vc, rho * typical_load(patterns), first_moment_load(rho, patterns), top * l0_gardner(rho) / 2)
+    vc = None if ensemble.margin else rho
+    if ensemble.plain:
+        return Bounds(vc, 2 * rho, union_bound(rho), l0_gardner(rho))
+    top = gardner(ensemble).load
+    return Bounds(vc, rho * typical_load(ensemble), first_moment_load(rho, ensemble), top * l0_gardner(rho) / 2)
 
 
-def typical_load(patterns: Patterns) -> float:
+def typical_load(ensemble: Ensemble) -> float:
     """α_CG/ρ: what all variables of a typical choice can do; with errors one step broken, as the symmetric load is too high."""
-    return broken_load(patterns) if patterns.errors else gardner(patterns).load
+    return one_step_gardner(ensemble).state.alpha if ensemble.error_rate else gardner(ensemble).load
+
+
+# The first moment: the expected number of separating supports.
 
 
 @dataclass(frozen=True)
 class _FirstMoment:
-    """The equations of the first moment at one point: stationary in χ (which gives α/ρ), threshold and price, and zero."""
+    """The equations of the first moment at one point: stationary in χ (which gives α/ρ), threshold and y, and zero."""
 
     alpha: float
     rho: float
     residual: Array
-    jacobian: Array
 
 
-@dataclass(frozen=True)
-class _Known:
-    """Which of α and ρ is given; the other follows."""
-
-    name: str
-    value: float
-
-
-def first_moment_load(rho: float, patterns: Patterns) -> float:
+def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """The load where the expected number of (support, set of errors) pairs stops growing: an upper bound, by Markov.
 
     Its exponent is that of the replica calculation without overlap between supports, x = χ/ρ and A at s² = 1, χ = x:
 
         H₂(ρ) + ½ρ ln(1 + 1/x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
 
-    stationary in x, b and y (y = ∞ without errors). For plain patterns this is Cover's count, `union_bound`. Infinite where so
-    many errors are allowed that their choice alone outnumbers all labellings.
+    stationary in x, b and y (y = ∞ without errors). For the plain ensemble this is Cover's count, `union_bound`. Infinite where
+    so many errors are allowed that their choice alone outnumbers all labellings.
     """
-    if _never_vanishes(patterns):
+    if _never_vanishes(ensemble):
         return np.inf
-    return _solve_first_moment(_Known("rho", rho), rho, patterns).alpha
+    return _solve_first_moment(rho, ensemble, f"the first moment at rho = {rho:.10g}", lambda load: (rho, load * rho)).alpha
 
 
-def first_moment_density(alpha: float, patterns: Patterns) -> float:
+def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """Where the same expected number is 1 at load α: a lower bound on ρ_VS(α); 0 where `first_moment_load` is infinite."""
-    if _never_vanishes(patterns):
+    if _never_vanishes(ensemble):
         return 0.0
-    low, high = -40.0, 30.0
-    # For plain patterns α_union has its maximum inside; the density is sought on its rising side.
-    scale = gardner(replace(patterns, errors=0.0)).load / 2
+    # For the plain ensemble α_union has its maximum inside; the density is sought on its rising side.
+    scale = gardner(replace(ensemble, error_rate=0.0)).load / 2
     wanted = min(alpha / scale, 2.0)
-    guess = float(expit(brentq(lambda x: l0_gardner(float(expit(x))) - wanted, low, high))) if wanted < 2 else 0.5
-    return _solve_first_moment(_Known("alpha", alpha), guess, patterns).rho
+    guess = float(expit(brentq(lambda x: l0_gardner(float(expit(x))) - wanted, -40.0, 30.0))) if wanted < 2 else 0.5
+    what = f"the first moment at alpha = {alpha:.10g}"
+    return _solve_first_moment(guess, ensemble, what, lambda load: (alpha / load, alpha)).rho
 
 
-def _solve_first_moment(known: _Known, rho: float, patterns: Patterns) -> _FirstMoment:
+def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callable[[float], tuple[float, float]]) -> _FirstMoment:
+    """The zero from a density near to it; `place` gives (ρ, α) from α/ρ, one of them known."""
+
+    def stationary(start: Array, ensemble: Ensemble) -> Solved[_FirstMoment]:
+        newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
+        return newton.solve(lambda point: _first_moment(point, place, ensemble), start, ensemble.label(what))
+
     plain = rho / union_bound(rho)
     ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there
     point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
-    faultless = replace(patterns, errors=0.0)
-    if patterns.free_threshold:
+    faultless = replace(ensemble, error_rate=0.0)
+    if ensemble.free_threshold:
         point = np.append(point, gardner(faultless).threshold)
-    start = _stationary(point, known, faultless)
-    if not patterns.errors:
+    start = stationary(point, faultless)
+    if not ensemble.error_rate:
         return start.state
 
     def with_errors(factor: float) -> Solved[_FirstMoment]:
-        """From no errors to more and more, each share `factor` times the last and started from it."""
-        share, shares = patterns.errors, [patterns.errors]
-        while factor < 1e6 and share > 1e-3 * binary_entropy(rho):
-            share /= factor
-            shares.append(share)
-        point = np.append(start.unknowns, _price(start.unknowns, share, faultless))
-        for share in reversed(shares):
-            solved = _stationary(point, known, replace(patterns, errors=share))
+        """From no errors to more and more, each rate `factor` times the last and started from it."""
+        rate, rates = ensemble.error_rate, [ensemble.error_rate]
+        while factor < 1e6 and rate > 1e-3 * binary_entropy(rho):
+            rate /= factor
+            rates.append(rate)
+        point = np.append(start.unknowns, _log_weight(start.unknowns, rate, faultless))
+        for rate in reversed(rates):
+            solved = stationary(point, replace(ensemble, error_rate=rate))
             point = solved.unknowns
         return solved
 
     found = first_success(with_errors, (1e9, 4.0, 1.5, 1.15, 1.04, 1.01))
-    if not patterns.free_threshold:
+    if not ensemble.free_threshold:
         return found.state
     # With many errors a second threshold can be stationary, one that gives the rarer class up; the larger moment is the bound.
-    other = np.array([found.unknowns[0], gardner(patterns).threshold])
+    other = np.array([found.unknowns[0], gardner(ensemble).threshold])
     try:
-        second = _stationary(np.append(other, _price(other, patterns.errors, faultless)), known, patterns)
+        second = stationary(np.append(other, _log_weight(other, ensemble.error_rate, faultless)), ensemble)
     except ConvergenceError:
         return found.state
     return max(found.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
-def _class_weights(point: Array, patterns: Patterns) -> tuple[Array, PatternSide]:
-    """The share of each class, and its pattern side at the point (ln x, b if the threshold is free, …)."""
-    shares, signs = np.array(patterns.classes).T
-    threshold = point[1] if patterns.free_threshold else 0.0
-    return shares, pattern_side(patterns.margin + signs * threshold, 1.0, float(np.exp(point[0])))
+def _class_weights(point: Array, ensemble: Ensemble) -> tuple[Array, Array, PatternSide]:
+    """The share and sign of each class, and its pattern side at the point (ln x, b if the threshold is free, …)."""
+    shares, signs = np.array(ensemble.classes).T
+    threshold = point[1] if ensemble.free_threshold else 0.0
+    return shares, signs, pattern_side(ensemble.margin + signs * threshold, 1.0, float(np.exp(point[0])))
 
 
-def _price(point: Array, share: float, patterns: Patterns) -> float:
-    """The price y at which the share of errors, Σ_c f_c e^{−y}/(A_c + e^{−y}), is the one given."""
-    shares, side = _class_weights(point, patterns)
-    return float(brentq(lambda y: float(shares @ expit(-y - side.log_a)) - share, -50.0, 50.0 - float(np.min(side.log_a))))
+def _log_weight(point: Array, rate: float, ensemble: Ensemble) -> float:
+    """The y at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is the one given."""
+    shares, _, side = _class_weights(point, ensemble)
+    return float(brentq(lambda y: float(shares @ expit(-y - side.log_a)) - rate, -50.0, 50.0 - float(np.min(side.log_a))))
 
 
-def _never_vanishes(patterns: Patterns) -> bool:
+def _never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings, at any load.
 
     For α → ∞ a support does no better than a random one, A → Φ(−τ): the exponent in braces is then max_b of its value there.
     """
-    if not patterns.errors:
+    if not ensemble.error_rate:
         return False
-    shares, signs = np.array(patterns.classes).T
-    right = ndtr(-patterns.margin - signs * np.linspace(-8, 8, 321)[:, None])
-    price = np.linspace(-5, 60, 651)[:, None, None]
-    # A concave maximum over the threshold of a convex minimum over the price.
-    values = np.log(right + np.exp(-price)) @ shares + price[:, :, 0] * patterns.errors
+    shares, signs = np.array(ensemble.classes).T
+    right = ndtr(-ensemble.margin - signs * np.linspace(-8, 8, 321)[:, None])
+    y = np.linspace(-5, 60, 651)[:, None, None]
+    # A concave maximum over the threshold of a convex minimum over y.
+    values = np.log(right + np.exp(-y)) @ shares + y[:, :, 0] * ensemble.error_rate
     return bool(values.min(axis=0).max() >= 0)
 
 
-def _stationary(start: Array, known: _Known, patterns: Patterns) -> Solved[_FirstMoment]:
-    def residual(point: Array) -> Array:
-        return _first_moment(point, known, patterns).residual
-
-    def equations(point: Array) -> _FirstMoment:
-        return replace(_first_moment(point, known, patterns), jacobian=difference_jacobian(residual, point))
-
-    what = f"the first moment at {known.name} = {known.value:.10g}, {patterns.describe()}"
-    return Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60).solve(equations, start, what)
-
-
-def _first_moment(point: Array, known: _Known, patterns: Patterns) -> _FirstMoment:
-    x, signs = float(np.exp(point[0])), np.array(patterns.classes).T[1]
-    shares, side = _class_weights(point, patterns)
-    price = float(point[-1]) if patterns.errors else np.inf
-    log_weight = np.logaddexp(side.log_a, -price)
-    kept = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
-    load = x / (1 + x) / float(shares @ (kept * side.second))  # α/ρ
-    rho, alpha = (known.value, load * known.value) if known.name == "rho" else (known.value / load, known.value)
+def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], ensemble: Ensemble) -> _FirstMoment:
+    x, epsilon = float(np.exp(point[0])), ensemble.error_rate
+    shares, signs, side = _class_weights(point, ensemble)
+    y = float(point[-1]) if epsilon else np.inf
+    log_weight = np.logaddexp(side.log_a, -y)
+    right = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
+    rho, alpha = place(x / (1 + x) / float(shares @ (right * side.second)))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
-    inside = float(shares @ log_weight) + (price * patterns.errors if patterns.errors else 0.0)
+    inside = float(shares @ log_weight) + (y * epsilon if epsilon else 0.0)
     residual = [(binary_entropy(rho) + 0.5 * rho * np.log1p(1 / x) + alpha * inside) / binary_entropy(rho)]
-    if patterns.free_threshold:
-        residual.append(float((shares * signs) @ (kept * side.mean)))
-    if patterns.errors:
-        residual.append(float(shares @ np.exp(-price - log_weight)) / patterns.errors - 1)
-    return _FirstMoment(alpha, rho, np.array(residual), np.eye(len(point)))
+    if ensemble.free_threshold:
+        residual.append(float((shares * signs) @ (right * side.mean)))
+    if epsilon:
+        residual.append(float(shares @ np.exp(-y - log_weight)) / epsilon - 1)
+    return _FirstMoment(alpha, rho, np.array(residual))
+
+
+# All variables, with errors: one step of breaking.
+
+# A start near the solution without threshold and margin at errors 0.1: ln χ, logit q₀, ln t*. All others are followed from there.
+_ERROR_RATE, _START = 0.1, np.array([-3.6, 1.23, -0.754])
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The exponent of the number of clusters of weights at one point, its errors of stationarity, and the load."""
+
+    alpha: float
+    residual: Array
+
+
+def clusters(point: Array, ensemble: Ensemble, step: float = STEP) -> Clusters:
+    """The equations at (ln χ, logit q₀, b if the threshold is free, ln t*); α⟨p₊ − v*e* + κR₁⟩ = 1 gives the load."""
+    if np.abs(point).max() > 60:
+        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    chi, q0, s2, ceiling = np.exp(point[0]), expit(point[1]), expit(-point[1]), np.exp(point[-1])
+    threshold = float(point[2]) if ensemble.free_threshold else 0.0
+    means = pattern_means(class_sides(ensemble, 1.0, q0, s2, chi, threshold, ceiling, step), ensemble, 1.0)
+    if not means.isostatic[0] > 0:
+        raise OutsideDomain("p₊ − v*e* must be positive")
+    alpha = 1 / means.isostatic[0]
+    width, price = chi + s2, ceiling**2 / (2 * chi)
+    entropy = alpha * (means.log_a + price * ensemble.error_rate) + 0.5 * np.log1p(s2 / chi) + 0.5 * q0 / width
+    square = alpha * means.square[0] / chi**2
+    residual = [square * width**2 / q0 - 1, means.wrong[0] / ensemble.error_rate - 1, float(entropy)]
+    if ensemble.free_threshold:
+        residual.append(means.by_threshold[0])
+    return Clusters(float(alpha), np.array(residual))
+
+
+@lru_cache(maxsize=64)
+def one_step_gardner(ensemble: Ensemble) -> Solved[Clusters]:
+    """α_c with *all* variables when errors are allowed, one step broken: where α_VS with errors ends as ρ → 1.
+
+    With errors the weights that classify well form several clusters, and Gardner and Derrida's load (`gardner`), which is replica
+    symmetric, is too high. One step of breaking (Majer, Engel and Zippelius, J. Phys. A 26, 7405, 1993) counts the clusters. For
+    |w| = 1, overlap q₀ between clusters and s² = 1 − q₀ the exponent of their number is
+
+        Σ(q₀, χ, b, y) = α Σ_c f_c ∫Dz ln A(√q₀ z + θ_c) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²) + yαε,
+
+    stationary in q₀, χ, b and y, with A of `kernels`; the capacity is its zero, where the last cluster vanishes. It is the same
+    function as that of `rs` at ρ = 1, where the only choices left to count are the clusters themselves: Σ of `rs` with errors
+    counts pairs of a support and a cluster.
+    """
+
+    def solve_at(share: float, start: Array) -> Solved[Clusters]:
+        """On the way from the start (share 0) to the ensemble wanted (share 1)."""
+        rate = _ERROR_RATE ** (1 - share) * ensemble.error_rate**share
+        between = Ensemble(0.5 + (ensemble.balance - 0.5) * share, ensemble.margin * share, rate)
+        newton = Newton(tolerance=1e-11, step_tolerance=1e-7)
+        return newton.solve(lambda point: clusters(point, between), start, between.label("clusters of weights"))
+
+    first = solve_at(0.0, _START)
+    if ensemble.free_threshold:
+        first = replace(first, unknowns=np.insert(first.unknowns, 2, 0.0))
+    *_, last = follow(solve_at, first, 0.0, 0.25, until=1.0)
+    return last

@@ -1,26 +1,39 @@
 """Loads that are known in closed form, or as the root of one elementary function.
 
 For every 0 < ρ < 1:  ρ = α_VC < 2ρ = α_CG < α_VS ≤ min(union bound, ℓ₀-Gardner) < 2.
+
+Gardner's capacity of a perceptron with *all* its variables, for unequal classes, a margin and errors: with x = v/|w| ~ N(τ_c, 1)
+for class c, τ_c = margin + σ_c·threshold, patterns with 0 < x < t* are moved to the margin, and those with x ≥ t* are errors:
+
+    1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x²,      ε = Σ_c f_c H(t* − τ_c),
+
+stationary in the threshold, Σ_c σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x = 0. Without errors t* = ∞ (Gardner 1988), with them this is
+Gardner and Derrida's formula (1988). A typical choice of ρN variables separates up to ρα_c; choosing the largest fields of
+all N multiplies α_c by ρ + 2tφ(t), 2H(t) = ρ, instead: the ℓ₀-Gardner load.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
-from scipy.special import erfcinv, gammainc
+from scipy.special import erfcinv, gammainc, ndtr
 
-from chanceline.theory.kernels import binary_entropy
+from chanceline.theory.ensemble import Ensemble
+
+_ROOT_2PI = math.sqrt(2 * math.pi)
+# Beyond this threshold all patterns lie on one side.
+_FARTHEST = 40.0
 
 
-def vapnik_chervonenkis(rho: float) -> float:
-    """α_VC = ρ: below it *every* choice of ρN variables separates patterns in general position."""
-    return rho
-
-
-def cover_gardner(rho: float) -> float:
-    """α_CG = 2ρ: below it a *typical* choice of ρN variables separates (Cover 1965, Gardner 1988)."""
-    return 2 * rho
+def binary_entropy(rho: float) -> float:
+    """H₂(ρ) = −ρ ln ρ − (1 − ρ) ln(1 − ρ)."""
+    return float(-rho * np.log(rho) - (1 - rho) * np.log1p(-rho))
 
 
 def first_moment_exponent(alpha: float, rho: float) -> float:
@@ -44,18 +57,11 @@ def union_bound(rho: float) -> float:
 def l0_gardner(rho: float) -> float:
     """α = 2[ρ + 2tφ(t)] with 2H(t) = ρ: annealed dilution, which lets the entropy of the choice be negative.
 
-    The replica-symmetric branch exists up to this load, where χ → 0 and Σ → −∞.
-    """
-    return 2 - l0_gardner_gap(rho)
-
-
-def l0_gardner_gap(rho: float) -> float:
-    """2 − α_ℓ₀ without cancellation; (π/3)(1 − ρ)³ to leading order as ρ → 1.
-
-    2 − α_ℓ₀ = 4[½ − H(t) − tφ(t)] = 4∫₀ᵗ [φ(s) − φ(t)] ds = 4∫₀ᵗ s²φ(s) ds, an incomplete gamma function.
+    The replica-symmetric branch exists up to this load, where χ → 0 and Σ → −∞. Without cancellation as ρ → 1,
+    2 − α = 4[½ − H(t) − tφ(t)] = 4∫₀ᵗ s²φ(s) ds, an incomplete gamma function; to leading order it is (π/3)(1 − ρ)³.
     """
     t = math.sqrt(2) * float(erfcinv(rho))
-    return 2 * float(gammainc(1.5, t * t / 2))
+    return 2 - 2 * float(gammainc(1.5, t * t / 2))
 
 
 def typical_overlap(rho: float) -> float:
@@ -65,3 +71,75 @@ def typical_overlap(rho: float) -> float:
         return 2 * rho * (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / (2 * math.pi) - c
 
     return float(brentq(excess, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
+
+
+@dataclass(frozen=True)
+class Gardner:
+    """α_c with all variables, the threshold b/|w| there, and t*, the largest violation (in units of |w|) that is no error."""
+
+    load: float
+    threshold: float
+    ceiling: float
+
+
+@lru_cache(maxsize=256)
+def gardner(ensemble: Ensemble) -> Gardner:
+    """α_c, the best threshold and t*."""
+
+    def slope(threshold: float) -> float:
+        return _threshold_moments(ensemble, threshold)[0]
+
+    threshold = 0.0
+    if ensemble.free_threshold:
+        # Without errors one threshold is stationary; with them there can be several: take the one with the largest load.
+        reach = 6 + 2 * ensemble.margin if ensemble.error_rate else _FARTHEST + ensemble.margin
+        grid = [float(b) for b in np.linspace(-reach, reach, 97 if ensemble.error_rate else 2)]
+        slopes = [slope(b) for b in grid]
+        roots = [
+            float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14))
+            for i in range(len(grid) - 1)
+            if slopes[i] < 0 <= slopes[i + 1]
+        ]
+        threshold = min(roots, key=lambda b: _threshold_moments(ensemble, b)[1])
+    return Gardner(1 / _threshold_moments(ensemble, threshold)[1], threshold, _ceiling(ensemble, threshold))
+
+
+def _threshold_moments(ensemble: Ensemble, threshold: float) -> tuple[float, float]:
+    """Σ_c σ_c f_c ∫x, which vanishes at the best threshold, and Σ_c f_c ∫x² = 1/α_c."""
+    ceiling = _ceiling(ensemble, threshold)
+    moments = [(f, sign, _partial_moments(ensemble.margin + sign * threshold, ceiling)) for f, sign in ensemble.classes]
+    return sum(f * sign * m[0] for f, sign, m in moments), sum(f * m[1] for f, _, m in moments)
+
+
+def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
+    """∫_0^{t*} dx φ(x − τ) x^k for k = 1, 2."""
+    low = math.exp(-0.5 * tau * tau) / _ROOT_2PI
+    high = 0.0 if math.isinf(ceiling) else math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI
+    weight = float(ndtr(tau)) if math.isinf(ceiling) else float(ndtr(ceiling - tau) - ndtr(-tau))
+    first = tau * weight + low - high
+    return first, tau * first + weight - (ceiling * high if high else 0.0)
+
+
+def _ceiling(ensemble: Ensemble, threshold: float) -> float:
+    """t* at which the error rate is ε."""
+    if not ensemble.error_rate:
+        return math.inf
+
+    def excess(ceiling: float) -> float:
+        wrong = sum(share * ndtr(ensemble.margin + sign * threshold - ceiling) for share, sign in ensemble.classes)
+        return float(wrong) - ensemble.error_rate
+
+    if excess(0.0) <= 0:
+        return 0.0
+    return float(brentq(excess, 0.0, 2 * _FARTHEST + ensemble.margin, xtol=1e-15, rtol=1e-14))
+
+
+@lru_cache(maxsize=1)
+def capacity_table() -> Any:
+    """The shipped table α_VS(ρ) with 0 to 3 steps of breaking and their limit, in order of ρ, as a record array.
+
+    Its rows hold the order parameters of one step at Σ = 0 too, which start the solver at any density in between. Where a solver
+    did not arrive the value is NaN. `scripts/make_capacity_table.py` makes it.
+    """
+    with files("chanceline").joinpath("data/capacity_table.csv").open(encoding="utf-8") as file:
+        return np.genfromtxt(file, delimiter=",", names=True).view(np.recarray)

@@ -9,8 +9,8 @@ violated side, that is of the tight constraints. With T = Θ(v)v, R_k = E[T^k] u
 
     ∂ ln A/∂μ = −R₁/χ,    ∂R₁/∂μ = p₊ − Var T/χ,    ∂E[f(T)]/∂χ = Cov(f(T), T²)/(2χ²);
 
-A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ². Where errors are allowed at a price e^{−y} each, a violation beyond
-v* = √(2χy) is cheaper as an error: H̃ = e^{−y} for v > v*, A gains e^{−y}H((v* − μ)/s), and T counts 0 < v < v* only.
+A solves the heat equation ∂A/∂s² = ½ ∂²A/∂μ². Where errors are allowed with weight e^{−y} each, a violation beyond
+v* = √(2χy) weighs more as an error: H̃ = e^{−y} for v > v*, A gains e^{−y}H((v* − μ)/s), and T counts 0 < v < v* only.
 
 Support side. With h ~ N(u, V) and d = E − V > 0,
 
@@ -24,10 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, log_ndtr, logit
+from scipy.special import expit, log_ndtr
 
-Array = NDArray[np.float64]
+from chanceline.theory.quadrature import Array
+
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 
@@ -73,7 +73,7 @@ class PatternSide:
 
 
 def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
-    """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are given up as errors."""
+    """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors."""
     total = s2 + chi
     sd = np.sqrt(s2 * chi / total)
     t = mu * np.sqrt(chi / (s2 * total))
@@ -164,13 +164,3 @@ def support_side(u: Array, e: float, d: float, k: float) -> SupportSide:
     """B(u) = √(E/d) exp(u²/2d) against e^K."""
     log_odds = 0.5 * np.log(e / d) + u**2 / (2 * d) - k
     return SupportSide(np.logaddexp(0.0, log_odds), expit(log_odds), expit(-log_odds), u, d, e)
-
-
-def binary_entropy(rho: float) -> float:
-    """H₂(ρ) = −ρ ln ρ − (1 − ρ) ln(1 − ρ)."""
-    return float(-rho * np.log(rho) - (1 - rho) * np.log1p(-rho))
-
-
-def log_odds(rho: float) -> float:
-    """ln(ρ/(1 − ρ))."""
-    return float(logit(rho))

@@ -1,10 +1,19 @@
-"""Towards full breaking: more steps between supports, and the limit of infinitely many.
+"""The Parisi recursion: Gaussian averages of exp(x·) nested k times, and the weights they induce.
 
-The ladder of `steps` with k levels is the Parisi equation of this free entropy on a piecewise constant x(q); both the
-pattern side (Gaussian convolutions of A^x) and the support side (of [1 + e^{−K}B]^x) are integrated exactly over each
-level, and all p_i, G_i and x_i are stationary. A start for k + 1 levels is read off the k-level function. The capacities
-α_k fall with k, and what is left falls like k^{−a} with a near 2, as for the ground state of the Sherrington–Kirkpatrick
-model: three of them give a and the limit.
+Given the top function g_k(u), variances 0 < v₀ < … < v_k and break points 0 < x₁ < … < x_k < 1,
+
+    g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')],      i = k, …, 1.
+
+Read upwards the same numbers are a Markov chain of fields: it starts from P₀ = N(0, v₀) and goes from u to u' with probability
+
+    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],      P_i = P_{i−1} T_i.
+
+Every derivative of its bottom value is an average over one of the P_i.
+
+Each level has its own grid, equally spaced or focused on the origin, on which the trapezoidal rule converges exponentially
+for these analytic integrands: only the top needs to resolve the features of g_k, the lower levels are as smooth as the
+Gaussians around them. The grids must reach as far as the *tilted* weight P_k does. With k = 0 nothing is nested (replica
+symmetry).
 """
 
 from __future__ import annotations
@@ -12,96 +21,153 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.interpolate import interp1d
-from scipy.optimize import brentq
 
-from chanceline.theory.rsb_capacity import BrokenCapacity, capacity_near
-from chanceline.theory.solver import Solved, first_success
-from chanceline.theory.steps import Breaking, BrokenBranch, BrokenState, pack
+from chanceline.theory.quadrature import Array
 
-Array = NDArray[np.float64]
-
-
-def one_level_more(order: Breaking, rho: float, spread: float) -> Breaking:
-    """A guess with k + 1 levels: ln(ρ − p), ln G and ln x of the k levels, interpolated on a finer ladder.
-
-    `spread` moves the ends outwards, as a further step does. The parts of G keep Σ x_i(G_i − G_{i−1}), on which d hangs.
-    """
-    k = len(order.x)
-    levels = np.arange(k + 1) / k
-    overhang = spread / (4 * k * k)
-    finer = -overhang + (1 + 2 * overhang) * np.arange(k + 2) / (k + 1)
-    p = rho - np.exp(_line(levels, np.log(rho - np.array(order.p)), finer))
-    parts = np.diff(np.exp(_line(levels, np.log(order.G), finer)))
-    if k == 1:
-        # One break point has no slope to continue.
-        x = order.x[0] * np.array([0.85, 1.2])
-    else:
-        x = np.exp(_line((np.arange(k) + 0.5) / k, np.log(order.x), (np.arange(k + 1) + 0.5) / (k + 1)))
-    parts *= (np.array(order.x) @ np.diff(order.G)) / (x @ parts)
-    G = order.G[0] + np.append(0.0, np.cumsum(parts))
-    F1 = order.F1 - order.G[-1] + G[-1]
-    return Breaking(order.chi, order.K, order.E, float(F1), tuple(map(float, p)), tuple(map(float, G)), tuple(map(float, x)))
-
-
-def _line(at: Array, values: Array, wanted: Array) -> Array:
-    return interp1d(at, values, fill_value="extrapolate")(wanted)
-
-
-def add_step(capacity: BrokenCapacity) -> BrokenCapacity:
-    """The capacity with one step more. Where the jump fails at Σ = 0 it is made at a larger χ, where the levels differ less."""
-    return first_success(lambda retreat: _add_step_at(capacity, retreat), (0.0, 0.45))
-
-
-def _add_step_at(capacity: BrokenCapacity, retreat: float) -> BrokenCapacity:
-    rho = capacity.rho
-    fewer, branch = BrokenBranch(rho, capacity.steps), BrokenBranch(rho, capacity.steps + 1)
-    here = fewer.at_zero_entropy(capacity.point)
-    if retreat:
-        goal = here.unknowns[0] + retreat
-        *_, here = fewer.follow(here, 0.15, lambda state: np.log(state.order.chi) >= goal)
-    freed = _free_level(here.state.order, branch)
-    if not retreat:
-        return capacity_near(branch, freed.unknowns)
-    *_, before, after = branch.follow(freed, -0.08, lambda state: state.entropy < 0)
-    share = before.state.entropy / (before.state.entropy - after.state.entropy)
-    return capacity_near(branch, before.unknowns + share * (after.unknowns - before.unknowns))
-
-
-def _free_level(order: Breaking, branch: BrokenBranch) -> Solved[BrokenState]:
-    """The saddle with one level more than `order` has, at the same χ: break points held first, then freed."""
-    steps = branch.steps
-    breaks = tuple(range(3 + steps, 3 + 2 * steps))
-
-    def with_ends_moved(spread: float) -> Solved[BrokenState]:
-        point = pack(one_level_more(order, branch.rho, spread), branch.rho)
-        held = branch.solve_with(point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True)
-        return branch.at_response(float(point[0]), held.unknowns)
-
-    return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))
+# A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22 at a = 1.6 δ. The rest
+# of the margin is for the functions it multiplies.
+POINTS_PER_GAUSSIAN = 2.0
 
 
 @dataclass(frozen=True)
-class FullBreaking:
-    """The limit k → ∞ of α_k, and how far it moves when the exponent is larger by one."""
+class Transition:
+    """T(u → u') as blocks along its diagonal; the rest is negligible."""
 
-    alpha: float
-    error: float
-    exponent: float
+    rows: int
+    columns: int
+    blocks: list[tuple[slice, slice, Array]]
+
+    def average(self, values: Array) -> Array:
+        """∫du' T(u → u') values(u'), for each u."""
+        result = np.empty(self.rows)
+        for rows, columns, block in self.blocks:
+            result[rows] = block @ values[columns]
+        return result
+
+    def push(self, weights: Array) -> Array:
+        """The weights of the upper level, Σ_u weights(u) T(u → u')."""
+        result = np.zeros(self.columns)
+        for rows, columns, block in self.blocks:
+            result[columns] += weights[rows] @ block
+        return result
 
 
-def extrapolate(one: float, two: float, three: float) -> FullBreaking:
-    """α_∞ from α_k = α_∞ + c k^{−a} through k = 1, 2, 3.
+@dataclass(frozen=True)
+class Recursion:
+    """Values and slopes of g_i, the weights P_i (each sums to one) and the transitions T_i, on the grid of each level."""
 
-    The exponent is not quite constant: at ρ = ½ it is 2.1 between one and three steps and 2.6 between two and four. Setting
-    it higher by one gives the error.
+    values: tuple[Array, ...]
+    slopes: tuple[Array, ...]
+    weights: tuple[Array, ...]
+    transitions: tuple[Transition, ...]
+    breaks: Array
+
+    def mean(self, level: int, values: Array) -> float:
+        """E_i[values] = ∫du P_i(u) values(u)."""
+        return float(self.weights[level] @ values)
+
+    @property
+    def mean_values(self) -> Array:
+        """E_i[g_i] of each level; the first is the bottom value ∫Dz g₀(√v₀ z)."""
+        return np.array([self.mean(level, values) for level, values in enumerate(self.values)])
+
+    @property
+    def mean_square_slopes(self) -> Array:
+        """E_i[g_i'²] of each level."""
+        return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
+
+    def mean_square_curvatures(self, top: Array) -> Array:
+        """E_k[g_k''²] and E₀[g₀''²]."""
+        return np.array([self.mean(len(self.breaks), top**2), self.mean(0, self.bottom_curvature(top) ** 2)])
+
+    def bottom_curvature(self, top: Array) -> Array:
+        """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""
+        curvature = top
+        for i in range(len(self.breaks), 0, -1):
+            x = self.breaks[i - 1]
+            carried = curvature + x * self.slopes[i] ** 2
+            curvature = self.transitions[i - 1].average(carried) - x * self.slopes[i - 1] ** 2
+        return curvature
+
+    @property
+    def edge_weight(self) -> float:
+        """The largest weight at an end of a grid: what the finite reach cuts off."""
+        return float(max(max(weight[0], weight[-1]) for weight in self.weights))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes of a trapezoidal rule for ∫du and the spacing at each."""
+
+    nodes: Array
+    spacing: Array
+
+
+def uniform_grid(reach: float, step: float) -> Grid:
+    """… −step, 0, step, … up to ±reach."""
+    half = max(8, int(np.ceil(reach / step)))
+    return Grid(step * np.arange(-half, half + 1, dtype=float), np.full(2 * half + 1, step))
+
+
+def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
+    """Step near `fine` for |u| up to `focus` and `coarse` far away: u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w), τ integer.
+
+    The map is analytic far beyond the unit step in τ, so the rule keeps its exponential convergence.
     """
-    ratio = (one - two) / (two - three)
+    if coarse <= fine:
+        return uniform_grid(reach, coarse)
+    width = 3 * focus / fine
+    excess = (coarse - fine) * width
+    half = int(np.ceil((reach + excess) / coarse))
+    tau = np.arange(-half, half + 1, dtype=float)
+    bend = np.tanh(tau / width)
+    return Grid(coarse * tau - excess * bend, coarse - (coarse - fine) * (1 - bend**2))
 
-    def mismatch(a: float) -> float:
-        return (1 - 2**-a) / (2**-a - 3**-a) - ratio
 
-    exponent = float(brentq(mismatch, 0.2, 12))
-    limit, higher = (three - (two - three) / ((3 / 2) ** a - 1) for a in (exponent, exponent + 1))
-    return FullBreaking(limit, higher - limit, exponent)
+def gaussian_steps(variances: Array) -> Array:
+    """The widest step for each level that the Gaussians which meet there allow."""
+    widths = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
+    return np.minimum(widths, np.append(widths[1:], np.inf))
+
+
+def recurse(grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array, centre: float = 0.0) -> Recursion:
+    """Descend from g_k (values and slopes on the last grid) to g₀, and carry the weights back up from P₀ = N(centre, v₀)."""
+    values, slopes = [top], [top_slope]
+    transitions: list[Transition] = []
+    for i in range(len(breaks), 0, -1):
+        x, variance = breaks[i - 1], float(variances[i] - variances[i - 1])
+        exponent = x * values[0] + np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
+        log_total, transition = _transition(grids[i - 1].nodes, grids[i].nodes, variance, exponent)
+        values.insert(0, log_total / x)
+        slopes.insert(0, transition.average(slopes[0]))
+        transitions.insert(0, transition)
+    weight = grids[0].spacing * np.exp(-((grids[0].nodes - centre) ** 2) / (2 * variances[0]))
+    weights = [weight / weight.sum()]
+    for transition in transitions:
+        weights.append(transition.push(weights[-1]))
+    return Recursion(tuple(values), tuple(slopes), tuple(weights), tuple(transitions), breaks)
+
+
+_BLOCK = 24
+_NEGLIGIBLE = 42.0  # e^{−42} is 1e-18
+
+
+def _transition(low: Array, high: Array, variance: float, exponent: Array) -> tuple[Array, Transition]:
+    """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for u in `low` and u' in `high`, and the normalised terms of that sum.
+
+    The Gaussian is totally positive, so the terms that count move with u: a block of rows needs no columns but those
+    between the first that counts in its first row and the last that counts in its last.
+    """
+    log_total, blocks = np.empty(len(low)), []
+    for begin in range(0, len(low), _BLOCK):
+        rows = slice(begin, min(begin + _BLOCK, len(low)))
+        ends = exponent - (low[rows][[0, -1], None] - high) ** 2 / (2 * variance)
+        counts = ends >= ends.max(axis=1, keepdims=True) - _NEGLIGIBLE
+        columns = slice(int(counts[0].argmax()), len(high) - int(counts[1, ::-1].argmax()))
+        terms = exponent[columns] - (low[rows, None] - high[columns]) ** 2 / (2 * variance)
+        largest = terms.max(axis=1)
+        part = np.exp(terms - largest[:, None])
+        total = part.sum(axis=1)
+        blocks.append((rows, columns, part / total[:, None]))
+        log_total[rows] = largest + np.log(total)
+    return log_total, Transition(len(low), len(high), blocks)

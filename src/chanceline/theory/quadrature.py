@@ -46,19 +46,15 @@ def gaussian_rule(width: float = 4.0, step: float = STEP, reach: float = REACH) 
     return GaussianRule(nodes, weights)
 
 
-def rule_for(scale: float, step: float = STEP) -> GaussianRule:
-    """The rule that resolves features of size `scale` (in units of z) around the origin.
+def rule_for(scale: float, step: float = STEP, centre: float = 0.0) -> GaussianRule:
+    """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre, at most at the Gaussian's edge.
 
     Widths are rounded down to powers of two: the rule then stays put while a solver moves, and is found in the cache.
     """
-    width = 2.0 ** np.floor(np.log2(4.0 * min(1.0, scale)))
-    return gaussian_rule(float(width), step)
-
-
-def shifted_rule(centre: float, scale: float, step: float = STEP) -> GaussianRule:
-    """The rule for ∫Dz that resolves features of size `scale` around `centre`, at most at the Gaussian's edge."""
-    width = 2.0 ** np.floor(np.log2(4.0 * min(1.0, scale)))
-    nodes, weights = centred_rule(np.array([centre]), float(width), step)
+    width = float(2.0 ** np.floor(np.log2(4.0 * min(1.0, scale))))
+    if not centre:
+        return gaussian_rule(width, step)
+    nodes, weights = centred_rule(np.array([centre]), width, step)
     return GaussianRule(nodes[0], weights[0])
 
 

@@ -5,7 +5,7 @@ Every saddle equation is a partial derivative of one function, the free entropy
     Σ(q₀, χ, E, F₁, F₀, K, b, y) = α Σ_c f_c ∫Dz ln A(√q₀ z + θ_c) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀ + yαε,
 
 with A and B of `kernels`, s² = ρ − q₀, d = E − F₁ + F₀, u = √F₀ z. Class c has the share f_c and the offset
-θ_c = √ρ(margin + σ_c b); b is the threshold, ε the share of errors allowed and y the price of an error (y = ∞ without
+θ_c = √ρ(margin + σ_c b); b is the threshold, ε the error rate allowed and e^{−y} the weight of an error (y = ∞ without
 errors). With equal classes b = 0, and the paper's case has θ = 0. The derivatives by K, E and F₁ give χ = ρ/E, those by χ and
 q₀ give F₁ and F₀. What is left to solve, with V = F₁ − F₀, is
 
@@ -38,25 +38,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
-from chanceline.theory.closed_forms import typical_overlap
-from chanceline.theory.gardner import gardner
-from chanceline.theory.kernels import binary_entropy
-from chanceline.theory.pattern_means import ClassSide, class_sides, pattern_means
-from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.quadrature import STEP, gaussian_rule
-from chanceline.theory.solver import Newton, OutsideDomain, Solved, follow_response, root_between
-from chanceline.theory.support_means import support_means, support_on_rule
-
-Array = NDArray[np.float64]
+from chanceline.theory.averages import (
+    ClassSide,
+    PatternMeans,
+    SupportMeans,
+    class_sides,
+    pattern_means,
+    support_means,
+    support_on_rule,
+)
+from chanceline.theory.closed_forms import binary_entropy, gardner, typical_overlap
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.quadrature import STEP, Array, gaussian_rule
+from chanceline.theory.solver import ChiBranch, Newton, OutsideDomain, Solved
 
 
 @dataclass(frozen=True)
 class Order:
-    """Order parameters and their conjugates; `threshold` is b/|w| and `price` the y of an error."""
+    """Order parameters and their conjugates; `threshold` is b/|w|, and an error has the weight e^{−price}."""
 
     q0: float
     chi: float
@@ -68,10 +70,10 @@ class Order:
     price: float = np.inf
 
 
-def free_entropy(order: Order, alpha: float, rho: float, patterns: Patterns = PLAIN, step: float = STEP) -> float:
+def free_entropy(order: Order, alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> float:
     """Σ as a function of all order parameters (not only at the saddle)."""
     o = order
-    sides = class_sides(patterns, rho, o.q0, rho - o.q0, o.chi, o.threshold, np.sqrt(2 * o.chi * o.price), step)
+    sides = class_sides(ensemble, rho, o.q0, rho - o.q0, o.chi, o.threshold, np.sqrt(2 * o.chi * o.price), step)
     d = o.E - o.F1 + o.F0
     if not d > 0:
         raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
@@ -83,7 +85,7 @@ def free_entropy(order: Order, alpha: float, rho: float, patterns: Patterns = PL
         + 0.5 * (o.E - o.F1) * rho
         - 0.5 * o.F1 * o.chi
         + 0.5 * o.F0 * o.q0
-        + (alpha * o.price * patterns.errors if patterns.errors else 0.0)
+        + (alpha * o.price * ensemble.error_rate if ensemble.error_rate else 0.0)
     )
 
 
@@ -92,8 +94,7 @@ class RSState:
     """The equations at one point: order parameters, residual (relative), Jacobian, and what follows at the saddle."""
 
     alpha: float
-    to_top: float  # α_c − α, the load left to that of all variables; without cancellation for plain patterns and ρ > ½
-    rho: float
+    to_gardner: float  # α_c − α, the load left to that of all variables; without cancellation for the plain ensemble and ρ > ½
     order: Order
     residual: Array
     jacobian: Array
@@ -109,100 +110,58 @@ class RSState:
     between: float  # the replicon between supports
 
 
-def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float = STEP) -> RSState:
+def _coordinates(point: Array, rho: float, ensemble: Ensemble) -> tuple[float, ...]:
+    """χ, q₀, s², E, V, d, F₀, K, b and v* of a point."""
+    log_chi, y, K, v, log_f0 = (float(value) for value in point[:5])
+    threshold = float(point[5]) if ensemble.free_threshold else 0.0
+    ceiling = float(np.sqrt(rho) * np.exp(point[-1])) if ensemble.error_rate else np.inf
+    chi, F0 = np.exp(log_chi), np.exp(log_f0)
+    E = rho / chi
+    return chi, rho * expit(y), rho * expit(-y), E, E * expit(v), E * expit(-v), F0, K, threshold, ceiling
+
+
+def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> RSState:
     """Residuals of (1), (2) with (3), (4)–(7) and their analytic Jacobian in all coordinates of the point.
 
     The point is (ln χ, logit(q₀/ρ), K, ln(V/d), ln F₀), then b if the threshold is free, then ln t* if errors are allowed.
     """
     if np.abs(np.delete(point, 2)).max() > 100:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
-    size = len(point)
-    log_chi, y, K, v, log_f0 = (float(value) for value in point[:5])
-    threshold = float(point[5]) if patterns.free_threshold else 0.0
-    ceiling = float(np.sqrt(rho) * np.exp(point[-1])) if patterns.errors else np.inf
-    chi, q0, s2, F0 = np.exp(log_chi), rho * expit(y), rho * expit(-y), np.exp(log_f0)
-    E = rho / chi
-    V, d = E * expit(v), E * expit(-v)
+    chi, q0, s2, E, V, d, F0, K, threshold, ceiling = _coordinates(point, rho, ensemble)
     F1 = F0 + V
-    sides = class_sides(patterns, rho, q0, s2, chi, threshold, ceiling, step)
-    means = pattern_means(sides, patterns, rho)
-    isostatic = means.isostatic.value
+    sides = class_sides(ensemble, rho, q0, s2, chi, threshold, ceiling, step)
+    means = pattern_means(sides, ensemble, rho)
+    isostatic = means.isostatic[0]
     if not isostatic > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = rho / isostatic
+    alpha = float(rho / isostatic)
     a = alpha / chi**2
-    V_now, F0_now = a * means.variance.value, a * means.square.value
-
-    support = support_means(F0, E, v, K, step)
-    chosen, norm, overlap = support.chosen.value, support.norm.value, support.overlap.value
-    share = d / (F0 + d)
+    support = support_means(F0, E, float(point[3]), K, step)
+    chosen, norm, overlap = support.chosen[0], support.norm[0], support.overlap[0]
     residual = [
         (chosen - rho) / rho if rho <= 0.5 else 1 - support.rejected / (1 - rho),
-        (norm - rho - share * (overlap - q0)) / rho,
-        F0_now / F0 - 1,
-        (V_now - V) * E / (V * d),
+        (norm - rho - d / (F0 + d) * (overlap - q0)) / rho,
+        a * means.square[0] / F0 - 1,
+        (a * means.variance[0] - V) * E / (V * d),
     ]
-
-    unit = np.eye(size)
-    by_chi, by_y, by_k, by_v, by_f0 = unit[:5]
-    by_threshold = unit[5] if patterns.free_threshold else np.zeros(size)
-    by_ceiling = unit[-1] if patterns.errors else np.zeros(size)
-    by_d, by_V = -by_chi - expit(v) * by_v, -by_chi + expit(-v) * by_v  # of ln d and ln V
-    dq0 = q0 * expit(-y) * by_y
-    dE, dF0 = -E * by_chi, F0 * by_f0
-
-    def by_patterns(gradient: Array) -> Array:
-        return gradient[0] * by_chi + gradient[1] * dq0 + gradient[2] * by_threshold + gradient[3] * by_ceiling
-
-    dalpha = -alpha / isostatic * by_patterns(means.isostatic.gradient)
-    da = a * (dalpha / alpha - 2 * by_chi)
-    dF0_now = a * by_patterns(means.square.gradient) + F0_now / a * da
-    dV_now = a * by_patterns(means.variance.gradient) + V_now / a * da
-
-    def by_variables(gradient: Array) -> Array:
-        return gradient[0] * by_chi + gradient[1] * by_k + gradient[2] * by_v + gradient[3] * by_f0
-
-    dnorm, doverlap = by_variables(support.norm.gradient), by_variables(support.overlap.gradient)
-    dshare = share * (1 - share) * (by_d - by_f0)
-    jacobian = [
-        by_variables(support.chosen.gradient) / min(rho, 1 - rho),
-        (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
-        dF0_now / F0 - F0_now / F0 * by_f0,
-        (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
-    ]
-    if patterns.free_threshold:
-        residual.append(means.pull.value / np.sqrt(rho))
-        jacobian.append(by_patterns(means.pull.gradient) / np.sqrt(rho))
-    price, dprice = 0.0, np.zeros(size)
-    if patterns.errors:
-        residual.append(means.wrong.value / patterns.errors - 1)
-        jacobian.append(by_patterns(means.wrong.gradient) / patterns.errors)
+    if ensemble.free_threshold:
+        residual.append(means.by_threshold[0] / np.sqrt(rho))
+    price = 0.0
+    if ensemble.error_rate:
+        residual.append(means.wrong[0] / ensemble.error_rate - 1)
         price = ceiling**2 / (2 * chi)
-        dprice = price * (2 * by_ceiling - by_chi)
-    by_alpha = means.log_a + price * patterns.errors
-    # dΣ: every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α⟨R₂⟩/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ − α⟨g'²⟩).
-    entropy_gradient = (
-        (rho - chosen) * by_k
-        + 0.5 * (rho - norm) * dE
-        + 0.5 * (norm - rho + chosen / E - chi) * (dF0 + V * by_V)
-        + 0.5 * (q0 - overlap) * dF0
-        + 0.5 * (F0_now + V_now - F1) * chi * by_chi
-        + 0.5 * (F0 - F0_now) * dq0
-        - alpha / chi * np.sqrt(rho) * means.pull.value * by_threshold
-        + alpha * (patterns.errors - means.wrong.value) * dprice
-        + by_alpha * dalpha
-    )
+    by_alpha = means.log_a + price * ensemble.error_rate
     # ½[(E − F₁)ρ − F₁χ + F₀q₀], grouped so that no term is larger than it need be.
     outside = 0.5 * (d * rho - F0 * s2 - F1 * chi)
-    kappa = patterns.margin * np.sqrt(rho)
+    kappa = ensemble.margin * np.sqrt(rho)
+    jacobian, alpha_gradient, entropy_gradient = _gradients(point, rho, ensemble, means, support)
     return RSState(
-        alpha=float(alpha),
-        to_top=_to_top(sides[0], rho, patterns, float(alpha)),
-        rho=rho,
+        alpha=alpha,
+        to_gardner=_to_gardner(sides[0], rho, ensemble, alpha),
         order=Order(float(q0), float(chi), float(E), float(F1), float(F0), K, threshold, price or np.inf),
         residual=np.array(residual),
-        jacobian=np.array(jacobian),
-        alpha_gradient=dalpha,
+        jacobian=jacobian,
+        alpha_gradient=alpha_gradient,
         isostatic=float(isostatic),
         tight=means.tight,
         norm=float(norm),
@@ -216,31 +175,88 @@ def equations(point: Array, rho: float, patterns: Patterns = PLAIN, step: float 
     )
 
 
-def _to_top(one: ClassSide, rho: float, patterns: Patterns, alpha: float) -> float:
-    if not patterns.plain or rho <= 0.5:
-        return gardner(patterns).load - alpha
+def _gradients(
+    point: Array, rho: float, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
+) -> tuple[Array, Array, Array]:
+    """The Jacobian of the residual and the gradients of α and Σ, by the coordinates of the point."""
+    chi, q0, _, E, V, d, F0, _, _, ceiling = _coordinates(point, rho, ensemble)
+    v, y = float(point[3]), float(point[1])
+    alpha = rho / means.isostatic[0]
+    a = alpha / chi**2
+    V_now, F0_now = a * means.variance[0], a * means.square[0]
+    chosen, norm, overlap = support.chosen[0], support.norm[0], support.overlap[0]
+    share = d / (F0 + d)
+    unit, zero = np.eye(len(point)), np.zeros(len(point))
+    by_chi, by_y, by_k, by_v, by_f0 = unit[:5]
+    by_threshold = unit[5] if ensemble.free_threshold else zero
+    by_ceiling = unit[-1] if ensemble.error_rate else zero
+    by_d, by_V = -by_chi - expit(v) * by_v, -by_chi + expit(-v) * by_v  # of ln d and ln V
+    dq0 = q0 * expit(-y) * by_y
+    dE, dF0 = -E * by_chi, F0 * by_f0
+    of_patterns = np.array([by_chi, dq0, by_threshold, by_ceiling])
+    of_supports = np.array([by_chi, by_k, by_v, by_f0])
+    dalpha = -alpha / means.isostatic[0] * (means.isostatic[1:] @ of_patterns)
+    da = a * (dalpha / alpha - 2 * by_chi)
+    dF0_now = a * (means.square[1:] @ of_patterns) + F0_now / a * da
+    dV_now = a * (means.variance[1:] @ of_patterns) + V_now / a * da
+    dnorm, doverlap = support.norm[1:] @ of_supports, support.overlap[1:] @ of_supports
+    dshare = share * (1 - share) * (by_d - by_f0)
+    jacobian = [
+        support.chosen[1:] @ of_supports / min(rho, 1 - rho),
+        (dnorm - share * (doverlap - dq0) - (overlap - q0) * dshare) / rho,
+        dF0_now / F0 - F0_now / F0 * by_f0,
+        (dV_now - V_now * by_V) * E / (V * d) + (V_now / V - 1) * V / d * by_v,
+    ]
+    if ensemble.free_threshold:
+        jacobian.append(means.by_threshold[1:] @ of_patterns / np.sqrt(rho))
+    price, dprice = 0.0, zero
+    if ensemble.error_rate:
+        jacobian.append(means.wrong[1:] @ of_patterns / ensemble.error_rate)
+        price = ceiling**2 / (2 * chi)
+        dprice = price * (2 * by_ceiling - by_chi)
+    # dΣ: every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α⟨R₂⟩/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ − α⟨g'²⟩).
+    dentropy = (
+        (rho - chosen) * by_k
+        + 0.5 * (rho - norm) * dE
+        + 0.5 * (norm - rho + chosen / E - chi) * (dF0 + V * by_V)
+        + 0.5 * (q0 - overlap) * dF0
+        + 0.5 * (F0_now + V_now - (F0 + V)) * chi * by_chi
+        + 0.5 * (F0 - F0_now) * dq0
+        - alpha / chi * np.sqrt(rho) * means.by_threshold[0] * by_threshold
+        + alpha * (ensemble.error_rate - means.wrong[0]) * dprice
+        + (means.log_a + price * ensemble.error_rate) * dalpha
+    )
+    return np.array(jacobian), dalpha, dentropy
+
+
+def _to_gardner(one: ClassSide, rho: float, ensemble: Ensemble, alpha: float) -> float:
+    if not ensemble.plain or rho <= 0.5:
+        return gardner(ensemble).load - alpha
     # With every term small: ∫Dz p₊ = ½ + ∫_{z>0} Dz [p₊(−z) − (1 − p₊(z))].
     tight, half = one.side.tight, one.rule.nodes.size // 2
     odd = one.rule.weights * (tight[::-1] - one.side.loose)
     return float((1 - rho + odd[half] + 2 * odd[half + 1 :].sum()) / one.rule.mean(tight))
 
 
-def entrance_overlap(rho: float, patterns: Patterns = PLAIN) -> float:
+def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """c = lim q₀/ρ at α_CG: the root of c = α_CG Σ_c f_c ∫Dz [∫Dy v]², v between 0 and t* and N(τ_c + √c z, 1 − c).
 
-    For plain patterns this is c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π).
+    For the plain ensemble this is c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π).
     """
-    if patterns.plain:
+    if ensemble.plain:
         return typical_overlap(rho)
-    all_variables = gardner(patterns)
+    all_variables = gardner(ensemble)
     rule = gaussian_rule(step=STEP / 8)
+
+    def density(x: Array) -> Array:
+        return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
 
     def excess(c: float) -> float:
         width, total = np.sqrt(1 - c), 0.0
-        for share, sign in patterns.classes:
-            mean = (patterns.margin + sign * all_variables.threshold + np.sqrt(c) * rule.nodes) / width
+        for share, sign in ensemble.classes:
+            mean = (ensemble.margin + sign * all_variables.threshold + np.sqrt(c) * rule.nodes) / width
             top = all_variables.ceiling / width
-            first = mean * (ndtr(top - mean) - ndtr(-mean)) + _density(mean) - _density(top - mean)
+            first = mean * (ndtr(top - mean) - ndtr(-mean)) + density(mean) - density(top - mean)
             total += share * float(rule.mean((width * first) ** 2))
         return rho * all_variables.load * total - c
 
@@ -249,83 +265,61 @@ def entrance_overlap(rho: float, patterns: Patterns = PLAIN) -> float:
     return float(brentq(excess, 0.0, nearest, xtol=1e-14)) if excess(nearest) < 0 else nearest
 
 
-def _density(x: Array | float) -> Array:
-    return np.asarray(np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi))
-
-
-def beginning(chi: float, rho: float, patterns: Patterns = PLAIN) -> Array:
+def beginning(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """The branch to leading order in 1/χ: q₀/ρ → c, e^{−K} → ρ/(1 − ρ), with F₀ and V as they follow."""
-    c = entrance_overlap(rho, patterns)
-    top = gardner(patterns)
-    sides = class_sides(patterns, rho, rho * c, rho * (1 - c), chi, top.threshold, np.sqrt(rho) * top.ceiling, STEP)
-    means = pattern_means(sides, patterns, rho)
-    F0, V = (rho / means.isostatic.value / chi**2 * value for value in (means.square.value, means.variance.value))
-    extra = [top.threshold] if patterns.free_threshold else []
-    if patterns.errors:
+    c = entrance_overlap(rho, ensemble)
+    top = gardner(ensemble)
+    sides = class_sides(ensemble, rho, rho * c, rho * (1 - c), chi, top.threshold, np.sqrt(rho) * top.ceiling, STEP)
+    means = pattern_means(sides, ensemble, rho)
+    F0, V = (rho / means.isostatic[0] / chi**2 * value for value in (means.square[0], means.variance[0]))
+    extra = [top.threshold] if ensemble.free_threshold else []
+    if ensemble.error_rate:
         extra.append(float(np.log(top.ceiling)))
     return np.array([np.log(chi), logit(c), -logit(rho), np.log(V / (rho / chi - V)), np.log(F0), *extra])
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(ChiBranch[RSState]):
     """The replica-symmetric branch at one density: from its entrance at α_CG, χ → ∞, to its end at α_ℓ₀, χ → 0."""
 
     rho: float
-    patterns: Patterns = PLAIN
+    ensemble: Ensemble = PLAIN
 
-    def at_response(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
-        """The saddle at a given χ, by Newton from a point near to it; `unknowns` of the result is the whole point."""
-
-        def restricted(values: Array) -> RSState:
-            state = equations(np.array([log_chi, *values]), self.rho, self.patterns, step)
-            return replace(state, jacobian=state.jacobian[:, 1:])
-
-        # With errors the share of patterns pulled is a difference of terms larger than it by 1/χ.
-        rounding = 4 * np.finfo(float).eps * self.rho * np.exp(-log_chi) if self.patterns.errors else 0.0
-        newton = Newton(tolerance=max(Newton.tolerance, rounding))
-        solved = newton.solve(restricted, start[1:], self._name(f"RS at χ = {np.exp(log_chi):.6g}"))
+    def at_chi(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
+        # With errors the share of patterns at the margin is a difference of terms larger than it by 1/χ.
+        rounding = 4 * np.finfo(float).eps * self.rho * np.exp(-log_chi) if self.ensemble.error_rate else 0.0
+        solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+            lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
+            start[1:],
+            self.ensemble.label(f"RS at χ = {np.exp(log_chi):.6g} at ρ = {self.rho:.10g}"),
+            jacobian=lambda state: state.jacobian[:, 1:],
+        )
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
     def at_zero_entropy(self, start: Array, step: float = STEP) -> Solved[RSState]:
         """The point where no choice is left to count, Σ = 0, as one more equation."""
         scale = binary_entropy(self.rho)
-
-        def extended(point: Array) -> RSState:
-            state = equations(point, self.rho, self.patterns, step)
-            return replace(
-                state,
-                residual=np.append(state.residual, state.entropy / scale),
-                jacobian=np.vstack([state.jacobian, state.entropy_gradient / scale]),
-            )
-
         # Σ is a small difference of terms as large as α⟨ln A⟩.
         rounding = 16 * np.finfo(float).eps * self.rho * np.exp(-start[0]) / scale
-        return Newton(tolerance=max(1e-12, rounding)).solve(extended, start, self._name("RS capacity"))
+        return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+            lambda point: equations(point, self.rho, self.ensemble, step),
+            start,
+            self.ensemble.label(f"RS capacity at ρ = {self.rho:.10g}"),
+            residual=lambda state: np.append(state.residual, state.entropy / scale),
+            jacobian=lambda state: np.vstack([state.jacobian, state.entropy_gradient / scale]),
+        )
 
-    def follow(self, until: Callable[[RSState], bool], below: float = np.inf) -> Iterator[Solved[RSState]]:
+    def from_entrance(self, until: Callable[[RSState], bool], below: float = np.inf) -> Iterator[Solved[RSState]]:
         """Continuation from the entrance; ends with the first point where `until` holds.
 
         The first point has χ = 100ρ, or more if its load is not yet below `below`.
         """
-        log_chi = float(np.log(100 * self.rho))
-        first = self.at_response(log_chi, beginning(np.exp(log_chi), self.rho, self.patterns))
-        while first.state.alpha >= below:
+        log_chi, first = float(np.log(100 * self.rho)), None
+        while first is None or first.state.alpha >= below:
+            first = self.at_chi(log_chi, beginning(np.exp(log_chi), self.rho, self.ensemble))
             log_chi += 2.0
-            first = self.at_response(log_chi, beginning(np.exp(log_chi), self.rho, self.patterns))
-        yield from follow_response(self.at_response, first, -1.0, until)
-
-    def follow_back(self, start: Solved[RSState], until: Callable[[RSState], bool]) -> Iterator[Solved[RSState]]:
-        """Continuation from any point towards the entrance of the branch."""
-        return follow_response(self.at_response, start, 0.25, until)
-
-    def point_where(self, bracket: tuple[Solved[RSState], Solved[RSState]], value: Callable[[RSState], float]) -> Solved[RSState]:
-        """The point between two points of the branch where `value` vanishes."""
-        return root_between(self.at_response, bracket, value)
+        yield from self.follow(first, -1.0, until)
 
     def excess_load(self, state: RSState, alpha: float) -> float:
-        """How far the load of a point lies above α, without cancellation near the top."""
-        return state.alpha - alpha if self.rho <= 0.5 else gardner(self.patterns).load - alpha - state.to_top
-
-    def _name(self, what: str) -> str:
-        extra = self.patterns.describe()
-        return f"{what} at ρ = {self.rho:.10g}" + (f", {extra}" if extra else "")
+        """How far the load of a point lies above α, without cancellation near that of all variables."""
+        return state.alpha - alpha if self.rho <= 0.5 else gardner(self.ensemble).load - alpha - state.to_gardner

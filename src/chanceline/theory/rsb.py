@@ -1,291 +1,352 @@
-"""One step of replica symmetry breaking between supports (1RSB), at one load.
+"""Breaking of replica symmetry between supports in k steps: free entropy and saddle equations. k = 0 is replica symmetry.
 
-Replica symmetry is exact from 2ρ up to the load where its replicon between supports reaches 1. There the one-step solution
-branches off with p₁ − p₀ = 0 at a finite x; from there χ falls steadily, and the branch is followed in ln χ. Its entropy
-vanishes at a finite x and K (`rsb_capacity`); beyond, the branch goes on with Σ < 0 towards x → 0.
+The n replicas of the support c fall into nested groups of sizes x_k < … (as n → 0, 0 < x₁ < … < x_k < 1). The overlap is ρ − mχ
+within one replica, p_k between replicas of the smallest common group, …, p₀ between different groups; conjugates F₁, G_k, …, G₀.
+As m → 0,
+
+    Σ = α ∫Dz g₀(√p₀ z) + ∫Dz f₀(√G₀ z) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½ Σ_{i=0}^{k} (x_{i+1} − x_i) G_i p_i,
+
+x₀ = 0, x_{k+1} = 1, where g_i and f_i descend the recursion (`parisi`) from the closed forms (`kernels`)
+
+    g_k = ln A with s² = ρ − p_k,      f_k = ln(1 + e^{−K}B) with d = E − F₁ + G_k.
+
+Each saddle equation is a partial derivative of Σ; with E_i the average over the weight P_i of level i they read E = ρ/χ and
+
+    (1) E_k[p] = ρ,    (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ,    (3) E_i[f_i'²] = p_i,    (4) α E_i[g_i'²] = G_i,
+    (5) E − α E_k[R₂ − R₁²]/χ² = d,
+    (6) α(E_i[g_i] − E_{i−1}[g_{i−1}]) + E_i[f_i] − E_{i−1}[f_{i−1}] = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
+
+Two Euler identities hold. The pattern term does not change when ρ, χ and all p_i are scaled together (the constraints do
+not change under w → λw), the support term not when E, F₁ and all G_i are. At the saddle they give α E_k[p₊] = ρ, as many
+tight constraints as chosen weights, and Σ = α E₀[g₀] + E₀[f₀] + Kρ. Near capacity these terms are large and nearly cancel;
+going back to its top by (6), and writing f_k = p ln(e^{−K}B) + H₂(p), leaves the entropy inside the smallest
+group, a sum of small terms:
+
+    (7) Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+
+The solver asks that both forms agree in place of (6) for i = k. With (1), (2), (4) and (5) alone the identities imply
+
+    E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i):
+
+so one equation of (3) can be given up for the identity. The solver uses it to eliminate α = ρ/E_k[p₊] and (5), which it turns
+into d = −α E_k[g_k'']; from (3) it takes the differences between neighbouring levels. The equation left over, E₀[f₀'²] = p₀,
+is imposed nowhere and shows how accurate a solution is; `RSBState.identity_error` is what it amounts to in α E_k[p₊] − ρ.
+
+With unequal classes or a margin every pattern average runs over the classes, whose fields are centred at θ_c (`rs`); the
+threshold brings the equation Σ_c σ_c f_c E_k[R₁] = 0. With a margin p₊ + κR₁/ρ takes the place of p₊ in the identity, which
+turns (5) into d = α E_k[κR₁/(ρχ) − g_k'']; (7) holds as it stands.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import entr
 
-from chanceline._results import Result
-from chanceline.errors import InputError
-from chanceline.theory.capacity_table import start_at, table_range
-from chanceline.theory.gardner import gardner
-from chanceline.theory.inputs import check_alpha, check_rho
-from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.rs import Branch, RSState
-from chanceline.theory.solver import Solved, first_success, follow
-from chanceline.theory.stability import Stability
-from chanceline.theory.steps import Breaking, BrokenBranch, BrokenState, pack
-from chanceline.theory.symmetric import solve_rs
+from chanceline.theory.closed_forms import binary_entropy, gardner
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.kernels import PatternSide, SupportSide, pattern_side, support_side
+from chanceline.theory.parisi import Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
+from chanceline.theory.quadrature import Array
+from chanceline.theory.solver import ChiBranch, Newton, OutsideDomain, Solved
 
-Array = NDArray[np.float64]
-
-# Coordinate of `steps.pack` that holds ln (p₁ − p₀)/(ρ − p₁) when k = 1.
-_AMPLITUDE, _BREAK = 3, 4
-_FIRST_AMPLITUDE = 0.15
-_SMALLEST_BREAK = 0.15
-# With a margin the break point can reach 1 before the replicon line is met; nearer to 1 than this the branch is not followed.
-_LARGEST_BREAK = 0.97
-# The first step from plain patterns towards those wanted.
-_FIRST_SHARE = 0.05
-LARGEST_MARGIN = 1.0
-FINER = 1.4
+# Grid points per length that the integrands resolve; with these the error is near rounding (tests compare finer grids).
+_PER_PATTERN_EDGE, _PER_SUPPORT_EDGE = 4.5, 5.5
+_REACH = 9.0
+# Relative residuals; rounding in the recursion leaves 1e-13 of them.
+TOLERANCE = 1e-11
 
 
-@dataclass(frozen=True, repr=False)
-class OneStepSolution(Result):
-    """One step of breaking between supports, in the limit m → 0.
+@dataclass(frozen=True)
+class RSBOrder:
+    """Order parameters of k steps between supports: p and G hold levels 0 … k, x the k break points."""
 
-    `broken` says whether symmetry is broken at all: below the replicon line it is not, replica symmetry is exact, and its
-    values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0` and `F0` are the means over pairs of supports,
-    xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more
-    steps (`parisi`).
-    """
-
-    alpha: float
-    rho: float
-    regime: str
-    broken: bool
-    entropy: float
-    q0: float
-    q1: float
     chi: float
     K: float
     E: float
     F1: float
-    F0: float
-    p1: float
-    p0: float
-    G1: float
-    G0: float
-    x: float | None
-    stability: Stability
-    replicon_inner: float
-    replicon_outer: float
-    residual: float
-    quadrature_error: float
-    identity_error: float
-    balance: float = 0.5
-    margin: float = 0.0
-    errors: float = 0.0
-    threshold: float = 0.0
-
-    kind = "asymptotic (one step of replica symmetry breaking)"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "ansatz": "1rsb", "kind": self.kind}
-
-    def summary(self) -> str:
-        extra = Patterns(self.balance, self.margin, self.errors).describe()
-        at = f"α = {self.alpha:g}, ρ = {self.rho:g}" + (f", {extra}" if extra else "")
-        return f"1RSB solution at {at}: {self.regime}"
-
-    def __str__(self) -> str:
-        head = self.summary()
-        if not self.broken:
-            return f"{head}\n  replica symmetry is exact at this load: Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
-        return "\n".join(
-            [
-                head,
-                f"  entropy Σ    {self.entropy:.10f}   (quadrature error {self.quadrature_error:.1e})",
-                f"  x {self.x:.10g}   p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}",
-                f"  χ {self.chi:.10g}   K {self.K:.10g}   E {self.E:.10g}   F₁ {self.F1:.10g}",
-                f"  replicons    within a group {self.replicon_inner:.6f}, between groups {self.replicon_outer:.6f}",
-                f"  residual     {self.residual:.1e}   |αp₊ − ρ| {abs(self.identity_error):.1e}",
-            ]
-        )
+    p: tuple[float, ...]
+    G: tuple[float, ...]
+    x: tuple[float, ...]
+    threshold: float = 0.0  # b/|w|
 
 
-def replicon_line(rho: float, patterns: Patterns = PLAIN) -> Solved[RSState]:
-    """The replica-symmetric point where the replicon between supports is 1: below it, replica symmetry is exact."""
-    branch = Branch(rho, patterns)
-    *_, stable, unstable = branch.follow(lambda state: state.between > 1)
-    return branch.point_where((stable, unstable), lambda state: state.between - 1)
+def pattern_recursion(
+    p: Array, x: Array, chi: float, rho: float, offset: float = 0.0, fineness: float = 1.0
+) -> tuple[PatternSide, Recursion]:
+    """g_k … g₀ and their weights, for overlaps p₀ … p_k and a class whose field is centred at `offset`."""
+    s2 = rho - p[-1]
+    if not (chi > 0 and s2 > 0 and np.all(np.diff(p, prepend=0.0) > 0)):
+        raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
+    # The edge of A needs a step of a fraction of s; elsewhere, and on the levels below, the Gaussians set the step. On the
+    # violated side the last one is narrowed by A^x.
+    steps = gaussian_steps(p) / fineness
+    reach = _REACH * np.sqrt(p[-1]) + abs(offset)
+    total = s2 + chi
+    narrowing = np.sqrt(total / (total + x[-1] * (p[-1] - p[-2]))) if len(x) else np.sqrt(total / (total + p[0]))
+    grids = [uniform_grid(reach, step) for step in steps[:-1]]
+    s = np.sqrt(s2)
+    grids.append(focused_grid(reach, s / _PER_PATTERN_EDGE / fineness, steps[-1] * narrowing, 3 * s))
+    top = pattern_side(grids[-1].nodes, s2, chi)
+    return top, recurse(grids, top.log_a, top.slope, p, x, offset)
 
 
-def branch_off(branch: BrokenBranch, critical: RSState, amplitude: float = _FIRST_AMPLITUDE) -> Solved[BrokenState]:
-    """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
+def support_recursion(G: Array, x: Array, E: float, d: float, K: float, fineness: float = 1.0) -> tuple[SupportSide, Recursion]:
+    """f_k … f₀ and their weights. The grids reach as far as P_k does, which is wider than N(0, G_k).
 
-    ∂Σ/∂x is of third order in the amplitude, so x is only fixed once the other equations hold: it is held first, then freed.
+    For large u, f_i ≈ u²/2d_i with d_{i−1} = d_i − x_i(G_i − G_{i−1}): the tilted weight of level i is a Gaussian of variance
+    v_i = v_{i−1}(d_i/d_{i−1})² + (G_i − G_{i−1}) d_i/d_{i−1}, v₀ = G₀.
     """
-    o = critical.order
-    part = amplitude * (branch.rho - o.q0)
-    part_of_g = part * (o.F0 / o.q0)
-    p, G = (o.q0 - part / 2, o.q0 + part / 2), (o.F0 - part_of_g / 2, o.F0 + part_of_g / 2)
-    order = Breaking(o.chi, o.K, o.E, o.F1, p, G, (0.0,), o.threshold)
-    what = "the beginning of 1RSB"
+    parts = np.diff(G, prepend=0.0)
+    scales = np.append(d - np.cumsum((x * parts[1:])[::-1])[::-1], d)
+    if not (d < E and np.all(parts > 0) and scales.min() > 1e-3 * d):
+        raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
+    variance = G[0]
+    for part, ratio in zip(parts[1:], scales[1:] / scales[:-1], strict=True):
+        variance = variance * ratio**2 + part * ratio
+    # 1 + e^{−K}B vanishes at u²/2d = K − ½ ln(E/d) ± iπ: this far from the real axis f_k is analytic. On level i the switch
+    # between rejected and chosen groups has exponent x_{i+1}(u²/2d_i − K), so that π/x_{i+1} and d_i stand for π and d.
+    switch = max(K - 0.5 * np.log(E / d), 0.0)
+    zeros = np.sqrt(2 * scales * (switch + 1j * np.pi / np.append(x, 1.0)))
+    reach = _REACH * np.sqrt(variance)
+    grids = [
+        focused_grid(reach, zero.imag / _PER_SUPPORT_EDGE / fineness, step / fineness, abs(zero))
+        for zero, step in zip(zeros, gaussian_steps(G), strict=True)
+    ]
+    top = support_side(grids[-1].nodes, E, d, K)
+    return top, recurse(grids, top.log_one_plus, top.slope, G, x)
 
-    def with_break_at(x: float) -> Solved[BrokenState]:
-        point = pack(replace(order, x=(x,)), branch.rho, branch.patterns)
-        point[_AMPLITUDE] = np.log(amplitude)
-        held = branch.solve_with(point, (_AMPLITUDE, _BREAK), what, hold_breaks=True)
-        return branch.solve_with(held.unknowns, (_AMPLITUDE,), what)
 
-    return first_success(with_break_at, (0.8, 0.9, 0.7))
+def free_entropy(order: RSBOrder, alpha: float, rho: float, ensemble: Ensemble = PLAIN, fineness: float = 1.0) -> float:
+    """Σ as a function of all order parameters (not only at the saddle)."""
+    o, p, G, x = order, np.array(order.p), np.array(order.G), np.array(order.x)
+    value = 0.0
+    for share, _, offset in _offsets(ensemble, rho, o.threshold):
+        value += share * pattern_recursion(p, x, o.chi, rho, offset, fineness)[1].mean_values[0]
+    _, supports = support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K, fineness)
+    gaps = np.diff(np.array([0.0, *o.x, 1.0]))
+    outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
+    return float(alpha * value + supports.mean_values[0] + outside)
 
 
-def solve_1rsb(alpha: float, rho: float, patterns: Patterns = PLAIN, start: Array | None = None) -> OneStepSolution:
-    """One step of breaking between supports at load α; replica symmetry where that is exact.
+def _offsets(ensemble: Ensemble, rho: float, threshold: float) -> list[tuple[float, float, float]]:
+    """(share, σ, θ) of each class."""
+    root = float(np.sqrt(rho))
+    return [(share, sign, root * (ensemble.margin + sign * threshold)) for share, sign in ensemble.classes]
 
-    Parameters
-    ----------
-    alpha, rho
-        Load P/N and density M/N.
-    patterns
-        Balance and margin; errors must be 0.
-    start
-        A point of the branch near by (`steps.pack`), if one is known.
-    """
-    alpha, rho = check_alpha(alpha), check_rho(rho)
-    check_breaking(patterns)
-    branch = BrokenBranch(rho, 1, patterns)
-    if start is None:
-        if alpha <= rho * gardner(patterns).load:
-            return _symmetric(alpha, rho, patterns)
-        start = _walk_back(alpha, branch) if patterns.margin else _walk_to(alpha, branch)
-        if start is None:
-            return _symmetric(alpha, rho, patterns)
-    coarse = branch.at_load(alpha, start)
-    fine = branch.at_load(alpha, coarse.unknowns, FINER)
-    state, o = fine.state, fine.state.order
-    (p0, p1), (G0, G1), (x,) = o.p, o.G, o.x
-    within = 1.0 + state.identity_error / rho if not patterns.margin else alpha * state.tight / rho
-    return OneStepSolution(
-        alpha=alpha,
-        rho=rho,
-        regime="selected" if state.entropy > 0 else "beyond",
-        broken=True,
-        entropy=state.entropy,
-        q0=x * p0 + (1 - x) * p1,
-        q1=rho,
-        chi=o.chi,
-        K=o.K,
-        E=o.E,
-        F1=o.F1,
-        F0=x * G0 + (1 - x) * G1,
-        p1=p1,
-        p0=p0,
-        G1=G1,
-        G0=G0,
-        x=x,
-        stability=Stability(within, state.replicon_inner),
-        replicon_inner=state.replicon_inner,
-        replicon_outer=state.replicon_outer,
-        residual=fine.residual,
-        quadrature_error=abs(state.entropy - coarse.state.entropy),
-        identity_error=state.identity_error,
-        balance=patterns.balance,
-        margin=patterns.margin,
-        threshold=o.threshold,
+
+class _PatternMeans(NamedTuple):
+    tight: float
+    first: float  # E_k[R₁]
+    curvature: float
+    squares: Array  # E_i[g_i'²]
+    values: Array  # E_i[g_i]
+    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
+    squared_curvature: Array  # at the top and at the bottom
+    edge_weight: float
+
+
+class _SupportMeans(NamedTuple):
+    chosen: float
+    rejected: float
+    weighted: float  # E_k[p u²/d²]
+    squares: Array  # E_i[f_i'²]
+    values: Array  # E_i[f_i]
+    mixing: float  # E_k[H₂(p)]
+    squared_curvature: Array
+    edge_weight: float
+
+
+# The differences for the Jacobian move one coordinate at a time: most of them leave one of the two sides as it was.
+@lru_cache(maxsize=64)
+def _class_means(
+    p: tuple[float, ...], x: tuple[float, ...], chi: float, rho: float, offset: float, fineness: float
+) -> _PatternMeans:
+    """The means of one class."""
+    top, recursion = pattern_recursion(np.array(p), np.array(x), chi, rho, offset, fineness)
+    k = len(x)
+    return _PatternMeans(
+        recursion.mean(k, top.tight),
+        recursion.mean(k, top.mean),
+        recursion.mean(k, top.curvature),
+        recursion.mean_square_slopes,
+        recursion.mean_values,
+        recursion.mean(k, top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2),
+        recursion.mean_square_curvatures(top.curvature),
+        recursion.edge_weight,
     )
 
 
-def check_breaking(patterns: Patterns) -> None:
-    """One step of breaking between supports is solved without errors and for moderate margins."""
-    if patterns.errors:
-        raise InputError("one step of breaking is solved for errors = 0 only; with errors use ansatz 'rs'")
-    if patterns.margin > LARGEST_MARGIN:
-        raise InputError(f"one step of breaking is solved for margin ≤ {LARGEST_MARGIN:g}; with a larger margin use ansatz 'rs'")
-
-
-def _symmetric(alpha: float, rho: float, patterns: Patterns) -> OneStepSolution:
-    s = solve_rs(alpha, rho, patterns)
-    return OneStepSolution(
-        alpha=s.alpha, rho=s.rho, regime=s.regime, broken=False, entropy=s.entropy, q0=s.q0, q1=s.q1, chi=s.chi, K=s.K, E=s.E,
-        F1=s.F1, F0=s.F0, p1=s.q0, p0=s.q0, G1=s.F0, G0=s.F0, x=None, stability=s.stability, replicon_inner=s.stability.between,
-        replicon_outer=s.stability.between, residual=s.residual, quadrature_error=s.quadrature_error,
-        identity_error=s.identity_error, balance=s.balance, margin=s.margin, threshold=s.threshold,
-    )  # fmt: skip
-
-
-def end_of_branch(branch: BrokenBranch) -> Solved[BrokenState]:
-    """The point Σ = 0 of the one-step branch, 0.02 ≤ ρ ≤ 0.95.
-
-    For plain patterns the shipped table has a start; from there balance and margin are followed to those wanted.
-    """
-    lowest, highest = table_range()
-    if not lowest <= branch.rho <= highest:
-        raise InputError(
-            f"one step of breaking is solved for {lowest:g} ≤ rho ≤ {highest:g}, but rho is {branch.rho:g}; "
-            "outside, use ansatz 'rs', which differs little there"
-        )
-    wanted = branch.patterns
-    if wanted.plain:
-        return branch.at_zero_entropy(start_at(branch.rho))
-
-    def on_the_way(share: float) -> BrokenBranch:
-        if share >= 1:
-            return branch
-        balance = float(expit(share * logit(wanted.balance))) if wanted.free_threshold else 0.5
-        return BrokenBranch(branch.rho, 1, Patterns(balance, share * wanted.margin))
-
-    start = start_at(branch.rho)
-    if wanted.free_threshold:
-        start = np.append(start, 0.0)
-    first = on_the_way(_FIRST_SHARE).at_zero_entropy(start)
-    *_, last = follow(
-        lambda share, guess: on_the_way(share).at_zero_entropy(guess),
-        first,
-        _FIRST_SHARE,
-        _FIRST_SHARE,
-        until=lambda point: point.state.patterns == wanted,
-        smallest=1e-3,
+@lru_cache(maxsize=64)
+def _support_means(G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, fineness: float) -> _SupportMeans:
+    # Only K − ½ ln(E/d) enters: E = e·d brings K = switch + ½.
+    top, recursion = support_recursion(np.array(G), np.array(x), np.e * d, d, switch + 0.5, fineness)
+    k = len(x)
+    return _SupportMeans(
+        recursion.mean(k, top.chosen),
+        recursion.mean(k, top.rejected),
+        recursion.mean(k, top.chosen * (top.u / d) ** 2),
+        recursion.mean_square_slopes,
+        recursion.mean_values,
+        recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
+        recursion.mean_square_curvatures(top.curvature),
+        recursion.edge_weight,
     )
-    return last
 
 
-def _walk_back(alpha: float, branch: BrokenBranch) -> Array | None:
-    """A point near load α from the end Σ = 0; None if x reaches 1 above that load, where replica symmetry takes over.
+@dataclass(frozen=True)
+class RSBState:
+    """The equations at one point."""
 
-    With a margin above about ½ symmetry breaks discontinuously: p₁ − p₀ is finite where x = 1, a little below the replicon line.
+    alpha: float
+    rho: float
+    ensemble: Ensemble
+    order: RSBOrder
+    residual: Array
+    entropy: float  # Σ at the saddle, equation (7)
+    entropy_by_alpha: float  # dΣ/dα at the saddle = E₀[g₀]
+    identity_error: float  # the equation left over, as an error of α E_k[p₊] − ρ
+    tight: float  # E_k[p₊]
+    replicon_inner: float  # among the replicas of one smallest group
+    replicon_outer: float  # among the largest groups
+    edge_weight: float  # what the ends of the grids cut off
+
+    @property
+    def relative_entropy(self) -> float:
+        """Σ/H₂(ρ), the equation of the capacity."""
+        return self.entropy / binary_entropy(self.rho)
+
+
+def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
+    """The point: ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k, ln d, ln of G₀, G₁ − G₀, …
+
+    and the threshold, if it is free.
     """
-    end = end_of_branch(branch)
-    if alpha > end.state.alpha:
-        return _walk_up(end, alpha, branch)
-    *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha or state.order.x[0] > _LARGEST_BREAK)
-    return last.unknowns if last.state.alpha <= alpha else None
+    d = order.E - order.F1 + order.G[-1]
+    shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
+    parts = np.diff(np.array(order.G), prepend=0.0)
+    switch = order.K - 0.5 * np.log(order.E / d)
+    free = [order.threshold] if ensemble.free_threshold else []
+    return np.array([np.log(order.chi), switch, *np.log(shares), *np.log(order.x), np.log(d), *np.log(parts), *free])
 
 
-def _walk_to(alpha: float, branch: BrokenBranch) -> Array | None:
-    """A point of the branch near load α, from whichever of its ends is nearer: where it begins, or Σ = 0.
+@dataclass(frozen=True)
+class RSBBranch(ChiBranch[RSBState]):
+    """The equations with a given number of steps at one density, and Newton on them."""
 
-    None below the replicon line, where replica symmetry is exact.
-    """
-    critical = replicon_line(branch.rho, branch.patterns).state
-    if alpha <= critical.alpha:
-        return None
-    lowest, highest = table_range()
-    if lowest <= branch.rho <= highest:
-        end = end_of_branch(branch)
-        if alpha > 0.5 * (critical.alpha + end.state.alpha):
-            if alpha > end.state.alpha:
-                return _walk_up(end, alpha, branch)
-            *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha)
-            return last.unknowns
-    first = branch_off(branch, critical)
-    if first.state.alpha >= alpha:
-        # α − α_critical grows linearly with the amplitude.
-        share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
-        return branch_off(branch, critical, _FIRST_AMPLITUDE * max(share, 1e-3)).unknowns
-    return _walk_up(first, alpha, branch)
+    rho: float
+    steps: int = 1
+    ensemble: Ensemble = PLAIN
 
+    def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
+        """Relative residuals, one fewer than the point has coordinates (see `pack`); α follows."""
+        if np.abs(point).max() > 100:
+            raise OutsideDomain("an order parameter left the range of floating-point numbers")
+        rho, k = self.rho, self.steps
+        chi, switch, d = float(np.exp(point[0])), float(point[1]), float(np.exp(point[3 + 2 * k]))
+        shares, x = np.exp(point[2 : 3 + k]), np.exp(point[3 + k : 3 + 2 * k])
+        parts = np.exp(point[4 + 2 * k : 5 + 3 * k])
+        threshold = float(point[-1]) if self.ensemble.free_threshold else 0.0
+        if np.any(np.diff(x, prepend=0.0, append=1.0) <= 0):
+            raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
+        p = rho / (1 + shares.sum()) * np.cumsum(shares)
+        G, E = np.cumsum(parts), rho / chi
+        if d >= E:
+            raise OutsideDomain("E > d is needed")
+        order_p, order_G, order_x = (tuple(map(float, levels)) for levels in (p, G, x))
+        classes: Any = [
+            (share, sign, _class_means(order_p, order_x, chi, rho, offset, fineness))
+            for share, sign, offset in _offsets(self.ensemble, rho, threshold)
+        ]
+        patterns = _PatternMeans._make(map(sum, zip(*([share * mean for mean in one] for share, _, one in classes), strict=True)))
+        supports = _support_means(order_G, order_x, d, switch, fineness)
 
-def _walk_up(start: Solved[BrokenState], alpha: float, branch: BrokenBranch) -> Array:
-    def far_enough(state: BrokenState) -> bool:
-        return state.alpha >= alpha or state.order.x[0] < _SMALLEST_BREAK or state.entropy < -0.05
-
-    *_, last = branch.follow(start, -0.05, far_enough)
-    if last.state.alpha < alpha:
-        raise InputError(
-            f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its entropy is negative from well "
-            f"below {last.state.alpha:.6g} on; choose a smaller alpha"
+        # The margin's part of the identity, κE_k[R₁]/ρ.
+        by_margin = self.ensemble.margin / np.sqrt(rho) * patterns.first
+        alpha = rho / (patterns.tight + by_margin)
+        K = switch + 0.5 * np.log(E / d)
+        means = alpha * patterns.values + supports.values
+        entropy = supports.mixing + 0.5 * rho * np.log(E / d) + alpha * patterns.internal
+        by_breaks = np.diff(means) / (0.5 * x * np.diff(G * p)) - 1
+        if k:
+            by_breaks[-1] = (means[0] - entropy) / (K * rho) + 1
+        by_threshold = sum(share * sign * one.first for share, sign, one in classes) / np.sqrt(rho)
+        norm = supports.weighted + supports.chosen * (1 / d - 1 / E)
+        residual = [
+            supports.chosen / rho - 1 if rho <= 0.5 else 1 - supports.rejected / (1 - rho),
+            norm / rho - 1,
+            alpha * (by_margin / chi - patterns.curvature) / d - 1,
+            *(alpha * np.diff(patterns.squares, prepend=0.0) / parts - 1),
+            *(np.diff(supports.squares) / np.diff(p) - 1),
+            *([by_threshold] if self.ensemble.free_threshold else []),
+            *by_breaks,
+        ]
+        inner, outer = alpha * patterns.squared_curvature * supports.squared_curvature
+        gaps = np.diff(np.array([0.0, *x, 1.0]))
+        return RSBState(
+            alpha=float(alpha),
+            rho=rho,
+            ensemble=self.ensemble,
+            order=RSBOrder(chi, K, E, E - d + float(G[-1]), order_p, order_G, order_x, threshold),
+            residual=np.array(residual),
+            entropy=float(entropy),
+            entropy_by_alpha=float(patterns.values[0]),
+            identity_error=float(gaps @ G / E * (supports.squares[0] - p[0])),
+            tight=float(patterns.tight),
+            replicon_inner=float(inner),
+            replicon_outer=float(outer),
+            edge_weight=max(patterns.edge_weight, supports.edge_weight),
         )
-    return last.unknowns
+
+    def solve_with(
+        self,
+        point: Array,
+        held: tuple[int, ...],
+        what: str,
+        *,
+        extra: Callable[[RSBState], float] | None = None,
+        hold_breaks: bool = False,
+        fineness: float = 1.0,
+    ) -> Solved[RSBState]:
+        """Newton in all coordinates of the point but those held.
+
+        `extra` is one equation more (its value must vanish); `hold_breaks` leaves out the equations (6).
+        """
+        free = [j for j in range(len(point)) if j not in held]
+
+        def filled(values: Array) -> Array:
+            whole = np.array(point, dtype=float)
+            whole[free] = values
+            return whole
+
+        def residual(state: RSBState) -> Array:
+            values = state.residual[: len(state.residual) - self.steps] if hold_breaks else state.residual
+            return values if extra is None else np.append(values, extra(state))
+
+        solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(
+            lambda values: self.equations(filled(values), fineness),
+            np.array(point)[free],
+            self.ensemble.label(f"{what} at ρ = {self.rho:.10g}"),
+            residual=residual,
+        )
+        return replace(solved, unknowns=filled(solved.unknowns))
+
+    def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
+        what = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
+        return self.solve_with(np.array([log_chi, *start[1:]]), (0,), what)
+
+    def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
+        """The saddle at a given α."""
+        what = f"{self.steps} step(s) of breaking at α = {alpha:.10g}"
+        top = gardner(self.ensemble).load
+        scale = min(alpha - self.rho * top, top - alpha)
+        return self.solve_with(start, (), what, extra=lambda state: (state.alpha - alpha) / scale, fineness=fineness)
+
+    def at_zero_entropy(self, start: Array) -> Solved[RSBState]:
+        """The point where no choice is left to count, Σ = 0."""
+        what = f"capacity with {self.steps} step(s) of breaking"
+        return self.solve_with(start, (), what, extra=lambda state: state.relative_entropy)

@@ -2,37 +2,45 @@
 
 For every finite number of steps the entropy vanishes at finite break points x_i, finite K and finite χ (ρ = ½: x = 0.353, K =
 9.35 for k = 1), so that Σ = 0 is one more equation for Newton and nothing is extrapolated. It is well conditioned in the form
-(7) of `steps`, which is the entropy inside the smallest group. Each further step raises K and lowers x₁ at Σ = 0, with x₁K
+(7) of `rsb`, which is the entropy inside the smallest group. Each further step raises K and lowers x₁ at Σ = 0, with x₁K
 nearly constant: only full breaking ends with K → ∞ and x → 0 at finite xK, a single support in each smallest group.
+
+With k levels the recursion of `rsb` is the Parisi equation of this free entropy on a piecewise constant x(q); both the
+pattern side (Gaussian convolutions of A^x) and the support side (of [1 + e^{−K}B]^x) are integrated exactly over each
+level, and all p_i, G_i and x_i are stationary. A start for k + 1 levels is read off the k-level function. The capacities
+α_k fall with k, and what is left falls like k^{−a} with a near 2, as for the ground state of the Sherrington–Kirkpatrick
+model: three of them give a and the limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline, interp1d
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory import rsb
-from chanceline.theory.patterns import PLAIN, Patterns
-from chanceline.theory.solver import follow, root_between
-from chanceline.theory.steps import BrokenBranch, BrokenState, relative_entropy
-
-Array = NDArray[np.float64]
+from chanceline.theory.closed_forms import capacity_table
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
+from chanceline.theory.solve import FINER, branch_off, check_breaking, end_of_branch, replicon_line
+from chanceline.theory.solver import Solved, first_success, follow
 
 
 @dataclass(frozen=True)
-class BrokenCapacity:
-    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`steps.pack`)."""
+class RSBCapacity:
+    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack`)."""
 
     rho: float
     steps: int
     alpha: float
     error: float
-    state: BrokenState
+    state: RSBState
     point: Array
 
     def __str__(self) -> str:
@@ -43,47 +51,47 @@ class BrokenCapacity:
         )
 
 
-def capacity_near(branch: BrokenBranch, start: Array) -> BrokenCapacity:
+def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     """Σ = 0 by Newton from a point near to it; one more Newton step on finer grids shows the error."""
     solved = branch.at_zero_entropy(start)
     state = solved.state
-    finer = branch.equations(solved.unknowns, rsb.FINER)
-    residual = np.append(finer.residual, relative_entropy(finer))
-    moved = solved.unknowns - np.linalg.solve(state.jacobian, residual)
-    alpha = branch.equations(moved, rsb.FINER).alpha
+    finer = branch.equations(solved.unknowns, FINER)
+    residual = np.append(finer.residual, finer.relative_entropy)
+    moved = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
+    alpha = branch.equations(moved, FINER).alpha
     # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
     error = abs(alpha - state.alpha) + abs(solved.residual / state.entropy_by_alpha) + 4e-16 * alpha
-    return BrokenCapacity(branch.rho, branch.steps, alpha, error, state, moved)
+    return RSBCapacity(branch.rho, branch.steps, alpha, error, state, moved)
 
 
-def capacity_1rsb(rho: float, patterns: Patterns = PLAIN) -> BrokenCapacity:
+def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
     """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
-    rsb.check_breaking(patterns)
-    branch = BrokenBranch(rho, 1, patterns)
-    return capacity_near(branch, rsb.end_of_branch(branch).unknowns)
+    check_breaking(ensemble)
+    branch = RSBBranch(rho, 1, ensemble)
+    return capacity_near(branch, end_of_branch(branch).unknowns)
 
 
-def capacity_from_scratch(rho: float) -> BrokenCapacity:
+def capacity_from_scratch(rho: float) -> RSBCapacity:
     """One step, from the replica-symmetric branch: its replicon line, the branching point, then along the branch to Σ = 0."""
-    branch = BrokenBranch(rho)
-    critical = rsb.replicon_line(rho).state
-    first = rsb.branch_off(branch, critical)
+    branch = RSBBranch(rho)
+    critical = replicon_line(rho).state
+    first = branch_off(branch, critical)
     *_, before, after = branch.follow(first, -0.05, lambda state: state.entropy <= 0)
-    near = root_between(branch.at_response, (before, after), lambda state: state.entropy, tolerance=1e-4)
+    near = branch.point_where((before, after), lambda state: state.entropy, tolerance=1e-4)
     return capacity_near(branch, near.unknowns)
 
 
-def capacities_along(rhos: Sequence[float], first: BrokenCapacity) -> Iterator[BrokenCapacity]:
-    """The capacity of plain patterns at each ρ in order, followed from `first`; gaps too wide for Newton are bridged."""
+def capacities_along(rhos: Sequence[float], first: RSBCapacity) -> Iterator[RSBCapacity]:
+    """The capacity of the plain ensemble at each ρ in order, followed from `first`; gaps too wide for Newton are bridged."""
     steps, here = first.steps, first
-    previous: BrokenCapacity | None = None
+    previous: RSBCapacity | None = None
     for rho in rhos:
         target = float(logit(rho))
         guess = here.point
         if previous is not None:
             slope = (here.point - previous.point) / (logit(here.rho) - logit(previous.rho))
             guess = guess + slope * (target - logit(here.rho))
-        branch = BrokenBranch(rho, steps)
+        branch = RSBBranch(rho, steps)
         try:
             found = capacity_near(branch, guess)
         except ConvergenceError:
@@ -92,13 +100,13 @@ def capacities_along(rhos: Sequence[float], first: BrokenCapacity) -> Iterator[B
         yield found
 
 
-def _bridge(here: BrokenCapacity, target: float) -> Array:
+def _bridge(here: RSBCapacity, target: float) -> Array:
     """A point close to logit ρ = target, by continuation with a step that adapts."""
     begin = float(logit(here.rho))
     direction = float(np.sign(target - begin))
-    start = BrokenBranch(here.rho, here.steps).at_zero_entropy(here.point)
+    start = RSBBranch(here.rho, here.steps).at_zero_entropy(here.point)
     *_, before, after = follow(
-        lambda position, guess: BrokenBranch(float(expit(position)), here.steps).at_zero_entropy(guess),
+        lambda position, guess: RSBBranch(float(expit(position)), here.steps).at_zero_entropy(guess),
         start,
         begin,
         direction * min(0.05, abs(target - begin)),
@@ -107,3 +115,100 @@ def _bridge(here: BrokenCapacity, target: float) -> Array:
     )
     at = [float(logit(point.state.rho)) for point in (before, after)]
     return before.unknowns + (after.unknowns - before.unknowns) * (target - at[0]) / (at[1] - at[0])
+
+
+def one_level_more(order: RSBOrder, rho: float, spread: float) -> RSBOrder:
+    """A guess with k + 1 levels: ln(ρ − p), ln G and ln x of the k levels, interpolated on finer levels.
+
+    `spread` moves the ends outwards, as a further step does. The parts of G keep Σ x_i(G_i − G_{i−1}), on which d hangs.
+    """
+    k = len(order.x)
+    levels = np.arange(k + 1) / k
+    overhang = spread / (4 * k * k)
+    finer = -overhang + (1 + 2 * overhang) * np.arange(k + 2) / (k + 1)
+    p = rho - np.exp(_line(levels, np.log(rho - np.array(order.p)), finer))
+    parts = np.diff(np.exp(_line(levels, np.log(order.G), finer)))
+    if k == 1:
+        # One break point has no slope to continue.
+        x = order.x[0] * np.array([0.85, 1.2])
+    else:
+        x = np.exp(_line((np.arange(k) + 0.5) / k, np.log(order.x), (np.arange(k + 1) + 0.5) / (k + 1)))
+    parts *= (np.array(order.x) @ np.diff(order.G)) / (x @ parts)
+    G = order.G[0] + np.append(0.0, np.cumsum(parts))
+    F1 = order.F1 - order.G[-1] + G[-1]
+    return RSBOrder(order.chi, order.K, order.E, float(F1), tuple(map(float, p)), tuple(map(float, G)), tuple(map(float, x)))
+
+
+def _line(at: Array, values: Array, wanted: Array) -> Array:
+    return interp1d(at, values, fill_value="extrapolate")(wanted)
+
+
+def add_step(capacity: RSBCapacity) -> RSBCapacity:
+    """The capacity with one step more. Where the jump fails at Σ = 0 it is made at a larger χ, where the levels differ less."""
+    return first_success(lambda retreat: _add_step_at(capacity, retreat), (0.0, 0.45))
+
+
+def _add_step_at(capacity: RSBCapacity, retreat: float) -> RSBCapacity:
+    rho = capacity.rho
+    fewer, branch = RSBBranch(rho, capacity.steps), RSBBranch(rho, capacity.steps + 1)
+    here = fewer.at_zero_entropy(capacity.point)
+    if retreat:
+        goal = here.unknowns[0] + retreat
+        *_, here = fewer.follow(here, 0.15, lambda state: np.log(state.order.chi) >= goal)
+    freed = _free_level(here.state.order, branch)
+    if not retreat:
+        return capacity_near(branch, freed.unknowns)
+    *_, before, after = branch.follow(freed, -0.08, lambda state: state.entropy < 0)
+    share = before.state.entropy / (before.state.entropy - after.state.entropy)
+    return capacity_near(branch, before.unknowns + share * (after.unknowns - before.unknowns))
+
+
+def _free_level(order: RSBOrder, branch: RSBBranch) -> Solved[RSBState]:
+    """The saddle with one level more than `order` has, at the same χ: break points held first, then freed."""
+    steps = branch.steps
+    breaks = tuple(range(3 + steps, 3 + 2 * steps))
+
+    def with_ends_moved(spread: float) -> Solved[RSBState]:
+        point = pack(one_level_more(order, branch.rho, spread), branch.rho)
+        held = branch.solve_with(point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True)
+        return branch.at_chi(float(point[0]), held.unknowns)
+
+    return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))
+
+
+@dataclass(frozen=True)
+class FullBreaking:
+    """The limit k → ∞ of α_k, and how far it moves when the exponent is larger by one."""
+
+    alpha: float
+    error: float
+    exponent: float
+
+
+def extrapolate(one: float, two: float, three: float) -> FullBreaking:
+    """α_∞ from α_k = α_∞ + c k^{−a} through k = 1, 2, 3.
+
+    The exponent is not quite constant: at ρ = ½ it is 2.1 between one and three steps and 2.6 between two and four. Setting
+    it higher by one gives the error.
+    """
+    ratio = (one - two) / (two - three)
+
+    def mismatch(a: float) -> float:
+        return (1 - 2**-a) / (2**-a - 3**-a) - ratio
+
+    exponent = float(brentq(mismatch, 0.2, 12))
+    limit, higher = (three - (two - three) / ((3 / 2) ** a - 1) for a in (exponent, exponent + 1))
+    return FullBreaking(limit, higher - limit, exponent)
+
+
+@lru_cache(maxsize=1)
+def _full_spline() -> CubicSpline:
+    table = capacity_table()
+    rows = table[np.isfinite(table.alpha_full)]
+    return CubicSpline(logit(rows.rho), np.log(np.column_stack([rows.alpha_1rsb - rows.alpha_full, rows.error_full])))
+
+
+def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:
+    """α_VS with full breaking and its error, from α_VS with one step: the shipped table's difference is interpolated."""
+    difference, error = np.exp(_full_spline()(logit(rho)))
+    return float(alpha_1rsb - difference), float(error)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from chanceline.errors import ConvergenceError
+from chanceline.theory.quadrature import Array
 
-Array = NDArray[np.float64]
 
-
-class Linearised(Protocol):
-    """What an equation returns at a point: the residual and its derivative by the unknowns."""
+class HasResidual(Protocol):
+    """What an equation returns at a point."""
 
     @property
     def residual(self) -> Array: ...
 
-    @property
-    def jacobian(self) -> Array: ...
 
-
-State = TypeVar("State", bound=Linearised)
+State = TypeVar("State", bound=HasResidual)
 Start = TypeVar("Start")
 Found = TypeVar("Found")
 
@@ -36,15 +32,13 @@ class OutsideDomain(Exception):
 
 @dataclass(frozen=True)
 class Solved(Generic[State]):
-    """A converged point with everything the equations returned there."""
+    """A converged point with everything the equations returned there, the largest residual and the Jacobian."""
 
     unknowns: Array
     state: State
     iterations: int
-
-    @property
-    def residual(self) -> float:
-        return float(np.abs(self.state.residual).max())
+    residual: float
+    jacobian: Array
 
 
 @dataclass(frozen=True)
@@ -66,24 +60,37 @@ class Newton:
     longest_step: float = 1.5
     iterations: int = 30
 
-    def solve(self, equations: Callable[[Array], State], start: Array, what: str = "the saddle") -> Solved[State]:
-        """Solve equations(unknowns).residual = 0 from `start`, or raise ConvergenceError that says where it stopped."""
+    def solve(
+        self,
+        equations: Callable[[Array], State],
+        start: Array,
+        what: str = "the saddle",
+        *,
+        residual: Callable[[State], Array] = lambda state: state.residual,
+        jacobian: Callable[[State], Array] | None = None,
+    ) -> Solved[State]:
+        """Solve residual(equations(unknowns)) = 0 from `start`, or raise ConvergenceError that says where it stopped.
+
+        Without `jacobian` the derivatives are taken by central differences.
+        """
         unknowns = np.array(start, dtype=float)
         try:
             state = equations(unknowns)
         except OutsideDomain as outside:
             raise ConvergenceError(f"{what}: the start lies outside the domain ({outside}); start nearer") from None
         for iteration in range(1, self.iterations + 1):
-            size = np.abs(state.residual).max()
+            errors = residual(state)
+            size = float(np.abs(errors).max())
             try:
-                step = np.linalg.solve(state.jacobian, -state.residual)
-            except np.linalg.LinAlgError:
+                slopes = jacobian(state) if jacobian else difference_jacobian(lambda point: residual(equations(point)), unknowns)
+                step = np.linalg.solve(slopes, -errors)
+            except (np.linalg.LinAlgError, OutsideDomain):
                 break
             length = np.abs(step).max()
             if not np.isfinite(length):
                 break
             if size <= self.tolerance and length <= self.step_tolerance:
-                return Solved(unknowns, state, iteration)
+                return Solved(unknowns, state, iteration, size, slopes)
             fraction = min(1.0, self.longest_step / length)
             while fraction > 1e-2:
                 try:
@@ -93,23 +100,28 @@ class Newton:
                     continue
                 # Natural monotonicity: the correction that the old Jacobian would make next must be shorter, whatever the
                 # scales of the equations (Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3).
-                next_length = np.abs(np.linalg.solve(state.jacobian, trial.residual)).max()
+                next_length = np.abs(np.linalg.solve(slopes, residual(trial))).max()
                 # Where rounding blurs that test a smaller residual will do.
-                next_size = np.abs(trial.residual).max()
+                next_size = np.abs(residual(trial)).max()
                 if next_length <= (1 - fraction / 4) * length or next_size <= (1 - fraction / 4) * size:
                     break
                 fraction /= 2
             else:
                 if size <= self.tolerance:
                     # No step improves on it: rounding is all that is left, and the equations are ill-conditioned.
-                    return Solved(unknowns, state, iteration)
+                    return Solved(unknowns, state, iteration, size, slopes)
                 break
             unknowns, state = unknowns + fraction * step, trial
-        size = np.abs(state.residual).max()
         raise ConvergenceError(
-            f"{what}: Newton stopped with residual {size:.2e} at {np.array2string(unknowns, precision=6)}; "
-            "try a start nearer to the solution or a smaller continuation step"
+            f"{what}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
+            f"{np.array2string(unknowns, precision=6)}; try a start nearer to the solution or a smaller continuation step"
         )
+
+
+def difference_jacobian(residual: Callable[[Array], Array], point: Array, step: float = 1e-5) -> Array:
+    """∂residual/∂point by central differences: one-sided ones would slow Newton down where the equations are stiff."""
+    columns = [(residual(point + move) - residual(point - move)) / (2 * step) for move in step * np.eye(len(point))]
+    return np.column_stack(columns)
 
 
 def follow(
@@ -149,46 +161,36 @@ def follow(
             step *= 1.5
 
 
-def follow_response(
-    solve_at: Callable[[float, Array], Solved[State]],
-    first: Solved[State],
-    step: float,
-    until: Callable[[State], bool],
-) -> Iterator[Solved[State]]:
-    """Continuation in ln χ, the first coordinate of every point: χ falls along all the branches of this theory."""
-    return follow(solve_at, first, float(first.unknowns[0]), step, lambda point: until(point.state))
+class ChiBranch(ABC, Generic[State]):
+    """A branch of saddles along which χ falls steadily; ln χ is the first coordinate of every point."""
 
+    @abstractmethod
+    def at_chi(self, log_chi: float, start: Array, /) -> Solved[State]:
+        """The saddle at a given χ, by Newton from a point near to it; `unknowns` of the result is the whole point."""
 
-def root_between(
-    solve_at: Callable[[float, Array], Solved[State]],
-    bracket: tuple[Solved[State], Solved[State]],
-    value: Callable[[State], float],
-    tolerance: float = 1e-14,
-) -> Solved[State]:
-    """The point between two points of a branch where `value` vanishes, in the coordinate ln χ."""
-    begin, end = (point.unknowns for point in bracket)
+    def follow(self, first: Solved[State], step: float, until: Callable[[State], bool]) -> Iterator[Solved[State]]:
+        """Continuation in ln χ from any point; ends with the first point where `until` holds."""
+        return follow(self.at_chi, first, float(first.unknowns[0]), step, lambda point: until(point.state))
 
-    def solved_at(log_chi: float) -> Solved[State]:
-        return solve_at(log_chi, begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0]))
+    def point_where(
+        self, bracket: tuple[Solved[State], Solved[State]], value: Callable[[State], float], tolerance: float = 1e-14
+    ) -> Solved[State]:
+        """The point between two points of the branch where `value` vanishes."""
+        begin, end = (point.unknowns for point in bracket)
 
-    root = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=tolerance, rtol=tolerance)
-    return solved_at(float(root))
+        def solved_at(log_chi: float) -> Solved[State]:
+            return self.at_chi(log_chi, begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0]))
+
+        root: Any = brentq(lambda log_chi: value(solved_at(log_chi).state), begin[0], end[0], xtol=tolerance, rtol=tolerance)
+        return solved_at(float(root))
 
 
 def first_success(attempt: Callable[[Start], Found], starts: Iterable[Start]) -> Found:
     """What `attempt` finds from the first start that leads anywhere; the last failure if none does."""
-    failure: ConvergenceError | None = None
-    for start in starts:
+    *others, last = starts
+    for start in others:
         try:
             return attempt(start)
-        except ConvergenceError as error:
-            failure = error
-    if failure is None:
-        raise ValueError("there is no start to try")
-    raise failure
-
-
-def difference_jacobian(residual: Callable[[Array], Array], point: Array, step: float = 1e-5) -> Array:
-    """∂residual/∂point by central differences."""
-    columns = [(residual(point + move) - residual(point - move)) / (2 * step) for move in step * np.eye(len(point))]
-    return np.column_stack(columns)
+        except ConvergenceError:
+            continue
+    return attempt(last)

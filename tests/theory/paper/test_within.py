@@ -10,7 +10,7 @@ from chanceline.errors import InputError
 from chanceline.theory.paper import within
 from chanceline.theory.paper.finite_m import solve_rs_at_m
 from chanceline.theory.quadrature import rule_for
-from chanceline.theory.typical import mills_slope
+from chanceline.theory.symmetric import mills_slope
 
 ALPHA, RHO, M, GROUP = 1.2, 0.5, 0.1, 0.5
 

@@ -14,24 +14,19 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr, logit
 
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.errors import InputError
 from chanceline.theory.kernels import support_side
-from chanceline.theory.quadrature import STEP, centred_rule, rule_for
-from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian
-from chanceline.theory.symmetric import solve_rs
-from chanceline.theory.typical import mills
-
-Array = NDArray[np.float64]
+from chanceline.theory.quadrature import STEP, Array, centred_rule, rule_for
+from chanceline.theory.solver import Newton, OutsideDomain, Solved, first_success, follow
+from chanceline.theory.symmetric import mills, solve_rs
 
 
 @dataclass(frozen=True)
 class FiniteMState:
-    """Order parameters and φ at finite m; `unknowns` = (ln χ, logit(q₀/q₁), K)."""
+    """Order parameters and φ at finite m; the unknowns are (ln χ, logit(q₀/q₁), K)."""
 
-    m: float
     q1: float
     q0: float
     q1_hat: float
@@ -40,7 +35,6 @@ class FiniteMState:
     K: float
     phi: float
     residual: Array
-    jacobian: Array
 
 
 @dataclass(frozen=True)
@@ -97,60 +91,35 @@ def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) 
             rule.mean(support.slope**2) / q0 - 1,
         ]
     )
-    return FiniteMState(m, q1, q0, F1 / m**2, F0 / m**2, hat - F1 / m**2, K, phi, residual, np.zeros((3, 3)))
+    return FiniteMState(q1, q0, F1 / m**2, F0 / m**2, hat - F1 / m**2, K, phi, residual)
 
 
-def solve_finite_m(alpha: float, rho: float, m: float, start: Array, step: float = STEP) -> tuple[Array, FiniteMState]:
-    """The saddle of φ(m) from a start (ln χ, logit(q₀/q₁), K) near to it; Jacobian by central differences."""
-
-    def residual(unknowns: Array) -> Array:
-        return _evaluate(unknowns, alpha, rho, m, step).residual
-
-    def equations(unknowns: Array) -> FiniteMState:
-        state = _evaluate(unknowns, alpha, rho, m, step)
-        return replace(state, jacobian=difference_jacobian(residual, unknowns))
-
-    solved = Newton(iterations=40).solve(equations, start, f"φ(m) at m = {m:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}")
-    return solved.unknowns, solved.state
-
-
-def follow_m(alpha: float, rho: float, m: float, *, q1: float | None, chi: float, q0: float, K: float) -> FiniteMState:
-    """φ(m) by continuation in m from the limit m → 0.
-
-    Above 2ρ the limit is given by χ (and q₁ = ρ), below by q₁ (and χ = ∞).
-    """
-    current = min(1e-3, m)
-    while True:
-        gap = chi * current if q1 is None else rho - q1
-        unknowns = np.array([np.log(gap / current), logit(q0 / (rho - gap)), K])
-        try:
-            unknowns, state = solve_finite_m(alpha, rho, current, unknowns)
-            break
-        except ConvergenceError:
-            current /= 4
-            if current < 1e-7:
-                raise
-    factor = 4.0
-    while current < m:
-        target = min(m, current * factor)
-        guess = unknowns if q1 is None else unknowns - np.array([np.log(target / current), 0.0, 0.0])
-        try:
-            unknowns, state = solve_finite_m(alpha, rho, target, guess)
-        except ConvergenceError:
-            factor = np.sqrt(factor)
-            if factor < 1.01:
-                raise
-            continue
-        current = target
-    return state
+def solve_finite_m(alpha: float, rho: float, m: float, start: Array, step: float = STEP) -> Solved[FiniteMState]:
+    """The saddle of φ(m) from a start (ln χ, logit(q₀/q₁), K) near to it."""
+    what = f"φ(m) at m = {m:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}"
+    return Newton(iterations=40).solve(lambda unknowns: _evaluate(unknowns, alpha, rho, m, step), start, what)
 
 
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
-    """Replica symmetry at finite m > 0, by continuation from the limit m → 0."""
+    """Replica symmetry at finite m > 0, by continuation in ln m from the limit m → 0.
+
+    Above 2ρ the limit is given by χ (and q₁ = ρ), below by ρ − q₁ = mχ (and χ = ∞): from one m to the next that one is kept.
+    """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
     limit = solve_rs(alpha, rho)
     below = limit.regime == "typical"
-    return follow_m(
-        limit.alpha, limit.rho, m, q1=limit.q1 if below else None, chi=0.0 if below else limit.chi, q0=limit.q0, K=limit.K
-    )
+
+    def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
+        moved = np.array([log_m if below else 0.0, 0.0, 0.0])
+        solved = solve_finite_m(limit.alpha, limit.rho, math.exp(log_m), start - moved)
+        return replace(solved, unknowns=solved.unknowns + moved)
+
+    def beginning(log_m: float) -> tuple[float, Solved[FiniteMState]]:
+        gap = limit.rho - limit.q1 if below else limit.chi * math.exp(log_m)
+        start = np.array([np.log(gap if below else limit.chi), logit(limit.q0 / (limit.rho - gap)), limit.K])
+        return log_m, solve_at(log_m, start)
+
+    begin, first = first_success(beginning, [math.log(min(1e-3, m)) - k * math.log(4) for k in range(7)])
+    *_, last = follow(solve_at, first, begin, math.log(4), until=math.log(m), smallest=1e-2)
+    return last.state

@@ -5,7 +5,8 @@ With overlaps q₂ within a group, q₁ between groups, q₀ between supports, a
 
     φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ − (k − 1)q̂₂q₂ − (m − k)q̂₁q₁ + m q̂₀q₀],
 
-where g₀ descends the ladder from g₂ = ln H(v/√(ρ−q₂)) with break points (m, k), and, with D = Q̂ + q̂₂, D₁ = D − k(q̂₂ − q̂₁),
+where g₀ comes from g₂ = ln H(v/√(ρ−q₂)) by the recursion of `parisi` with break points (m, k), and, with
+D = Q̂ + q̂₂, D₁ = D − k(q̂₂ − q̂₁),
 D₀ = D₁ − m(q̂₁ − q̂₀), the support side is Gaussian all the way down:
 
     ln B = −(m/2) ln D + (m/2k) ln(D/D₁) + ½ ln(D₁/D₀) + m h₀²/2D₀,      h₀ = √q̂₀ z.
@@ -18,20 +19,18 @@ small split `growth` is the paper's AT product λλ̂ at finite m, below 1; it t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
-from chanceline.theory.ladder import Ladder, climb, focused_grid, gaussian_steps, uniform_grid
 from chanceline.theory.paper.finite_m import solve_rs_at_m
-from chanceline.theory.quadrature import rule_for
-from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian
-from chanceline.theory.typical import mills
+from chanceline.theory.parisi import Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
+from chanceline.theory.quadrature import Array, rule_for
+from chanceline.theory.solver import Newton, OutsideDomain
+from chanceline.theory.symmetric import mills
 
-Array = NDArray[np.float64]
 _REACH, _PER_EDGE = 9.0, 6.0
 
 
@@ -58,10 +57,9 @@ class SplitState:
     order: WithinOrder
     growth: float
     residual: Array
-    jacobian: Array
 
 
-def pattern_ladder(q2: float, q1: float, q0: float, m: float, group: float, rho: float) -> Ladder:
+def pattern_recursion(q2: float, q1: float, q0: float, m: float, group: float, rho: float) -> Recursion:
     """g₂ → g₁ → g₀ for v = √(q₂−q₁) x + √(q₁−q₀) y + √q₀ z."""
     if not 0 < q0 < q1 < q2 < rho:
         raise OutsideDomain("0 < q₀ < q₁ < q₂ < ρ is needed")
@@ -79,17 +77,17 @@ def pattern_ladder(q2: float, q1: float, q0: float, m: float, group: float, rho:
         focused_grid(reach, width / _PER_EDGE, steps[2] * narrowing, 4 * width),
     ]
     v = grids[-1].nodes / width
-    return climb(grids, log_ndtr(-v), mills(v) / width, variances, np.array([m, group]))
+    return recurse(grids, log_ndtr(-v), mills(v) / width, variances, np.array([m, group]))
 
 
 def free_energy(order: WithinOrder, alpha: float, rho: float, m: float, group: float) -> float:
     """φ as a function of all order parameters (not only at the saddle)."""
     o = order
-    patterns = pattern_ladder(o.q2, o.q1, o.q0, m, group, rho)
+    patterns = pattern_recursion(o.q2, o.q1, o.q0, m, group, rho)
     D, D1, D0 = _widths(o, m, group)
     log_odds, _, weights = _log_odds(o, m, group, D, D1, D0)
     outside = o.Q_hat * rho - (group - 1) * o.q2_hat * o.q2 - (m - group) * o.q1_hat * o.q1 + m * o.q0_hat * o.q0
-    return float(alpha * m * patterns.mean_value(0) + weights @ np.logaddexp(0.0, log_odds) + o.K * rho + 0.5 * m * outside)
+    return float(alpha * m * patterns.mean_values[0] + weights @ np.logaddexp(0.0, log_odds) + o.K * rho + 0.5 * m * outside)
 
 
 def _widths(o: WithinOrder, m: float, group: float) -> tuple[float, float, float]:
@@ -126,15 +124,9 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     symmetric = solve_rs_at_m(alpha, rho, m)
     start = np.array([np.log(rho - symmetric.q1), logit(symmetric.q0 / symmetric.q1), symmetric.K])
 
-    def residual(unknowns: Array) -> Array:
-        return _state(unknowns, alpha, rho, m, group, split).residual
-
-    def equations(unknowns: Array) -> SplitState:
-        state = _state(unknowns, alpha, rho, m, group, split)
-        return replace(state, jacobian=difference_jacobian(residual, unknowns))
-
     what = f"a split within a support at α = {alpha:g}, ρ = {rho:g}, m = {m:g}, k = {group:g}"
-    return Newton(tolerance=1e-9, iterations=60).solve(equations, start, what).state
+    newton = Newton(tolerance=1e-9, iterations=60)
+    return newton.solve(lambda unknowns: _state(unknowns, alpha, rho, m, group, split), start, what).state
 
 
 def _state(unknowns: Array, alpha: float, rho: float, m: float, group: float, split: float) -> SplitState:
@@ -142,8 +134,8 @@ def _state(unknowns: Array, alpha: float, rho: float, m: float, group: float, sp
     q2 = rho - gap
     q1 = q2 - split * gap
     q0 = q1 * float(expit(y))
-    patterns = pattern_ladder(q2, q1, q0, m, group, rho)
-    q0_hat, q1_hat, q2_hat = (alpha * patterns.mean_square_slope(i) for i in range(3))
+    patterns = pattern_recursion(q2, q1, q0, m, group, rho)
+    q0_hat, q1_hat, q2_hat = alpha * patterns.mean_square_slopes
     order = WithinOrder(q2, q1, q0, q2_hat, q1_hat, q0_hat, rho / gap - q2_hat, K)
     D, D1, D0 = _widths(order, m, group)
     log_odds, w, weights = _log_odds(order, m, group, D, D1, D0)
@@ -152,4 +144,4 @@ def _state(unknowns: Array, alpha: float, rho: float, m: float, group: float, sp
     q1_now = weights @ (p * w) + chosen * (q1_hat - q0_hat) / (D1 * D0)
     residual = np.array([chosen / rho - 1, (q1_now - q1) / gap, weights @ (p**2 * w) / q0 - 1])
     growth = rho * (q2_hat - q1_hat) / (D * D1) / (q2 - q1)
-    return SplitState(m, group, order, float(growth), residual, np.zeros((3, 3)))
+    return SplitState(m, group, order, float(growth), residual)
