@@ -16,11 +16,10 @@ from pathlib import Path
 import pandas as pd
 
 from chanceline._io import write_text
-from chanceline.experiments.points import SWEEPS, shipped_points, stored_points
+from chanceline.experiments.scaling import SWEEPS, capacity_limits, entropy_limits, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.experiments.witnesses import capacity_witness, entropy_witness
-from chanceline.reproduce.experiment_figures import draw_sweep
+from chanceline.figures.experiments import draw_sweep
 from chanceline.theory.capacity import density
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,7 +60,6 @@ def compared(value: float, error: float, theory: float) -> str:
 
 
 def entropy_table() -> str:
-    witness = entropy_witness(shipped_points("entropy"))
     rows = [
         [
             row.inputs,
@@ -72,7 +70,7 @@ def entropy_table() -> str:
             compared(row.sampled, row.sampled_error, row.rs),
             compared(row.both, row.both_error, row.rs),
         ]
-        for row in witness.itertuples()
+        for row in entropy_limits(shipped_points("entropy")).itertuples()
     ]
     return markdown("inputs|ρ|α|Σ, RS = 1RSB|exact counts|Monte Carlo|all sizes", rows)
 
@@ -86,7 +84,7 @@ def capacity_table() -> str:
             f"{row.rsb:.4f}",
             compared(row.searched, row.searched_error, row.rsb),
         ]
-        for row in capacity_witness(shipped_points("capacity")).itertuples()
+        for row in capacity_limits(shipped_points("capacity")).itertuples()
     ]
     return markdown(r"inputs|α|\(\rho_\mathrm{VS}\), RS|\(\rho_\mathrm{VS}\), 1RSB|search, N → ∞", rows)
 
@@ -95,7 +93,7 @@ def smallest_table() -> str:
     paper, best = shipped_points("paper-fig3"), shipped_points("best")
     both = paper.merge(best, on=["alpha", "n"], suffixes=("_paper", "_best"))
     largest = both[both["n"] == both["n"].max()]
-    limits = capacity_witness(best).set_index("alpha").reindex(largest["alpha"])
+    limits = capacity_limits(best).set_index("alpha").reindex(largest["alpha"])
     rows = [
         [
             f"{row.load_paper:.3f}",

@@ -1,12 +1,15 @@
 """The finite-size stage of `reproduce`: small runs on the spot, the shipped run, and a full run that resumes."""
 
+import inspect
+import re
+
 import pandas as pd
 import pytest
 
 from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.reproduce import experiments
+from chanceline.reproduce import stages
 from chanceline.reproduce.folder import Folder
 
 FIGURES = tuple(f"experiments-{name}" for name in ("paper-fig3", "best", "entropy", "capacity"))
@@ -41,11 +44,11 @@ def small_sweeps(tmp_path, monkeypatch):
         paths[name].write_text(TOML.format(name=name, kind=kind, trials=trials, grid=grid, fixed=fixed))
     plan = {figure: tuple(str(paths[name]) for name in names) for figure, names in SMALL.items()}
     for name in ("QUICK_SWEEPS", "SWEEPS"):
-        monkeypatch.setattr(experiments, name, plan)
+        monkeypatch.setattr(stages, name, plan)
 
 
 def make(folder):
-    experiments.finite_size(folder)
+    stages.finite_size(folder)
     assert folder.written == list(FIGURES)
     for figure in FIGURES:
         assert len(pd.read_csv(folder.path / f"{figure}.csv")) > 0
@@ -62,7 +65,7 @@ def test_full_runs_resume(tmp_path, small_sweeps):
     store = tmp_path / "out" / "experiments.sqlite"
     (tmp_path / "out").mkdir()
     with Store(store, write=True) as results:
-        begun = load_sweep(experiments.SWEEPS["entropy"][0]).tasks[:5]
+        begun = load_sweep(stages.SWEEPS["entropy"][0]).tasks[:5]
         run(begun, store=results)
     make(Folder(tmp_path / "out", "full", lines.append))
     assert sum("to run" in line for line in lines) == 4
@@ -74,7 +77,7 @@ def test_full_runs_resume(tmp_path, small_sweeps):
 def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
     lines = []
     folder = Folder(tmp_path, "normal", lines.append)
-    experiments.finite_size(folder)
+    stages.finite_size(folder)
     assert folder.written == list(FIGURES)
     assert sum("the run that comes with the package" in line for line in lines) == 4
     assert not list(tmp_path.glob("*.sqlite"))
@@ -82,14 +85,8 @@ def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
 
 def test_no_two_stages_write_the_same_figure():
     """Each stage saves under literal names; one that took another's would overwrite it in silence."""
-    import inspect
-    import re
-    from importlib import import_module
-
-    from chanceline.reproduce.stages import STAGES
-
-    modules = {import_module(stage.partition(":")[0]) for stage in STAGES} - {experiments}
-    names = [name for module in modules for name in re.findall(r'folder\.save\(\s*"([^"]+)"', inspect.getsource(module))]
+    sources = [inspect.getsource(stage) for stage in stages.STAGES if stage is not stages.finite_size]
+    names = [name for source in sources for name in re.findall(r'folder\.save\(\s*"([^"]+)"', source)]
     assert len(names) > 3
     assert len(set(names)) == len(names)
     assert not set(names) & set(FIGURES)

@@ -81,5 +81,3 @@ def test_unknown_kinds_are_named():
         find_kind("walk")
     with pytest.raises(InputError, match="cannot be imported"):
         find_kind("toy_kinds:nothing")
-    with pytest.raises(InputError, match="must be one number"):
-        Task("toy", {"n": [1, 2]})

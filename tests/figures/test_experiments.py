@@ -6,11 +6,11 @@ from importlib import resources
 import pytest
 
 from chanceline.errors import InputError
-from chanceline.experiments.points import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.run import run
+from chanceline.experiments.scaling import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import builtin_names, load_sweep
-from chanceline.reproduce.experiment_figures import draw_figure, draw_sweep
+from chanceline.figures.experiments import draw_figure, draw_sweep
 
 SIGNATURES = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 

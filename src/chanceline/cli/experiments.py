@@ -162,7 +162,7 @@ def plot(
 
     Example: chanceline sweep plot paper-fig3 --store fig3.sqlite --out fig3.png
     """
-    from chanceline.reproduce.experiment_figures import draw_sweep
+    from chanceline.figures.experiments import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
     _tell({"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json)

@@ -24,6 +24,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, make_task
 
@@ -61,99 +62,52 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     trials : int, optional
         At most this many trials in each block: a smaller run of the same sweep, and a part of the whole.
     """
-    if str(source) in builtin_names():
-        text = (_FOLDER / f"{source}.toml").read_text(encoding="utf-8")
-    else:
-        path = Path(source)
-        if not path.is_file():
-            names = ", ".join(builtin_names())
-            raise InputError(f"there is no sweep {str(source)!r}: give one of {names}, or a TOML file")
-        content = path.read_bytes()
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"the sweep {path} is not UTF-8 text; save it as such") from error
+    file = _FOLDER / f"{source}.toml" if str(source) in builtin_names() else Path(source)
+    if not file.is_file():
+        raise InputError(f"there is no sweep {str(source)!r}: give one of {', '.join(builtin_names())}, or a TOML file")
     try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InputError(f"the sweep {source} is not valid TOML: {error}") from error
-    return parse_sweep(table, default_name=Path(source).stem, trials=trials)
+    return parse_sweep(content, default_name=Path(source).stem, trials=trials)
 
 
 def parse_sweep(content: Mapping[str, Any], *, default_name: str = "sweep", trials: int | None = None) -> Sweep:
     """The sweep that a parsed TOML table describes."""
-    name = _plain_name(content.get("name", default_name))
+    name = content.get("name", default_name)
+    if Path(str(name)).name != name:
+        raise InputError(f"the sweep's name is {name!r}; it must be text without / or \\, as the store is named after it")
     _refuse_unknown(f"the sweep {name}", content, _SWEEP_KEYS)
-    blocks = content.get("block", [])
-    if not isinstance(blocks, list) or not blocks:
+    if not content.get("block"):
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
-    description = content.get("description", "no description")
-    if not isinstance(description, str):
-        raise InputError(f"description of the sweep {name} is {description!r}; it must be text")
-    batch = content.get("batch", 1)
-    if type(batch) is not int or batch < 1:
-        raise InputError(f"batch of the sweep {name} is {batch!r}; it must be a whole number from 1 on")
-    parsed = [_parse_block(name, block, trials) for block in blocks]
-    count = sum(block.tasks for block in parsed)
-    if count > MOST_TASKS:
-        raise InputError(f"the sweep {name} has {count:.3g} tasks, more than {MOST_TASKS:,}; ask for fewer trials or split it")
-    placed = [pair for block in parsed for pair in _placed_tasks(block)]
+    batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
+    placed = [pair for block in content["block"] for pair in _placed_tasks(f"a block of the sweep {name}", block, trials)]
     # Blocks side by side: an unfinished run has all points already, with fewer trials each.
     tasks = [task for _, task in sorted(placed, key=lambda pair: pair[0])]
-    return Sweep(name, description, tuple(dict.fromkeys(tasks)), batch)
+    return Sweep(name, content.get("description", "no description"), tuple(dict.fromkeys(tasks)), batch)
 
 
-@dataclass(frozen=True)
-class _Block:
-    kind: str
-    grid: Mapping[str, list[Any]]
-    fixed: Mapping[str, Any]
-    trials: int
-
-    @property
-    def tasks(self) -> int:
-        return self.trials * math.prod(len(values) for values in self.grid.values())
-
-
-def _parse_block(name: str, block: Any, most: int | None) -> _Block:
-    where = f"a block of the sweep {name}"
-    if not isinstance(block, Mapping):
-        raise InputError(f"{where} is {block!r}; it must be a table with a kind and a grid")
+def _placed_tasks(where: str, block: Mapping[str, Any], most: int | None) -> list[tuple[float, Task]]:
+    """The block's tasks, each with its place in the block between 0 and 1."""
     _refuse_unknown(where, block, _BLOCK_KEYS)
     if "kind" not in block:
         raise InputError(f"{where} has no kind; say what to run")
-    if not isinstance(block["kind"], str):
-        raise InputError(f"the kind in {where} is {block['kind']!r}; it must be text")
-    grid, fixed, trials = block.get("grid", {}), block.get("fixed", {}), block.get("trials", 1)
-    for key, table in (("grid", grid), ("fixed", fixed)):
-        if not isinstance(table, Mapping):
-            raise InputError(f"{key} in {where} is {table!r}; it must be a table of parameters")
+    grid, fixed = block.get("grid", {}), block.get("fixed", {})
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise InputError(f"{key} in a grid of the sweep {name} is {values!r}; it must be a list")
+            raise InputError(f"{key} in the grid of {where} is {values!r}; it must be a list")
     twice = sorted(set(grid) & set(fixed)) or sorted({"kind", "seed", "trial"} & (set(grid) | set(fixed)))
     if twice:
         raise InputError(f"{twice[0]!r} in {where} is given twice, or is not a parameter that can be given")
-    if type(trials) is not int or trials < 1:
-        raise InputError(f"trials in the sweep {name} is {trials!r}; it must be a whole number from 1 on")
-    return _Block(block["kind"], grid, fixed, min(trials, most or trials))
-
-
-def _placed_tasks(block: _Block) -> list[tuple[float, Task]]:
-    """The block's tasks, each with its place in the block between 0 and 1."""
-    points = [dict(zip(block.grid, values, strict=True)) for values in product(*block.grid.values())]
+    trials = whole_number(block.get("trials", 1), f"trials in {where}", at_least=1)
+    trials = min(trials, most or trials)
+    count = trials * math.prod(len(values) for values in grid.values())
+    if count > MOST_TASKS:
+        raise InputError(f"{where} has {count:.3g} tasks, more than {MOST_TASKS:,}; ask for fewer trials or split it")
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     return [
-        (trial / block.trials, make_task(block.kind, **block.fixed, **point, trial=trial))
-        for trial in range(block.trials)
-        for point in points
+        (trial / trials, make_task(block["kind"], **fixed, **point, trial=trial)) for trial in range(trials) for point in points
     ]
-
-
-def _plain_name(name: Any) -> str:
-    """A name that can name a file in this folder, and no other."""
-    if isinstance(name, str) and name.isprintable() and name not in ("", ".", "..") and not set(name) & set("/\\:"):
-        return name
-    raise InputError(f"the sweep's name is {name!r}; it must be plain text without / or \\, as the store is named after it")
 
 
 def _refuse_unknown(where: str, table: Mapping[str, Any], known: set[str]) -> None:

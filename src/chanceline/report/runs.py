@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from chanceline.errors import InputError
-from chanceline.experiments.fits import average
+from chanceline.experiments.scaling import average
 from chanceline.experiments.store import Record, Store
 from chanceline.report.page import Page, drawn, in_page, number
 

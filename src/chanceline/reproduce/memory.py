@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,8 +19,7 @@ NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 CUTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How large the runs are: neurons, how many of them are measured, effort, fan-ins, loads, jobs."""
 
     neurons: int
@@ -31,18 +30,17 @@ class Size:
     jobs: int
 
 
-def size_of(folder: Folder) -> Size:
-    """Seconds, a minute, or a quarter of an hour of one core."""
-    if folder.quick:
-        return Size(40, 10, 200, (0.1, 0.25, 0.5), (0.1, 0.3), 1)
-    if folder.full:
-        return Size(150, 30, 2000, (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7), (0.1, 0.2, 0.3, 0.4, 0.8), -1)
-    return Size(80, 20, 600, (0.05, 0.1, 0.2, 0.3, 0.5), (0.1, 0.3, 0.8), 1)
+# Seconds, a minute, or a quarter of an hour of one core.
+SIZES = {
+    "quick": Size(40, 10, 200, (0.1, 0.25, 0.5), (0.1, 0.3), 1),
+    "normal": Size(80, 20, 600, (0.05, 0.1, 0.2, 0.3, 0.5), (0.1, 0.3, 0.8), 1),
+    "full": Size(150, 30, 2000, (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7), (0.1, 0.2, 0.3, 0.4, 0.8), -1),
+}
 
 
 def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ and α_VS(ρ)."""
-    size = size_of(folder)
+    size = SIZES[folder.mode]
     loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs)
     figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
     draw_capacity(ax, loads, capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40)))
@@ -54,7 +52,7 @@ def memory_capacity(folder: Folder) -> None:
 
 def memory_stability(folder: Folder) -> None:
     """Recall from noisy probes, and storage after couplings were cut, with a quarter of the couplings."""
-    size = size_of(folder)
+    size = SIZES[folder.mode]
     recalls: dict[tuple[str, float], Retrieval] = {}
     cuts: dict[str, list[Cutting]] = {}
     rows: list[dict[str, object]] = []
@@ -95,7 +93,7 @@ def memory_stability(folder: Folder) -> None:
 
 def memory_couplings(folder: Folder) -> None:
     """Couplings for each stored bit when every neuron keeps as few inputs as will do; dense couplings need 1/2 at best."""
-    size = size_of(folder)
+    size = SIZES[folder.mode]
     load = 0.4
     patterns = random_patterns(size.neurons, load, seed=1)
     for wiring in WIRINGS:

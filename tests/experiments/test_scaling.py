@@ -1,27 +1,117 @@
+"""Errors cover what they say, extrapolations find what was put in, and points come from the rows they should."""
+
 import json
 import math
 from fractions import Fraction
-from itertools import combinations, product
 from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
-from chanceline.experiments.kinds import count, draw_problem, share, smallest
-from chanceline.experiments.sampling import RIDGE, fits
-from chanceline.experiments.witnesses import (
+from chanceline.errors import InputError
+from chanceline.experiments.kinds import count
+from chanceline.experiments.scaling import (
+    average,
     broken_density,
+    capacity_limits,
     capacity_points,
-    capacity_witness,
+    entropy_limits,
     entropy_points,
-    entropy_witness,
+    extrapolate,
     first_moment_size,
     log_first_moment,
+    typical,
     union_density,
 )
-from chanceline.perceptron.hinge import make_hinge
+from chanceline.figures.experiments import draw_extrapolations
+from chanceline.theory.capacity import capacity, density
 from chanceline.theory.closed_forms import first_moment_exponent, union_bound
+
+
+def test_exact_polynomial_in_one_over_n_is_found():
+    n = np.array([12, 16, 20, 24, 32])
+    fit = extrapolate(n, 0.4 - 1.5 / n + 3.0 / n**2, np.full(5, 0.01))
+    assert fit.coefficients == pytest.approx((0.4, -1.5, 3.0), abs=1e-9)
+    assert fit.chi2 == pytest.approx(0.0, abs=1e-15)
+    assert fit.dof == 2
+    assert fit.systematic == pytest.approx(0.0, abs=1e-9)
+    assert repr(fit).startswith("<Extrapolation: 0.4000 ± ")
+    assert fit.to_dict()["kind"] == "extrapolated"
+    assert fit.at([16]) == pytest.approx([0.4 - 1.5 / 16 + 3.0 / 256])
+
+
+def test_systematic_error_is_what_the_smallest_size_changes():
+    n = np.array([12, 16, 20, 24])
+    y = 0.4 - 1.5 / n + 3.0 / n**2
+    fit = extrapolate(n, y, np.full(4, 0.01))
+    assert len(fit.coefficients) == 2
+    lines = [np.polynomial.polynomial.polyfit(1 / n[k:], y[k:], 1)[0] for k in (0, 1)]
+    assert fit.value == pytest.approx(lines[0], abs=1e-9)
+    assert fit.systematic == pytest.approx(abs(lines[0] - lines[1]), abs=1e-9)
+    assert fit.error == pytest.approx(np.hypot(fit.statistical, fit.systematic))
+    # Two sizes fix a line and leave nothing to compare with.
+    assert extrapolate(n[:2], y[:2], np.full(2, 0.01)).systematic == 0.0
+
+
+def test_statistical_error_is_that_of_repeated_fits():
+    rng = np.random.default_rng(5)
+    n, error = np.array([12, 16, 20, 24, 32, 48]), np.array([3, 2, 2, 1, 1, 2]) * 1e-3
+    limits, covered = [], 0
+    for _ in range(2000):
+        fit = extrapolate(n, 0.3 + 0.7 / n + error * rng.normal(size=6), error, degree=1)
+        limits.append(fit.value)
+        covered += abs(fit.value - 0.3) < 2 * fit.statistical
+    design = np.column_stack([np.ones(6), 1 / n]) / error[:, None]
+    expected = np.sqrt(np.linalg.inv(design.T @ design)[0, 0])
+    assert np.std(limits) == pytest.approx(expected, rel=0.05)
+    # The error never shrinks below the given ones, so that the interval covers at least its nominal 95 %.
+    assert covered / 2000 > 0.945
+
+
+def test_points_that_scatter_too_much_enlarge_the_error():
+    n = np.array([10, 20, 40, 80])
+    calm = extrapolate(n, [1.0, 1.0, 1.0, 1.0], np.full(4, 0.01), degree=1)
+    wild = extrapolate(n, [1.1, 0.9, 1.1, 0.9], np.full(4, 0.01), degree=1)
+    assert wild.statistical > 3 * calm.statistical
+
+
+def test_median_covers_at_its_nominal_rate_and_bears_minus_infinity():
+    rng = np.random.default_rng(6)
+    covered = 0
+    for _ in range(2000):
+        sample = rng.gumbel(size=100)
+        sample[rng.random(100) < 0.1] = -np.inf
+        estimate = typical(sample)
+        # 10 % at −∞ move the median to the 4/9 quantile of the rest.
+        truth = -np.log(-np.log(4 / 9))
+        covered += abs(estimate.value - truth) < 2 * estimate.error
+    assert 0.93 < covered / 2000 < 0.985
+
+
+def test_median_is_unknown_when_half_are_infinite_or_few():
+    assert np.isnan(typical([1.0] * 9).value)
+    assert np.isnan(typical([-np.inf] * 45 + [1.0] * 56).value)
+    assert typical(range(11)).value == 5
+
+
+def test_average_covers_at_its_nominal_rate_with_few_samples_too():
+    estimate = average([1.0, 2.0, 3.0])
+    assert (estimate.value, estimate.samples) == (2.0, 3)
+    assert np.isnan(average([1.0]).error)
+    rng = np.random.default_rng(7)
+    for samples in (2, 5, 40):
+        trials = [average(rng.normal(size=samples)) for _ in range(2000)]
+        covered = np.mean([abs(trial.value) < trial.error for trial in trials])
+        assert abs(covered - 0.683) < 4 * np.sqrt(0.683 * 0.317 / 2000)
+
+
+def test_bad_points_are_refused():
+    with pytest.raises(InputError, match="2 sizes cannot fix 3"):
+        extrapolate([10, 20], [1, 1], [0.1, 0.1], degree=2)
+    with pytest.raises(InputError, match="positive error"):
+        extrapolate([10, 20, 30, 40], [1, 1, 1, np.nan], [0.1] * 4)
 
 
 def exact_first_moment(n, patterns, m):
@@ -55,42 +145,6 @@ def test_counts_of_many_problems_have_the_first_moment():
     assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / np.sqrt(400)
 
 
-def test_count_agrees_with_enumeration():
-    for inputs in ("binary", "sphere"):
-        X, y = draw_problem(10, 10, inputs, 1)
-        hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=RIDGE)
-        brute = sum(fits(hinge, np.array(support)) for support in combinations(range(10), 5))
-        assert count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {"m": 5, "count": brute}
-
-
-def test_smallest_is_proven_by_exact_and_never_beaten():
-    for trial in range(4):
-        common = {"n": 14, "alpha": 1.0, "trial": trial}
-        exact = smallest(1, method="exact", **common)
-        found = smallest(1, method="auto", **common)
-        assert exact["separates"]
-        assert exact["n_selected"] <= found["n_selected"]
-
-
-def test_share_is_covers_on_the_sphere_and_smaller_for_few_signs():
-    """D(6, 3)/2⁶ = 1/2 in general position; three signs have 4 directions up to a sign, so by enumeration less."""
-    draws = 20_000
-    sphere = share(1, m=3, patterns=6, inputs="sphere", draws=draws)["hits"] / draws
-    assert abs(sphere - 0.5) < 4 * np.sqrt(0.25 / draws)
-    binary = share(1, m=3, patterns=6, inputs="binary", draws=draws)["hits"] / draws
-    signs = np.array(list(product((-1, 1), repeat=3)))
-    # A set of directions separates when some w has positive product with all of them; w in {−2 … 2}³ finds it.
-    weights = np.array(list(product(range(-2, 3), repeat=3)))
-    positive = signs @ weights.T > 0
-    good = [np.any(positive[list(subset)].all(axis=0)) for size in range(1, 7) for subset in combinations(range(8), size)]
-    sizes = [size for size in range(1, 7) for _ in combinations(range(8), size)]
-    # Maps of 6 patterns onto a given set of k directions, by inclusion and exclusion.
-    onto = {k: sum((-1) ** j * comb(k, j) * (k - j) ** 6 for j in range(k)) for k in range(1, 7)}
-    exact = sum(onto[size] for size, fine in zip(sizes, good, strict=True) if fine) / 8**6
-    assert abs(binary - exact) < 4 * np.sqrt(exact * (1 - exact) / draws)
-    assert exact < 0.2
-
-
 def test_measured_shares_replace_covers_count_where_there_are_enough_hits():
     counts = pd.DataFrame([{"inputs": "binary", "rho": 0.25, "alpha": 1.0, "n": 12, "count": 5} for _ in range(12)])
     plain = entropy_points(counts, None, []).iloc[0]
@@ -114,14 +168,14 @@ def made_up_counts(entropy, correction):
     return pd.DataFrame(rows)
 
 
-def test_entropy_witness_finds_what_was_put_in():
+def test_entropy_limits_finds_what_was_put_in():
     points = entropy_points(made_up_counts(0.36, -0.8), None, [])
     assert set(points["source"]) == {"exact"}
     assert points["empty"].to_numpy() == pytest.approx(3 / 41)
-    witness = entropy_witness(points).iloc[0]
-    assert witness["exact"] == pytest.approx(0.36, abs=witness["exact_error"] + 1e-9)
-    assert witness["exact_error"] < 0.02
-    assert witness["rs"] == pytest.approx(0.3636, abs=1e-4)
+    limits = entropy_limits(points).iloc[0]
+    assert limits["exact"] == pytest.approx(0.36, abs=limits["exact_error"] + 1e-9)
+    assert limits["exact_error"] < 0.02
+    assert limits["rs"] == pytest.approx(0.3636, abs=1e-4)
 
 
 def test_curves_are_read_at_their_rungs_only():
@@ -151,33 +205,43 @@ def test_capacity_points_leave_out_sizes_with_unsolved_problems():
 
 
 def test_broken_density_inverts_the_broken_capacity():
-    from chanceline.theory.capacity import capacity, density
-
     rho = broken_density(1.0)
     assert capacity(rho, ansatz="1rsb").alpha == pytest.approx(1.0, abs=1e-7)
     assert density(1.0).rho < rho < 1.05 * density(1.0).rho
 
 
-def test_capacity_witness_finds_what_was_put_in():
+def test_capacity_limits_finds_what_was_put_in():
     rows = []
     for n in (16, 24, 32, 64, 128, 256):
         moment = first_moment_size(n, n) / n
         # At N = 16 the first moment's K is 2.8, too small to take part.
         difference = 0.05 + 0.4 / n if n > 16 else 1.0
         rows.append({"inputs": "binary", "alpha": 1.0, "n": n, "first_moment": moment, "difference": difference, "error": 1e-3})
-    witness = capacity_witness(pd.DataFrame(rows)).iloc[0]
-    assert witness["searched"] == pytest.approx(union_density(1.0) + 0.05, abs=1e-9)
-    assert witness["rs"] == pytest.approx(0.16233, abs=1e-5)
+    limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
+    assert limits["searched"] == pytest.approx(union_density(1.0) + 0.05, abs=1e-9)
+    assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)
 
 
 def test_the_figure_draws_the_fit_that_the_table_tells():
     """The first moment's error weighs in both; without it the curve in the figure would end elsewhere."""
-    from chanceline.reproduce.experiment_figures import _fitted
-
     points = entropy_points(made_up_counts(0.36, -0.8), None, [])
     points["first_moment_error"] = np.linspace(0.05, 0.0, len(points))
     points["difference"] += np.array([0.03, -0.02, 0.01, 0.0])
-    limit = _fitted(points, {1.0: 0.0})["fitted"].iloc[0]
-    assert first_moment_exponent(1.0, 0.25) + limit == pytest.approx(entropy_witness(points)["both"].iloc[0], abs=1e-6)
-    blind = _fitted(points.drop(columns="first_moment_error"), {1.0: 0.0})["fitted"].iloc[0]
-    assert abs(blind - limit) > 1e-4
+
+    def end_of_the_curve(shown):
+        ax = Figure().subplots()
+        draw_extrapolations(ax, shown, {1.0: 0.0})
+        return next(line for line in ax.lines if line.get_label() == r"$\alpha=1$").get_ydata()[0]
+
+    limit = end_of_the_curve(points)
+    assert first_moment_exponent(1.0, 0.25) + limit == pytest.approx(entropy_limits(points)["both"].iloc[0], abs=1e-6)
+    assert abs(end_of_the_curve(points.drop(columns="first_moment_error")) - limit) > 1e-4
+
+
+def test_former_names_still_work():
+    from chanceline.experiments import records, witnesses
+
+    with pytest.warns(DeprecationWarning, match="capacity_limits"):
+        assert witnesses.capacity_witness is capacity_limits
+    with pytest.warns(DeprecationWarning, match="store"):
+        assert records.Record.__name__ == "Record"
