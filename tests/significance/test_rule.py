@@ -11,9 +11,8 @@ import pytest
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.significance import separation_test
-from chanceline.significance.crossval import best_threshold, choose_size, expected_error, wilson
 from chanceline.significance.plan import make_scheme
-from chanceline.significance.stepwise import make_columns
+from chanceline.significance.stepwise import best_thresholds, choose_size, expected_error, make_columns, wilson
 from chanceline.significance.text import rule_sentence
 from chanceline.tables.examples import load_example
 
@@ -156,8 +155,9 @@ def test_wilson_inverts_the_normal_test():
 
 def test_threshold_parts_with_fewest_errors():
     scores, labels = np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([-1.0, 1.0, -1.0, 1.0, 1.0])
-    assert best_threshold(scores, labels) == 0.5
-    assert best_threshold(scores, -np.ones(5)) == np.inf
+    thresholds, errors = best_thresholds(np.array([scores, scores]), np.array([labels, -np.ones(5)]))
+    assert thresholds.tolist() == [0.5, np.inf]
+    assert errors.tolist() == [1, 0]
 
 
 def test_more_features_are_chosen_only_where_they_pay():

@@ -29,7 +29,6 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from chanceline._parallel import ended_early, run_ordered
@@ -38,11 +37,9 @@ from chanceline.errors import InputError
 from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.select.api import FORGIVING, iter_search
-from chanceline.significance.plan import LabelScheme
+from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
 # Labellings in one batch, the observed one among the first.
 BATCH = 64
@@ -110,7 +107,7 @@ class PermutationReading(Result):
 def read_draws(
     observed: Value,
     drawn: list[Value],
-    as_good: NDArray[np.bool_],
+    as_good: Bools,
     requested: int,
     *,
     stop_after: int | None = None,
@@ -253,23 +250,15 @@ class FrontDraws:
     def reading(self) -> PermutationReading:
         """The Monte Carlo reading; set sizes are those with which the path leaves no error, None if more would be needed."""
         smallest = place_losses(self.losses).min(axis=1)
-        values = [self._value(row) for row in range(len(self.losses))]
+        most, sizes, errors = self.errors.shape[1], self.errors.argmin(axis=1) + 1, self.errors.min(axis=1)
+        values = [Value(k if e == 0 else most + e, k, e) for k, e in zip(sizes.tolist(), errors.tolist(), strict=True)]
         as_good = smallest[1:] <= smallest[0] + SAME
         return read_draws(values[0], values[1:], as_good, self.requested, stopped_by=self.stopped_by, statistic="front")
-
-    def _value(self, row: int) -> Value:
-        errors = self.errors[row]
-        size = int(np.argmin(errors)) + 1
-        return Value(size if errors[size - 1] == 0 else len(errors) + int(errors[size - 1]), size, int(errors[size - 1]))
 
 
 def rank_losses(losses: Floats) -> Ints:
     """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k; losses that differ by rounding alone count as equal."""
-    ranks = np.empty(losses.shape, dtype=np.int64)
-    for k in range(losses.shape[1]):
-        ordered = np.sort(losses[:, k])
-        ranks[:, k] = np.searchsorted(ordered, losses[:, k] + SAME, side="right")
-    return ranks
+    return np.column_stack([np.searchsorted(np.sort(column), column + SAME, side="right") for column in losses.T])
 
 
 def place_losses(losses: Floats) -> Floats:
@@ -343,9 +332,8 @@ class Procedure:
             return Value(X.shape[1] + len(y) + 1, 0, len(y))
 
     def value(self, rule: Rule, n_features: int) -> Value:
-        support = tuple(int(j) for j in rule.support)
-        enough = rule.errors <= self.errors
-        return Value(rule.n_selected if enough else n_features + rule.errors, rule.n_selected, rule.errors, support)
+        rank = rule.n_selected if rule.errors <= self.errors else n_features + rule.errors
+        return Value(rank, rule.n_selected, rule.errors, tuple(rule.support.tolist()))
 
     def find(self, X: Floats, y: Floats) -> Rule:
         """The rule found for these labels."""
@@ -382,7 +370,7 @@ class Procedure:
         return _checked(np.flatnonzero(support) if support.dtype == bool else support, X.shape[1])
 
 
-def _checked(support: NDArray[Any], n_features: int) -> Ints:
+def _checked(support: Any, n_features: int) -> Ints:
     if support.size == 0:
         raise NothingFoundError("the search selected no feature on the labels given; give one that selects at least one.")
     if support.ndim != 1 or support.min() < 0 or support.max() >= n_features:

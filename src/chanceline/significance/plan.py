@@ -17,8 +17,9 @@ from chanceline.significance.config import TestSettings
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.diagnostics import examine
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
-from chanceline.chance.bound import Bound, bound_curve, format_p
+from chanceline.chance.bound import Bound, format_p
 from chanceline.errors import InputError
 from chanceline.significance.bounds import AlphaSpending
 from chanceline.significance.config import TestSettings
-from chanceline.significance.crossval import ExpectedError
 from chanceline.significance.permutation import FrontReading, PermutationReading
+from chanceline.significance.plan import Floats
 from chanceline.significance.replica import ReplicaReading
+from chanceline.significance.stepwise import ExpectedError
 from chanceline.significance.text import STRUCTURE, counted, predicted_positive
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
@@ -89,8 +89,8 @@ class SeparationTest(Result):
     separates: bool
     rule_text: str
     classes: tuple[Any, Any]
-    scores: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    scores: Floats
+    labels: Floats
     bound: Bound
     front: tuple[FrontReading, ...]
     decisive: FrontReading | None
@@ -126,7 +126,7 @@ class SeparationTest(Result):
         """Share of rows of X that are predicted to be of their class."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
-    def _columns(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _columns(self, X: ArrayLike) -> Floats:
         """The selected columns."""
         if hasattr(X, "columns") and set(self.features) <= {str(name) for name in X.columns}:
             names = [str(name) for name in X.columns]
@@ -138,22 +138,11 @@ class SeparationTest(Result):
             )
         return data[:, list(self.support)]
 
-    @cached_property
-    def null_distribution(self) -> NDArray[np.float64]:
+    @property
+    def null_distribution(self) -> Floats:
         """Set sizes that separate shuffled labels, ∞ where none was found; empty without permutations."""
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
         return np.array([np.inf if size is None else size for size in sizes], dtype=float)
-
-    @cached_property
-    def bound_curve(self) -> NDArray[np.float64]:
-        """log₁₀ of the bound for the set sizes `bound_sizes`, for as many errors and the same null."""
-        names = ("positives", "errors", "null", "intercept", "blocks")
-        same = {name: getattr(self.bound, name) for name in names}
-        return bound_curve(self.bound.n_samples, self.bound.n_features, **same)[1:]
-
-    @cached_property
-    def bound_sizes(self) -> NDArray[np.int64]:
-        return np.arange(1, len(self.bound_curve) + 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the settings with what follows from them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
@@ -16,7 +16,6 @@ from chanceline.perceptron.fit import consistent_rows, rule_on, separate
 from chanceline.perceptron.rule import Rule
 from chanceline.select.front import front as search_front
 from chanceline.significance.config import TestSettings
-from chanceline.significance.crossval import ExpectedError, expected_error
 from chanceline.significance.permutation import (
     BATCH,
     INTERRUPT,
@@ -28,15 +27,14 @@ from chanceline.significance.permutation import (
     draw_front,
     permutation_reading,
 )
-from chanceline.significance.plan import Plan, make_plan
+from chanceline.significance.plan import Floats, Ints, Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.stepwise import Paths, make_columns
+from chanceline.significance.stepwise import ExpectedError, Paths, expected_error, make_columns
 from chanceline.significance.text import Evidence, rule_sentence
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Dataset
 
-Floats = NDArray[np.float64]
 # Searching the observed labels again is worth while if the bound would accept a set smaller by this much.
 WITHIN_REACH = 1
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
@@ -199,7 +197,7 @@ def smallest_rule(plan: Plan) -> Rule:
     return search_longer(search, X, y, found, plan.bounds.largest(plan.spending.gate), settings.restarts)
 
 
-def all_separate(X: Floats, y: Floats, distinct: NDArray[np.int64], intercept: bool) -> bool:
+def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
     """Whether all features together separate."""
     if intercept and np.all(y == y[0]):
         return True
@@ -324,12 +322,7 @@ def conclude(
 def standing_out(front: tuple[FrontReading, ...]) -> FrontReading:
     """The number of features of smallest adjusted p-value; among equals that whose errors lie farthest below the shuffled."""
 
-    def rank(point: FrontReading) -> tuple[float, float]:
-        assert point.pvalue is not None
-        assert point.shuffled is not None
-        return point.pvalue, point.errors - point.shuffled.median
-
-    return min(front, key=rank)
+    return min(front, key=lambda point: (point.pvalue or 0.0, point.errors - (point.shuffled.median if point.shuffled else 0)))
 
 
 def _reported(plan: Plan, found: Found, point: FrontReading | None) -> tuple[Rule, Bound]:

@@ -10,23 +10,28 @@ residuals (C ← C − dV, d the part of the labels along Q) and the squared len
 (L ← L − V²); the gain of a column is C²/L. Beside the path stands the best *pair* of a list of highly correlated columns, which a
 greedy first step cannot find: each alone says nothing, their difference may say everything.
 
+Cross-validation of the same path, its number of features chosen anew within every training set, says what to expect on new
+samples. It stands beside the p-value and never in its place. The samples of a fold have no part in choosing the features, their
+number, the weights or the threshold. What the table says without its labels (clipping, which pairs are correlated) all folds
+share.
+
 What depends on the table alone (`Columns`) is made once. The columns are pulled in at `CLIP` robust standard deviations from
 their medians, which costs nothing for bell-shaped columns and keeps a few large values from hiding the rest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from chanceline._results import Result
+from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.data import distinct_columns
-from chanceline.significance.plan import LabelScheme
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
 
 CLIP = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
@@ -42,6 +47,10 @@ FEW_PAIRS = 2_000
 MOST_COLUMNS = 40_000
 # Values closer than this are one value: thresholds do not part them.
 SAME = 1e-9
+# Cross-validation.
+FOLDS = 5
+REPEATS = 10
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,14 +174,14 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     # Labels that the threshold explains alone leave nothing: the best fit there is.
     scale = np.where(total > 0, total, 1.0)
     # A little more than their length keeps columns that the span has used up from a division by nothing.
-    state = _State(residual @ columns.fitted, np.full((draws, count), 1 + SPENT))
-    pair, pair_gain = _best_pairs(columns, state.products)
+    products, lengths = residual @ columns.fitted, np.full((draws, count), 1 + SPENT)
+    pair, pair_gain = _best_pairs(columns, products)
     losses, scores = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
     span, seen = (np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
     direction = along = None
     for step in range(steps):
-        best = state.advance(columns.fitted, direction, along)
+        best = _advance(columns.fitted, products, lengths, direction, along)
         direction, seen[:, step], alive = _orthogonal(columns, best, span[:, :step], seen[:, :step])
         chosen[alive, step] = columns.index[best[alive]]
         span[:, step] = direction
@@ -194,44 +203,31 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     return Paths(losses, np.minimum.accumulate(errors, axis=1), chosen, pairs)
 
 
-class _State:
-    """Products of all columns with the residuals, and squared lengths outside the chosen spans (draws × columns)."""
+def _advance(columns: Floats, products: Floats, lengths: Floats, direction: Floats | None, along: Floats | None) -> Ints:
+    """Take the last step into account, and give the column of largest gain for every draw.
 
-    def __init__(self, products: Floats, lengths: Floats) -> None:
-        self.products = products
-        self.lengths = lengths
-        shape = (len(products), min(PIECE, products.shape[1]))
-        self._work = [np.empty(shape) for _ in range(2)]
-        self._gain = np.empty(shape, dtype=np.float32)
-
-    def advance(self, columns: Floats, direction: Floats | None, along: Floats | None) -> Ints:
-        """Take the last step into account, and give the column of largest gain for every draw."""
-        draws, count = self.products.shape
-        rows = np.arange(draws)
-        best, most = np.zeros(draws, dtype=np.int64), np.full(draws, -1.0, dtype=np.float32)
-        for start in range(0, count, PIECE):
-            piece = slice(start, min(start + PIECE, count))
-            width = piece.stop - start
-            first, second, gain = self._work[0][:, :width], self._work[1][:, :width], self._gain[:, :width]
-            products, lengths = self.products[:, piece], self.lengths[:, piece]
-            if direction is not None and along is not None:
-                np.matmul(direction, columns[:, piece], out=first)
-                np.multiply(first, along, out=second)
-                products -= second
-                first *= first
-                lengths -= first
-            np.multiply(products, products, out=first)
-            first /= lengths
-            # In single precision columns whose gains differ by rounding alone are equal, and the first of them is taken.
-            gain[...] = first
-            place = gain.argmax(axis=1)
-            value = gain[rows, place]
-            higher = value > most
-            best[higher], most[higher] = start + place[higher], value[higher]
-        return best
+    `products` of all columns with the residuals and squared `lengths` outside the chosen spans (draws × columns) are changed.
+    """
+    draws, count = products.shape
+    rows = np.arange(draws)
+    best, most = np.zeros(draws, dtype=np.int64), np.full(draws, -1.0, dtype=np.float32)
+    for start in range(0, count, PIECE):
+        piece = slice(start, start + PIECE)
+        if direction is not None and along is not None:
+            moved = direction @ columns[:, piece]
+            products[:, piece] -= moved * along
+            moved *= moved
+            lengths[:, piece] -= moved
+        # In single precision columns whose gains differ by rounding alone are equal, and the first of them is taken.
+        gain = (products[:, piece] ** 2 / lengths[:, piece]).astype(np.float32)
+        place = gain.argmax(axis=1)
+        value = gain[rows, place]
+        higher = value > most
+        best[higher], most[higher] = start + place[higher], value[higher]
+    return best
 
 
-def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tuple[Floats, Floats, Bools]:
     """The chosen columns made orthogonal to the span, of length 1 (zero where nothing is left of them), and the same combination
     of the columns centred over all.
     """
@@ -286,19 +282,27 @@ def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:
     """Errors of "positive if the score is above the threshold", at the best threshold (at 0 without an intercept), by rows."""
-    scale = np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
-    if not intercept:
-        wrong: Ints = np.count_nonzero(labels * scores <= SAME * scale, axis=1)
-        return wrong
+    if intercept:
+        return best_thresholds(scores, labels)[1]
+    wrong: Ints = np.count_nonzero(labels * scores <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True), axis=1)
+    return wrong
+
+
+def best_thresholds(scores: Floats, labels: Floats) -> tuple[Floats, Ints]:
+    """By rows: the middle of the gap between scores that makes fewest errors (the lowest of several), and their number."""
     order = np.argsort(scores, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
     positive = np.take_along_axis(labels, order, axis=1) > 0
-    # Errors with the threshold after the first, second, … sample; before the first all negatives are wrong.
-    negatives = np.count_nonzero(~positive, axis=1)
-    errors = negatives[:, None] + np.cumsum(np.where(positive, 1, -1), axis=1)
-    together = np.diff(ranked, axis=1) <= SAME * scale
-    errors[:, :-1][together] = labels.shape[1]
-    return np.minimum(errors.min(axis=1), negatives)
+    # Errors with the threshold before the first sample, where all negatives are wrong, after it, after the second, …
+    errors = np.cumsum(np.where(positive, 1, -1), axis=1)
+    errors = np.column_stack([np.zeros(len(errors), dtype=errors.dtype), errors]) + np.count_nonzero(~positive, axis=1)[:, None]
+    together = np.diff(ranked, axis=1) <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
+    errors[:, 1:-1][together] = labels.shape[1] + 1
+    best = errors.argmin(axis=1)
+    ends = np.full((len(scores), 1), np.inf)
+    gaps = np.hstack([-ends, (ranked[:, 1:] + ranked[:, :-1]) / 2, ends])
+    rows = np.arange(len(scores))
+    return gaps[rows, best], errors[rows, best]
 
 
 def _block_means(values: Floats, block_of: Ints) -> Floats:
@@ -306,3 +310,111 @@ def _block_means(values: Floats, block_of: Ints) -> Floats:
     sums = np.zeros((block_of.max() + 1, values.shape[1]))
     np.add.at(sums, block_of, values)
     return (sums / np.bincount(block_of)[:, None])[block_of]
+
+
+@dataclass(frozen=True, repr=False)
+class ExpectedError(Result):
+    """Cross-validated error.
+
+    Attributes
+    ----------
+    error : share of samples that are classified wrongly when they were not among the training samples, mean of all repeats.
+    interval : Wilson's 95 % interval for a share among so many independent samples (or groups). It does not know that training
+        sets overlap nor that the folds are smaller than the table, so that it is rather too short than too long.
+    spread : smallest and largest error of one repeat; how much the way of splitting matters.
+    guess : error of always naming the larger class.
+    features : median number of features chosen.
+    """
+
+    error: float
+    interval: tuple[float, float]
+    spread: tuple[float, float]
+    guess: float
+    features: int
+    folds: int
+    repeats: int
+    kind: str
+
+    def summary(self) -> str:
+        low, high = self.interval
+        return f"{self.error:.0%} wrong [{low:.0%}, {high:.0%}]; always the larger class: {self.guess:.0%}"
+
+
+def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int) -> ExpectedError | None:
+    """Cross-validate the path; None if a class has fewer than two units, so that no fold can spare one."""
+    labels = scheme.unit_labels
+    smaller = int(min(np.sum(labels > 0), np.sum(labels < 0)))
+    if smaller < 2:
+        return None
+    folds = min(FOLDS, smaller)
+    shares, sizes = [], []
+    for repeat in range(REPEATS):
+        fold_of = _deal(labels, folds, np.random.default_rng([seed, 2**31 + repeat]))[scheme.unit_of]
+        results = [_one_fold(columns, scheme.y, fold_of != fold, steps) for fold in range(folds)]
+        shares.append(sum(errors for errors, _ in results) / len(scheme.y))
+        sizes += [size for _, size in results]
+    error = float(np.mean(shares))
+    return ExpectedError(
+        error=error,
+        interval=wilson(error, scheme.sizes.n_units),
+        spread=(min(shares), max(shares)),
+        guess=float(min(np.mean(scheme.y > 0), np.mean(scheme.y < 0))),
+        features=int(np.median(sizes)),
+        folds=folds,
+        repeats=REPEATS,
+        kind=f"cross-validated, {REPEATS} times {folds} folds",
+    )
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Wilson's interval for a share among `count` independent samples."""
+    z = float(ndtri((1 + CONFIDENCE) / 2))
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z * sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
+    """K of the extended BIC (Chen and Chen 2008): least P ln loss + K ln P + 2 ln C(N, K)."""
+    sizes = np.arange(1, len(losses) + 1)
+    criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * log_binomial(n_columns, sizes)
+    return int(np.argmin(criterion)) + 1
+
+
+def _deal(labels: Floats, folds: int, rng: np.random.Generator) -> Ints:
+    """A fold for every unit, classes spread evenly."""
+    fold_of = np.empty(len(labels), dtype=np.int64)
+    start = 0
+    for side in (labels > 0, labels < 0):
+        members = rng.permutation(np.flatnonzero(side))
+        fold_of[members] = (start + np.arange(len(members))) % folds
+        start += len(members)
+    return fold_of
+
+
+def _one_fold(columns: Columns, labels: Floats, training: Bools, steps: int) -> tuple[int, int]:
+    """Errors on the samples left out, and the number of features chosen."""
+    part, rest = _parted(columns, training)
+    steps = min(steps, int(training.sum()) - 1, part.fitted.shape[1])
+    paths = follow_paths(part, labels[training][None, :], steps)
+    size = choose_size(paths.losses[0], int(training.sum()), part.fitted.shape[1])
+    chosen = np.flatnonzero(np.isin(part.index, paths.support(0, size)))
+    design = part.fitted[:, chosen]
+    weights = np.linalg.lstsq(design, part.centred(labels[None, training])[0], rcond=None)[0]
+    threshold = best_thresholds((design @ weights)[None], labels[None, training])[0][0] if columns.intercept else 0.0
+    wrong = labels[~training] * (rest[:, chosen] @ weights - threshold) <= 0
+    return int(np.count_nonzero(wrong)), size
+
+
+def _parted(columns: Columns, training: Bools) -> tuple[Columns, Floats]:
+    """The columns centred and normalised by the training samples alone, for these and for the rest."""
+    values = columns.shown[training]
+    middle = values.mean(axis=0) if columns.intercept else np.zeros(values.shape[1])
+    values = values - middle
+    lengths = np.sqrt(np.einsum("ij,ij->j", values, values))
+    # A column that is constant here is left at zero and never chosen.
+    lengths = np.where(lengths > SAME, lengths, np.inf)
+    values /= lengths
+    overlap = np.einsum("ij,ij->j", values[:, columns.first], values[:, columns.second])
+    part = replace(columns, fitted=values, shown=values, block_of=None, overlap=np.clip(overlap, SPENT / 2 - 1, 1 - SPENT / 2))
+    return part, (columns.shown[~training] - middle) / lengths

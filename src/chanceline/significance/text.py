@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from math import ceil, log10
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.permutation import FrontReading, PermutationReading
-from chanceline.significance.plan import Plan
+from chanceline.significance.plan import Bools, Floats, Plan
 
-Floats = NDArray[np.float64]
 # The three verdicts, in the words that people, pages and JSON see.
 STRUCTURE = "structure"
 CHANCE = "chance allows this"
@@ -178,9 +176,9 @@ def _unrelated(log10_p: float) -> str:
     return f"unrelated labels would allow that with p ≤ {format_p(log10_p)} (rigorous bound)"
 
 
-def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[float], bias: float) -> NDArray[np.bool_]:
+def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[float], bias: float) -> Bools:
     """Which samples the rule calls positive; one on the threshold is not."""
-    positive: NDArray[np.bool_] = X[:, list(support)] @ np.asarray(weights, dtype=float) > -bias
+    positive: Bools = X[:, list(support)] @ np.asarray(weights, dtype=float) > -bias
     return positive
 
 
