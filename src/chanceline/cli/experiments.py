@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, writable
-from chanceline.cli.output import complain, print_json, progress_bar, say, show
+from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, drawable, writable
+from chanceline.cli.output import answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]
@@ -48,15 +49,10 @@ def run(
         new, total = 0, len(plan.tasks)
         if not quiet and known < total:
             say(f"{plan}; {known} already in {path}.")
-        try:
-            if known < total:
-                with cluster(scheduler), progress_bar("tasks", quiet=quiet) as progress:
-                    for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
-                        new += 1
-                        if progress is not None:
-                            progress(known + new, total)
-        except KeyboardInterrupt:
-            pass
+        with suppress(KeyboardInterrupt), cluster(scheduler), progress_bar("tasks", quiet=quiet) as progress:
+            for new, _ in enumerate(iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch), 1):
+                if progress is not None:
+                    progress(known + new, total)
     left = total - known - new
     if json:
         print_json({"sweep": plan.name, "store": str(path), "tasks": total, "new": new, "left": left})
@@ -89,11 +85,8 @@ def status(sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption
         "left": len(plan.tasks) - len(times),
         "cpu_seconds": round(sum(times), 3),
     }
-    if json:
-        print_json(record)
-    else:
-        done = f"{len(times)} of {len(plan.tasks)} tasks"
-        show(f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far")
+    done = f"{len(times)} of {len(plan.tasks)} tasks"
+    answer(record, f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far", json)
 
 
 @sweep_commands.command()
@@ -111,7 +104,7 @@ def export(
 
     with Store(store) as results:
         rows = results.export(out, kind)
-    _tell({"store": str(store), "table": str(out), "rows": rows}, f"{rows} rows in {out}", json)
+    answer({"store": str(store), "table": str(out), "rows": rows}, f"{rows} rows in {out}", json, say)
 
 
 @sweep_commands.command()
@@ -130,7 +123,7 @@ def merge(
     records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as results:
         new, total = results.add(records), len(results)
-    _tell({"store": str(target), "new": new, "results": total}, f"{new} new results in {target}, {total} in all", json)
+    answer({"store": str(target), "new": new, "results": total}, f"{new} new results in {target}, {total} in all", json, say)
 
 
 @sweep_commands.command()
@@ -144,17 +137,14 @@ def verify(stores: Annotated[list[Path], typer.Argument(help="The results files.
     from chanceline.experiments.store import Store
 
     checked = [{"store": str(path), "results": len(Store(path)), "checksums": True} for path in stores]
-    if json:
-        print_json({"stores": checked})
-        return
-    for entry in checked:
-        show(f"{entry['store']}: {entry['results']} results, every id and checksum fits")
+    lines = [f"{entry['store']}: {entry['results']} results, every id and checksum fits" for entry in checked]
+    answer({"stores": checked}, "\n".join(lines), json)
 
 
 @sweep_commands.command()
 def plot(
     sweep: Annotated[str, typer.Argument(metavar="SWEEP", help="paper-fig3, best, entropy or capacity.")],
-    out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.", callback=writable)],
+    out: Annotated[Path, typer.Option(help="Where to draw; .png, .svg or .pdf.", callback=drawable)],
     store: Annotated[Path | None, typer.Option(help="The results file; without it, the run that comes with the package.")] = None,
     json: Json = False,
 ) -> None:
@@ -165,14 +155,7 @@ def plot(
     from chanceline.figures.experiments import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
-    _tell({"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json)
-
-
-def _tell(record: dict[str, object], sentence: str, json: bool) -> None:
-    if json:
-        print_json(record)
-    else:
-        say(sentence)
+    answer({"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json, say)
 
 
 def reproduce(
@@ -197,7 +180,4 @@ def reproduce(
     run_all(folder)
     page = write_reproduce_report(out)
     record = {"folder": str(out), "mode": mode, "figures": folder.written, "numbers": folder.numbers, "report": str(page)}
-    if json:
-        print_json(record)
-    else:
-        show(f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}")
+    answer(record, f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}", json)

@@ -17,12 +17,20 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from chanceline._io import check_target
-from chanceline.errors import InputError
 
 
 def writable(path: Path | None) -> Path | None:
     """Refuse a place that cannot be written to before anything is computed."""
     return None if path is None else check_target(path)
+
+
+def drawable(path: Path | None) -> Path | None:
+    """Refuse a place or a format that a figure cannot be written to."""
+    if path is None:
+        return None
+    from chanceline.figures.style import check_figure
+
+    return check_figure(path)
 
 
 # The table
@@ -44,7 +52,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Out = Annotated[Path, typer.Option("--out", help="The file to write.", callback=writable)]
 Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.", callback=writable)]
 Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=writable)
+    Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=drawable)
 ]
 
 # Where and how long to compute
@@ -118,8 +126,5 @@ def _option(field: Field[Any], hint: Any, panel: str | None) -> inspect.Paramete
 
 def names_in(text: str | None) -> tuple[str, ...]:
     """Comma-separated names; quotes protect commas."""
-    try:
-        names = next(csv.reader([text or ""], skipinitialspace=True), [])
-    except csv.Error as error:
-        raise InputError(f"the names {text!r} cannot be read; put a name that holds a line break in quotes") from error
-    return tuple(name.strip() for name in names if name.strip())
+    rows = csv.reader((text or "").splitlines(), skipinitialspace=True)
+    return tuple(name.strip() for row in rows for name in row if name.strip())

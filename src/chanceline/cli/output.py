@@ -41,6 +41,14 @@ def show(text: str) -> None:
     print(visible(text, keep="\n"))
 
 
+def answer(record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[[str], None] = show) -> None:
+    """What a command has done, for a program or for people."""
+    if json:
+        print_json(record)
+    else:
+        tell(sentence)
+
+
 def complain(sentence: str) -> None:
     """One sentence on stderr."""
     print(f"chanceline: {visible(in_flags(sentence))}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import Json, Out, writable
-from chanceline.cli.output import print_json, say, show
+from chanceline.cli.output import answer, say
 from chanceline.errors import InputError
 
 
@@ -26,7 +26,7 @@ def explore(
     from chanceline.report.explorer import write_explorer
 
     page = write_explorer(out)
-    _tell("explorer", page, json)
+    answer({"page": str(page), "bytes": page.stat().st_size}, f"The explorer is {page}", json)
     if open_page and not json:
         import webbrowser
 
@@ -56,11 +56,4 @@ def report(
         page = write_sweep_report(source, out or source.with_suffix(".html"))
     else:
         raise InputError(f"there is no store or folder {source}.")
-    _tell("report", page, json)
-
-
-def _tell(what: str, page: Path, json: bool) -> None:
-    if json:
-        print_json({"page": str(page), "bytes": page.stat().st_size})
-    else:
-        show(f"The {what} is {page}")
+    answer({"page": str(page), "bytes": page.stat().st_size}, f"The report is {page}", json)

@@ -66,14 +66,11 @@ def run_test(
     Example: [bold]chanceline test --example noise[/bold]
     """
     from chanceline._parallel import cluster
-    from chanceline.figures.style import check_figure, draw_to_file
     from chanceline.significance import judge
     from chanceline.tables.examples import load_example
 
     if (data is None) == (example is None):
         raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
-    if figure is not None:
-        check_figure(figure)
     dataset = _load(data, label, table) if example is None else load_example(example)
     settings = replace(settings, n_jobs=jobs)
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
@@ -81,6 +78,7 @@ def run_test(
     # Files first: a reader of the pipe that has seen enough must not cost the report.
     if figure is not None:
         from chanceline.figures.significance import draw_test
+        from chanceline.figures.style import draw_to_file
 
         draw_to_file(lambda ax: draw_test(ax, result), figure)
         say(f"figure written to {figure}")
@@ -196,19 +194,14 @@ def _random_problem(text: str) -> tuple[Any, Any]:
     from chanceline.perceptron.random_problem import random_problem
 
     kinds: dict[str, Callable[[str], Any]] = {"N": int, "alpha": float, "P": int, "seed": int, "inputs": str}
-    given: dict[str, Any] = {}
-    for part in text.split(","):
-        key, _, value = part.strip().partition("=")
-        if key not in kinds:
-            raise InputError(f"--random does not understand {part.strip()!r}; write N=256,alpha=1,seed=0,inputs=binary.")
-        try:
-            given[key] = kinds[key](value)
-        except ValueError:
-            raise InputError(f"--random needs a number for {key}, not {value!r}.") from None
-    if "N" not in given:
-        raise InputError("--random needs the number of variables, as in N=256,alpha=1.")
+    parts = [part.strip().partition("=") for part in text.split(",")]
+    try:
+        given = {name: kinds[name](value) for name, _, value in parts}
+        n = given["N"]
+    except (KeyError, ValueError):
+        raise InputError(f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary.") from None
     seed, inputs = given.get("seed", 0), given.get("inputs", "binary")
-    return random_problem(given["N"], given.get("alpha"), seed, inputs, n_patterns=given.get("P"))
+    return random_problem(n, given.get("alpha"), seed, inputs, n_patterns=given.get("P"))
 
 
 @with_settings(without=("blocks", "groups"))
@@ -234,11 +227,8 @@ def front(
 
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """
-    from chanceline.figures.style import check_figure, draw_to_file
     from chanceline.select.front import front as find
 
-    if figure is not None:
-        check_figure(figure)
     dataset = _load(data, label, table, tell=True)
     with progress_bar("swaps", quiet=quiet) as progress:
         found = find(
@@ -253,6 +243,7 @@ def front(
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:
         from chanceline.figures.significance import draw_front
+        from chanceline.figures.style import draw_to_file
 
         draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
         say(f"figure written to {figure}")
