@@ -44,13 +44,18 @@ def cpu_seconds(command: str, source: Path, cache: str, folder: str | None = Non
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def noise_table(folder: str) -> None:
+    """noise.csv, 24 × 30."""
+    generator = np.random.default_rng(0)
+    values = np.column_stack([generator.standard_normal((24, 30)), generator.permutation(24) % 2])
+    names = ",".join([*(f"x{j}" for j in range(30)), "y"])
+    np.savetxt(Path(folder) / "noise.csv", values, delimiter=",", header=names, comments="", fmt="%.6g")
+
+
 def main() -> None:
     lines = ["| command | first | again |", "|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
-        generator = np.random.default_rng(0)
-        values = np.column_stack([generator.standard_normal((24, 30)), generator.permutation(24) % 2])
-        names = ",".join([*(f"x{j}" for j in range(30)), "y"])
-        np.savetxt(Path(folder) / "noise.csv", values, delimiter=",", header=names, comments="", fmt="%.6g")
+        noise_table(folder)
         for name, command in COMMANDS.items():
             with tempfile.TemporaryDirectory() as cache:
                 first, again = (cpu_seconds(command, ROOT / "src", cache, folder) for _ in range(2))
