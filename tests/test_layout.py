@@ -30,7 +30,6 @@ GRAPH = {name: others - SHOWN_BY.get(name, set()) for name, others in architectu
 # each other.
 FOUNDATION = {
     "errors": set(), "_deprecated": set(), "_validation": {"errors"}, "_io": set(), "_results": set(), "_parallel": {"errors"},
-    "parallel": {"errors", "_validation"},
 }  # fmt: skip
 PACKAGES = {
     "perceptron": set(),

@@ -11,7 +11,7 @@ import pytest
 
 import chanceline
 from chanceline import InputError
-from chanceline.parallel import run_ordered
+from chanceline._parallel import run_ordered
 from chanceline.select import iter_search, random_problem
 from chanceline.select.api import METHODS
 
@@ -63,7 +63,7 @@ def own_module(tmp_path, monkeypatch):
 def test_an_own_method_works_in_workers(own_module):
     name = "own_method_of_a_user:run_correlation"
     alone = [own_module.found(seed, name) for seed in range(3)]
-    assert list(run_ordered(own_module.found, range(3), common=(name,), workers=2)) == alone
+    assert list(run_ordered(own_module.found, range(3), common=(name,), n_jobs=2)) == alone
     assert all(alone)
 
 
