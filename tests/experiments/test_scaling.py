@@ -23,9 +23,9 @@ from chanceline.experiments.scaling import (
     first_moment_size,
     log_first_moment,
     typical,
-    union_density,
 )
 from chanceline.figures.experiments import draw_extrapolations
+from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.closed_forms import first_moment_exponent, union_bound
 
@@ -131,10 +131,10 @@ def test_first_moment_size_lies_where_it_passes_one():
 
 
 def test_first_moment_has_the_limits_of_the_theory():
-    assert first_moment_exponent(1.0, union_density(1.0)) == pytest.approx(0.0, abs=1e-12)
-    assert union_bound(union_density(1.0)) == pytest.approx(1.0)
+    assert first_moment_exponent(1.0, first_moment_density(1.0)) == pytest.approx(0.0, abs=1e-12)
+    assert union_bound(first_moment_density(1.0)) == pytest.approx(1.0)
     # ln N / N corrections: from the value at N = 10⁵ the limit is near, but not at rounding error.
-    assert first_moment_size(100_000, 100_000) / 100_000 == pytest.approx(union_density(1.0), abs=1e-4)
+    assert first_moment_size(100_000, 100_000) / 100_000 == pytest.approx(first_moment_density(1.0), abs=1e-4)
     assert log_first_moment(100_000, 125_000, 50_000) / 100_000 == pytest.approx(first_moment_exponent(1.25, 0.5), abs=2e-4)
 
 
@@ -218,7 +218,7 @@ def test_capacity_limits_finds_what_was_put_in():
         difference = 0.05 + 0.4 / n if n > 16 else 1.0
         rows.append({"inputs": "binary", "alpha": 1.0, "n": n, "first_moment": moment, "difference": difference, "error": 1e-3})
     limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
-    assert limits["searched"] == pytest.approx(union_density(1.0) + 0.05, abs=1e-9)
+    assert limits["searched"] == pytest.approx(first_moment_density(1.0) + 0.05, abs=1e-9)
     assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)
 
 

@@ -55,12 +55,6 @@ class CountCurve:
     log_counts: NDArray[np.float64]
     errors: NDArray[np.float64]
 
-    def __str__(self) -> str:
-        if not len(self.patterns):
-            return "Monte Carlo counts: no separating support found"
-        last = f"ln Z = {self.log_counts[-1]:.3f} ± {self.errors[-1]:.3f} at P = {self.patterns[-1]}"
-        return f"Monte Carlo counts for P = {self.patterns[0]} … {self.patterns[-1]}; {last}"
-
 
 @kernel()
 def fits(hinge: Any, support: NDArray) -> bool:

@@ -26,10 +26,11 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from chanceline._results import Result
-from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_cover_curve
+from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve
 from chanceline.errors import ChancelineError, InputError
 from chanceline.experiments.store import Store, frame
 from chanceline.experiments.sweeps import load_sweep
+from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.solve import solve
@@ -101,8 +102,7 @@ class Extrapolation(Result):
 
     def at(self, n: ArrayLike) -> NDArray[np.float64]:
         """The fitted curve at finite N."""
-        powers = np.vander(1.0 / np.asarray(n, dtype=float), len(self.coefficients), increasing=True)
-        return powers @ np.array(self.coefficients)
+        return np.asarray(np.polyval(self.coefficients[::-1], 1 / np.asarray(n, dtype=float)), dtype=np.float64)
 
     def summary(self) -> str:
         return (
@@ -174,13 +174,11 @@ def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: 
 def _least_squares(
     n: NDArray[np.float64], y: NDArray[np.float64], e: NDArray[np.float64], degree: int
 ) -> tuple[NDArray[np.float64], float, float]:
-    design = np.vander(1.0 / n, degree + 1, increasing=True) / e[:, None]
-    inverse = np.linalg.pinv(design)
-    coefficients = inverse @ (y / e)
-    chi2 = float(np.sum((design @ coefficients - y / e) ** 2))
+    coefficients, covariance = np.polyfit(1 / n, y, degree, w=1 / e, cov="unscaled")
+    chi2 = float(np.sum(((np.polyval(coefficients, 1 / n) - y) / e) ** 2))
     dof = len(n) - degree - 1
     scale = max(1.0, chi2 / dof) if dof else 1.0
-    return coefficients, float(np.sqrt(scale) * np.linalg.norm(inverse[0])), chi2
+    return coefficients[::-1], float(np.sqrt(scale * covariance[-1, -1])), chi2
 
 
 def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None = None) -> pd.DataFrame:
@@ -212,28 +210,23 @@ def known_figure(figure: str) -> str:
     return figure
 
 
-def log_first_moment(n: int, patterns: int, m: int) -> float:
-    """ln E Z = ln[C(N, M)·D(P, M)/2^P], exact for inputs in general position."""
-    return float(log_binomial(n, m)) + log_cover(patterns, m) - patterns * LOG2
+def log_first_moment(n: int, patterns: int, m: Any) -> Any:
+    """ln E Z = ln[C(N, M)·D(P, M)/2^P] at one M or several, exact for inputs in general position."""
+    return log_binomial(n, m) + log_cover_curve(patterns, n)[m] - patterns * LOG2
 
 
 def first_moment_size(n: int, patterns: int) -> float:
     """The size K where the first moment passes 1, between whole numbers by linear interpolation of its logarithm.
 
-    By Markov's inequality smaller supports rarely separate: K grows like ρ_union N and carries the ln N corrections.
+    By Markov's inequality smaller supports rarely separate. K/N goes to `first_moment_density` and carries the ln N corrections.
     """
     sizes = np.arange(1, n + 1)
-    logs = log_binomial(n, sizes) + log_cover_curve(patterns, n)[1:] - patterns * LOG2
+    logs = log_first_moment(n, patterns, sizes)
     above = int(np.argmax(logs >= 0))
     if above == 0:
         return 1.0
     low, high = logs[above - 1], logs[above]
     return float(sizes[above] - high / (high - low))
-
-
-def union_density(alpha: float) -> float:
-    """ρ where the first-moment exponent vanishes: the limit of `first_moment_size`/N."""
-    return float(brentq(lambda rho: first_moment_exponent(alpha, rho), 1e-9, alpha / 2 * (1 - 1e-12)))
 
 
 def fit_differences(points: pd.DataFrame) -> Extrapolation | None:
@@ -411,7 +404,7 @@ def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
             {
                 "inputs": inputs,
                 "alpha": alpha,
-                "searched": union_density(alpha) + fit.value,
+                "searched": first_moment_density(alpha) + fit.value,
                 "searched_error": fit.error,
                 "chi2": fit.chi2,
                 "dof": fit.dof,

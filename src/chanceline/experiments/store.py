@@ -102,9 +102,10 @@ class Store:
         with self._explained(), ExitStack() as opened:
             if write:
                 # A transaction on a file beside the store, which the system ends with the process; readers do not notice it.
-                lock = opened.enter_context(closing(_connect(f"{self.path}.lock.sqlite", timeout=0)))
-                lock.execute("BEGIN EXCLUSIVE")
-            self._connection = opened.enter_context(closing(_connect(self.path, timeout=WAIT_SECONDS)))
+                lock = sqlite3.connect(f"{self.path}.lock.sqlite", timeout=0, isolation_level=None)
+                opened.enter_context(closing(lock)).execute("BEGIN EXCLUSIVE")
+            self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+            opened.enter_context(closing(self._connection))
             self._records = {record.task.id: record for record in self._read()}
             self._opened = opened.pop_all() if write else ExitStack()
 
@@ -231,7 +232,3 @@ class Store:
             if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
                 raise OSError(errno.EIO, f"{error}; what was saved before is whole", str(self.path)) from error
             raise self._damaged(f"or no chanceline store: {error}") from error
-
-
-def _connect(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=timeout, isolation_level=None)

@@ -96,7 +96,7 @@ def _placed_tasks(where: str, block: Mapping[str, Any], most: int | None) -> lis
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"{key} in the grid of {where} is {values!r}; it must be a list")
-    twice = sorted(set(grid) & set(fixed)) or sorted({"kind", "seed", "trial"} & (set(grid) | set(fixed)))
+    twice = sorted(set(grid) & set(fixed) | {"kind", "seed", "trial"} & (set(grid) | set(fixed)))
     if twice:
         raise InputError(f"{twice[0]!r} in {where} is given twice, or is not a parameter that can be given")
     trials = whole_number(block.get("trials", 1), f"trials in {where}", at_least=1)
@@ -104,9 +104,10 @@ def _placed_tasks(where: str, block: Mapping[str, Any], most: int | None) -> lis
     count = trials * math.prod(len(values) for values in grid.values())
     if count > MOST_TASKS:
         raise InputError(f"{where} has {count:.3g} tasks, more than {MOST_TASKS:,}; ask for fewer trials or split it")
-    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     return [
-        (trial / trials, make_task(block["kind"], **fixed, **point, trial=trial)) for trial in range(trials) for point in points
+        (trial / trials, make_task(block["kind"], **fixed, **dict(zip(grid, values, strict=True)), trial=trial))
+        for trial in range(trials)
+        for values in product(*grid.values())
     ]
 
 

@@ -15,9 +15,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from chanceline._validation import real_number
 from chanceline.errors import InputError
 
-Scalar = str | int | float | bool | None
 Kind = Callable[..., Mapping[str, Any]]
 
 # Built-in kind → where its function lives.
@@ -35,10 +35,7 @@ KINDS = {
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no spaces and only finite numbers: equal values, equal text."""
-    try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{value!r} cannot be written as canonical JSON ({error}); use plain finite numbers and text") from error
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def derive_seed(*parts: Any) -> int:
@@ -51,7 +48,7 @@ def derive_seed(*parts: Any) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Task:
     """One unit of work: a kind and every parameter in force (defaults included: see `make_task`).
 
@@ -66,8 +63,8 @@ class Task:
         Derived from the id, so that neither order nor worker matters.
     """
 
-    kind: str
-    parameters: Mapping[str, Scalar]
+    kind: str = field(compare=False)
+    parameters: Mapping[str, Any] = field(compare=False)
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,12 +74,6 @@ class Task:
     @property
     def seed(self) -> int:
         return derive_seed("task", self.id)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Task) and self.id == other.id
-
-    def __hash__(self) -> int:
-        return hash(self.id)
 
     def run(self) -> dict[str, Any]:
         """Do the work here and now."""
@@ -126,8 +117,8 @@ def make_task(kind: str, **parameters: Any) -> Task:
 
 
 def _coerce(kind: str, name: str, value: Any, wanted: Any) -> Any:
-    if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) + 0.0  # −0.0 and 0.0 are one number
-    if wanted in (int, float, str, bool) and type(value) is not wanted:
+    if wanted is float:
+        return real_number(value, f"parameter {name} of {kind!r}") + 0.0  # −0.0 and 0.0 are one number
+    if wanted in (int, str, bool) and type(value) is not wanted:
         raise InputError(f"parameter {name} of {kind!r} is {value!r}; it must be of type {wanted.__name__}")
     return value

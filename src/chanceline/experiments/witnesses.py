@@ -3,11 +3,12 @@
 from chanceline._deprecated import moved
 
 _SCALING = "chanceline.experiments.scaling"
-_SAME = ("log_first_moment", "first_moment_size", "union_density", "entropy_points", "capacity_points", "broken_density")
+_SAME = ("log_first_moment", "first_moment_size", "entropy_points", "capacity_points", "broken_density")
 __getattr__ = moved(
     __name__,
     {
         **{name: f"{_SCALING}:{name}" for name in _SAME},
+        "union_density": "chanceline.theory.bounds:first_moment_density",
         "entropy_witness": f"{_SCALING}:entropy_limits",
         "capacity_witness": f"{_SCALING}:capacity_limits",
     },

@@ -19,9 +19,9 @@ from chanceline.experiments.scaling import (
     known_figure,
     shipped_points,
     stored_points,
-    union_density,
 )
 from chanceline.figures.style import COLOURS, check_figure, figure_style, legend_below, save
+from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import curve_table, density, evenly_spaced
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.solve import solve
@@ -85,7 +85,7 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     above, below = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
     for ax, inputs in zip(above.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
         shown = points[points["inputs"] == inputs]
-        draw_extrapolations(ax, shown, {a: density(a).rho - union_density(a) for a in map(float, shown["alpha"].unique())})
+        draw_extrapolations(ax, shown, {a: density(a).rho - first_moment_density(a) for a in map(float, shown["alpha"].unique())})
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUTS[inputs][2])
     draw_capacity_limits(below.subplots(), limits)
     return picture, limits
