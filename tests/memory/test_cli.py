@@ -68,7 +68,7 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["--fan-in", "1.2"], "fan-in"),
         (["--fan-in", "few"], "fan-in"),
         (["--wiring", "magic"], "wiring"),
-        (["--load", "-1"], "at least one pattern"),
+        (["--load", "-1"], "number of patterns"),
         (["--load", "nan"], "load"),
         (["--load", "inf"], "finite"),
         (["--budget", "1" + "0" * 30], "budget"),
@@ -78,10 +78,10 @@ def test_own_patterns(capsys, tmp_path, kind):
         (["-j", "0"], "jobs"),
         (["--patterns", "BITS"], "+1 or −1 everywhere"),
         (["--patterns", "SHORT"], "30 entries in each row"),
-        (["--patterns", "NOTHING"], "No such file"),
+        (["--patterns", "NOTHING"], "nothing"),
         (["--patterns", "TEXT"], "does not hold a table"),
         (["--patterns", "BITS", "--load", "1"], "not both"),
-        (["--save", "NOTHING/x.npz"], "No such file"),
+        (["--save", "NOTHING/x.npz"], "nothing"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(capsys, tmp_path, options, words):

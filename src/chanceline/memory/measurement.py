@@ -25,10 +25,9 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
     n_neurons = whole_number(n_neurons, "The number of neurons", at_least=1)
-    wanted = real_number(load, "The load") * (n_neurons - 1) if load is not None else whole_number(n_patterns, "n_patterns")
-    count = round(wanted)
-    if count < 1:
-        raise InputError(f"There must be at least one pattern, but a load of {load} on {n_neurons} neurons gives {count}.")
+    if n_patterns is None:
+        n_patterns = round(real_number(load, "The load") * (n_neurons - 1))
+    count = whole_number(n_patterns, "The number of patterns", at_least=1)
     random = np.random.default_rng(whole_number(seed, "The seed"))
     return (2 * random.integers(0, 2, (count, n_neurons)) - 1).astype(np.int8)
 

@@ -54,18 +54,15 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
         repeated = rows.index[rows.index.duplicated()][0]
         raise InputError(f"{where} has two rows for {repeated!r} in column {column!r}; every sample needs one row.")
     own = _own_ids(table, column, set(rows.index), where)
-    kept = np.array([one in rows.index for one in own])
-    if not kept.all():
-        absent = [one for one, found in zip(own, kept, strict=True) if not found]
+    kept = [one for one in own if one in rows.index]
+    table.about = rows.loc[kept].reset_index(drop=True)
+    if len(kept) < len(own):
+        absent = [one for one in own if one not in rows.index]
+        what = f"{plural(len(absent), 'sample')} of the table not found in column {column!r} of {where} ({quoted(absent, 3)})"
         if settings.missing != "rows":
-            raise InputError(
-                f"{plural(len(absent), 'sample')} of the table not found in column {column!r} of {where} ({quoted(absent, 3)}); "
-                "add them there, or leave them out with missing='rows'."
-            )
-        message = f"{plural(len(absent), 'sample')} without a row in {where} left out: {quoted(absent)}."
-        table.findings.append(Finding("warning", message))
-        table.values = table.values.loc[kept].reset_index(drop=True)
-    table.about = rows.loc[[one for one in own if one in rows.index]].reset_index(drop=True)
+            raise InputError(f"{what}; add them there, or leave them out with missing='rows'.")
+        table.findings.append(Finding("warning", f"{what}: left out."))
+        table.values = table.values.loc[[one in rows.index for one in own]].reset_index(drop=True)
 
 
 def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
@@ -99,8 +96,13 @@ def find_column(table: RawTable, name: str, role: str) -> pd.Series:
             return part.iloc[:, int(name)]
     names = [*map(str, table.about.columns), *map(str, table.values.columns)]
     near = difflib.get_close_matches(name, names, n=3)
-    hint = _where_else(table, name) if role == "label" else f"there are {quoted(names)}."
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else hint
+    hint = (
+        f"did you mean {' or '.join(map(repr, near))}?"
+        if near
+        else _where_else(table, name)
+        if role == "label"
+        else f"there are {quoted(names)}."
+    )
     raise InputError(f"there is no {role} column {name!r}; {hint}")
 
 
@@ -113,24 +115,17 @@ def find_label(table: RawTable, name: str | None) -> pd.Series:
 
 def _where_else(table: RawTable, name: str | None) -> str:
     """Where the label could be: a column with two values, or a row of a transposed table."""
-    if looks_transposed(table.values, name):
+    values = table.values
+    first = values.iloc[:, 0].astype(str).str.strip() if values.shape[1] > 2 else pd.Series(dtype=str)
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]
+    # A first column of different names and numbers beside it: the label is in a row, or there are more rows than columns.
+    long = len(values) > values.shape[1] and first.is_unique and sum(numeric[1:]) > 0.8 * len(numeric[1:])
+    if len(first) and not numeric[0] and (long or (name is not None and name.strip().lower() in set(first.str.lower()))):
         return "the table seems to have features in rows; set transpose=True (and labels=FILE if another file has the classes)."
     two = [str(column) for part in (table.about, table.values) for column in part if part[column].nunique() == 2]
     if two:
         return f"columns with two values: {quoted(two)}."
-    second = "" if len(table.about.columns) else "; if another file has the classes, say labels=FILE"
-    return f"no column has exactly two values{second}."
-
-
-def looks_transposed(values: pd.DataFrame, label: str | None) -> bool:
-    """A first column of different names and numbers beside it: the label in a row, or far more rows than columns."""
-    if values.shape[1] < 3 or pd.api.types.is_numeric_dtype(values.iloc[:, 0]):
-        return False
-    first = values.iloc[:, 0].astype(str).str.strip()
-    if label is not None and label.strip().lower() in set(first.str.lower()):
-        return True
-    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes[1:]]
-    return bool(len(values) > values.shape[1] and first.is_unique and np.mean(numeric) > 0.8)
+    return "no column has exactly two values; if another file has the classes, say labels=FILE."
 
 
 def without_empty(column: pd.Series, role: str) -> pd.Series:
@@ -145,7 +140,7 @@ def read_labels(column: pd.Series, positive: str | None, findings: list[Finding]
     """Labels ±1 and the names of the negative and the positive class."""
     name = str(column.name)
     texts = column.map(plain_text)
-    values = sorted(texts.unique(), key=_by_number)
+    values = sorted(texts.unique(), key=lambda text: (0, float(text), text) if is_number(text) else (1, 0.0, text))
     spellings: dict[str, str] = {}
     for value in values:
         other = spellings.setdefault(" ".join(value.casefold().split()), value)
@@ -154,11 +149,13 @@ def read_labels(column: pd.Series, positive: str | None, findings: list[Finding]
     if len(values) < 2:
         raise InputError(f"label column {name!r} has one class only ({values[0]!r} in every row); two are needed.")
     if positive is None and len(values) > 2:
-        if pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column):
-            sentence = f"{len(values)} different values, so it is no class label; name another column."
-        else:
-            sentence = f"{len(values)} classes ({quoted(values)}); set one against the rest, as with positive={values[0]!r}."
-        raise InputError(f"label column {name!r} has {sentence}")
+        no_classes = pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column)
+        raise InputError(
+            f"label column {name!r} has {len(values)} different values, so it is no class label; name another column."
+            if no_classes
+            else f"label column {name!r} has {len(values)} classes ({quoted(values)}); "
+            f"set one against the rest, as with positive={values[0]!r}."
+        )
     # The classes are alike in no other way, so that case does not matter.
     wanted = values[1] if positive is None else spellings.get(" ".join(plain_text(positive).casefold().split()))
     if wanted is None:
@@ -173,10 +170,6 @@ def plain_text(value: Any) -> str:
     """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same."""
     text = str(value).strip()
     return str(int(float(text))) if is_number(text) and float(text).is_integer() else text
-
-
-def _by_number(text: str) -> tuple[int, float, str]:
-    return (0, float(text), text) if is_number(text) else (1, 0.0, text)
 
 
 def numeric_features(table: pd.DataFrame, settings: TableSettings, findings: list[Finding]) -> pd.DataFrame:
@@ -207,20 +200,15 @@ def _as_numbers(column: pd.Series, settings: TableSettings) -> pd.Series | None:
     if mostly_odd or not present.any():
         return None
     if odd.any():
-        raise _odd_cell(str(column.name), cells, odd)
+        cell, name = str(cells[odd].iloc[0]), str(column.name)
+        where = f"row {int(np.argmax(odd)) + 1}" + (
+            f" (and in {plural(int(odd.sum()) - 1, 'more row')})" if odd.sum() > 1 else ""
+        )
+        remedy = f"write plain numbers, set na={cell!r} if that means missing"
+        if "," in cell and ALMOST_NUMBER.fullmatch(cell):
+            remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
+        raise InputError(f"column {name!r} holds numbers, but {cell!r} in {where}; {remedy}, or leave it out with drop={name!r}.")
     return pd.Series(numbers.to_numpy(np.float64, na_value=np.nan), index=column.index)
-
-
-def _odd_cell(name: str, cells: pd.Series, odd: NDArray[np.bool_]) -> InputError:
-    row = int(np.argmax(odd))
-    cell = str(cells.iloc[row])
-    more = f" (and in {plural(int(odd.sum()) - 1, 'more row')})" if odd.sum() > 1 else ""
-    remedy = f"write plain numbers, set na={cell!r} if that means missing"
-    if "," in cell and ALMOST_NUMBER.fullmatch(cell):
-        remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
-    return InputError(
-        f"column {name!r} holds numbers, but {cell!r} in row {row + 1}{more}; {remedy}, or leave it out with drop={name!r}."
-    )
 
 
 def _indicators(table: pd.DataFrame, text: list[str], findings: list[Finding]) -> pd.DataFrame:
@@ -252,8 +240,7 @@ def without_gaps(features: pd.DataFrame, missing: str, findings: list[Finding]) 
         return features, everyone
     what = "missing or infinite values" if np.isinf(values).any() else "missing values"
     n_columns, n_rows = plural(int(columns.sum()), "column"), plural(int(rows.sum()), "row")
-    nothing_left = {"error": True, "columns": columns.all(), "rows": rows.all()}
-    if nothing_left.get(missing, False):
+    if missing == "error" or (missing == "columns" and columns.all()) or (missing == "rows" and rows.all()):
         first = int(np.argmax(columns))
         where = f"column {str(features.columns[first])!r} first, in row {int(np.argmax(gaps[:, first])) + 1}"
         choices = " or ".join(f"missing={one!r}" for one in ("columns", "rows", "median") if one != missing)

@@ -33,48 +33,50 @@ def examine(
     level: float = 0.05,
 ) -> list[Finding]:
     """What is worth knowing about checked data (finite numbers, labels ±1)."""
-    findings: list[Finding] = []
+    found: list[tuple[str, str]] = []
     n_samples, n_features = X.shape
-
-    def note(message: str) -> None:
-        findings.append(Finding("note", message))
-
-    def warn(message: str) -> None:
-        findings.append(Finding("warning", message))
-
     constant = np.flatnonzero(np.all(X[:1] == X, axis=0))
     if len(constant):
-        note(f"{_columns(constant, names)} constant and cannot help to separate.")
+        found.append(("note", f"{_columns(constant, names)} constant and cannot help to separate."))
     repeated = n_features - len(constant) - len(distinct_columns(X, True))
     if repeated > 0:
-        note(f"{plural(repeated, 'duplicate column')}: the bound counts equal columns once.")
+        found.append(("note", f"{plural(repeated, 'duplicate column')}: the bound counts equal columns once."))
     sorted_columns = np.sort(X, axis=0)
     n_values = 1 + np.count_nonzero(sorted_columns[1:] > sorted_columns[:-1], axis=0)
     tied = np.flatnonzero((n_values > 1) & (n_values <= n_samples / 2))
     if len(tied):
-        note(f"{_columns(tied, names)} tied (at most half as many values as samples); the bound covers ties.")
+        found.append(("note", f"{_columns(tied, names)} tied (at most half as many values as samples); the bound covers ties."))
     pairs = contradictions(X, y)
     if pairs:
         shown = "; ".join(f"{i + 1} and {k + 1}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
-        warn(f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data.")
+        found.append(("warning", f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data."))
     copies = n_samples - len(np.unique(X, axis=0)) - len(pairs)
     if copies > 0:
         rows = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
-        warn(f"{rows} an earlier row; rows of one subject should have a common group.")
+        found.append(("warning", f"{rows} an earlier row; rows of one subject should have a common group."))
     whole = np.all(np.round(X) == X, axis=0)
     for j in np.flatnonzero(whole | (n_values == 2)).tolist():
         if looks_like_identifier(str(names[j]), X[:, j]):
-            warn(f"column {names[j]!r} looks like an identifier of rows and should not be a feature.")
+            found.append(("warning", f"column {names[j]!r} looks like an identifier of rows and should not be a feature."))
         elif n_values[j] == 2 and abs(np.sign(X[:, j] - X[:, j].mean()) @ y) == n_samples:
-            warn(f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
+            found.append(
+                ("warning", f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
+            )
     positives = int(np.sum(y > 0))
     smaller = min(positives, n_samples - positives)
     if smaller < 5 or smaller < 0.1 * n_samples:
-        note(f"the smaller class has {smaller} of {n_samples} samples; class sizes are kept fixed for that reason.")
+        found.append(
+            ("note", f"the smaller class has {smaller} of {n_samples} samples; class sizes are kept fixed for that reason.")
+        )
     log_labellings = float(log_binomial(n_samples, positives))
     if log_labellings < log(1 / level):
-        warn(f"only {round(exp(log_labellings))} labellings have these class sizes, so no test can reach level {level:g}.")
-    return findings
+        found.append(
+            (
+                "warning",
+                f"only {round(exp(log_labellings))} labellings have these class sizes, so no test can reach level {level:g}.",
+            )
+        )
+    return [Finding(*one) for one in found]
 
 
 def _columns(indices: Sequence[int] | NDArray[np.int64], names: Sequence[str]) -> str:

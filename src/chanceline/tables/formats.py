@@ -14,7 +14,7 @@ import lzma
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import IO
 
@@ -38,6 +38,7 @@ THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 COLUMNS_AT_ONCE = 4096  # of a Parquet file, so that any number fits into memory
 INDEX = "__index_level_0__"  # what pandas calls an index without a name; it comes first here, as in a text file
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"
+GCT = re.compile(r"#1\.[23]\s")
 # `samples classes 1`, then `# names`, then a class for every sample.
 CLS = re.compile(r"\s*\d+\s+\d+\s+\d+\s*\n#")
 ZIP = b"PK\x03\x04"
@@ -96,11 +97,9 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
         begin = len(head[0]) + 1
         names = _header(text[: begin - 1], head[1:], separator)
     commas = settings.decimal == "," or (settings.decimal is None and _has_decimal_commas(head, separator))
-    source = io.StringIO(text)
-    source.seek(begin)
     try:
         table = pd.read_csv(
-            source,
+            io.StringIO(text[begin:]),
             sep=separator,
             header=None,
             names=None if names is None else range(len(names)),
@@ -121,14 +120,13 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
 
 def _without_comments(text: str) -> str:
     """The text below lines that begin with `#`; the last of them is the header if it fits numbers below it."""
-    above = COMMENTS.match(text)
-    body = text[above.end() :] if above else text
-    if above and above[0] and body:
-        header = above[0].rstrip("\n").rpartition("\n")[2].lstrip("# ")
-        first = _head(body)[0]
+    body = COMMENTS.sub("", text, count=1)
+    above = text[: len(text) - len(body)]
+    if above and body:
+        header, first = above.rstrip("\n").rpartition("\n")[2].lstrip("# "), _head(body)[0]
         separator = _find_separator([first, header])
-        cells = first.split() if separator == WHITE_SPACE else first.split(separator)
-        if _width(header, separator) == len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells):
+        cells = _cells(first, separator)
+        if len(_cells(header, separator)) == len(cells) > 1 and 2 * sum(map(is_number, cells)) > len(cells):
             return f"{header}\n{body}"
     return body
 
@@ -141,14 +139,13 @@ def _head(text: str) -> list[str]:
 
 def _find_separator(lines: list[str]) -> str:
     """The separator that cuts the lines into the same number (> 1) of fields, most fields first; one line may be shorter."""
-    widths = {one: {_width(line, one) for line in lines} for one in (*SEPARATORS, WHITE_SPACE)}
+    widths = {one: {len(_cells(line, one)) for line in lines} for one in (*SEPARATORS, WHITE_SPACE)}
     fitting = [one for one, found in widths.items() if len(found) <= 2 and min(found) > 1]
-    usual = [one for one in fitting if one != WHITE_SPACE]
-    return max(usual, key=lambda one: min(widths[one])) if usual else (fitting or [","])[0]
+    return max(fitting, key=lambda one: (one != WHITE_SPACE, min(widths[one])), default=",")
 
 
-def _width(line: str, separator: str) -> int:
-    return len(line.split()) if separator == WHITE_SPACE else line.count(separator) + 1
+def _cells(line: str, separator: str) -> list[str]:
+    return line.split(None if separator == WHITE_SPACE else separator)
 
 
 def _header(line: str, below: list[str], separator: str) -> list[str]:
@@ -157,7 +154,7 @@ def _header(line: str, below: list[str], separator: str) -> list[str]:
         names = [field.strip('"') for field in line.split()]
     else:
         names = next(csv.reader(line.splitlines(keepends=True), delimiter=separator, skipinitialspace=True))
-    if {_width(one, separator) for one in below} != {len(names) + 1}:
+    if {len(_cells(one, separator)) for one in below} != {len(names) + 1}:
         return names
     last = [one.rpartition(separator)[2] for one in below]
     return ["row name", *names] if "".join(last).strip() else [*names, ""]
@@ -165,10 +162,8 @@ def _header(line: str, below: list[str], separator: str) -> list[str]:
 
 def _has_decimal_commas(lines: list[str], separator: str) -> bool:
     """Whether cells are numbers with a decimal comma; `1,234` alone could mean thousands, but not between semicolons."""
-    if separator == ",":
-        return False
-    cells = [cell for line in lines if "," in line for cell in re.split(separator, line) if DECIMAL_COMMA.fullmatch(cell)]
-    return any(separator == ";" or not THOUSANDS.fullmatch(cell) for cell in cells)
+    cells = (cell for line in lines for cell in _cells(line, separator) if DECIMAL_COMMA.fullmatch(cell))
+    return separator != "," and any(separator == ";" or not THOUSANDS.fullmatch(cell) for cell in cells)
 
 
 def _with_points(table: pd.DataFrame) -> pd.DataFrame:
@@ -254,13 +249,6 @@ def read_parquet(file: IO[bytes]) -> pd.DataFrame:
         return values
     order = sorted(names, key=lambda name: name != INDEX)
     return pd.concat([values, pd.DataFrame(others)], axis=1)[order].rename(columns={INDEX: "row name"})
-
-
-def genomics_reader(text: str) -> Callable[[str, str, Sequence[str]], tuple[pd.DataFrame, pd.DataFrame]] | None:
-    """The reader of this text if it has genes in rows and more than a table in it."""
-    if re.match(r"#1\.[23]\s", text):
-        return read_gct
-    return read_series_matrix if text.startswith("!") and TABLE_BEGIN in text else None
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

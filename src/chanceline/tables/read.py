@@ -26,7 +26,7 @@ from chanceline.tables.columns import (
     without_gaps,
     without_identifiers,
 )
-from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, quoted
+from chanceline.tables.dataset import Dataset, Finding, TableSettings, quoted
 
 
 def load_data(path: str | Path, label: str | None = None, settings: TableSettings | None = None, **changes: Any) -> Dataset:
@@ -47,26 +47,28 @@ def load_data(path: str | Path, label: str | None = None, settings: TableSetting
     if settings.labels is not None:
         second = Path(settings.labels)
         attach_labels(table, read_table(second, TableSettings(na=settings.na)), second.name, settings)
-    findings = table.findings
     column = find_label(table, None if label is None else str(label))
-    labels, classes = read_labels(column, settings.positive, findings)
-    named = {"blocks": settings.blocks, "groups": settings.groups}
-    roles = {role: without_empty(find_column(table, name, role), role) for role, name in named.items() if name is not None}
+    labels, classes = read_labels(column, settings.positive, table.findings)
+    roles = {
+        role: without_empty(find_column(table, name, role), role)
+        for role, name in (("blocks", settings.blocks), ("groups", settings.groups))
+        if name is not None
+    }
     special = [column, *roles.values(), *(find_column(table, name, "dropped") for name in settings.drop)]
     features = table.values.drop(columns=[one.name for one in special], errors="ignore")
-    features = numeric_features(features, settings, findings)
+    features = numeric_features(features, settings, table.findings)
     if not settings.keep_identifiers:
-        features = without_identifiers(features, findings)
+        features = without_identifiers(features, table.findings)
     if features.shape[1] == 0:
         raise InputError(f"{path.name} has no numeric feature column left besides the label {str(column.name)!r}.")
-    features, kept = without_gaps(features, settings.missing, findings)
+    features, kept = without_gaps(features, settings.missing, table.findings)
     return Dataset(
         X=np.ascontiguousarray(features.to_numpy(dtype=np.float64)),
         y=labels[kept],
         feature_names=tuple(map(str, features.columns)),
         classes=classes,
         source=path.name,
-        findings=tuple(findings),
+        findings=tuple(table.findings),
         **{role: found.to_numpy()[kept] for role, found in roles.items()},
     )
 
@@ -99,8 +101,8 @@ def _read(file: IO[bytes], path: Path, settings: TableSettings) -> RawTable:
     if formats.CLS.match(text):
         classes = formats.read_cls(text, path.name)
         return RawTable(pd.DataFrame(index=range(len(classes))), pd.DataFrame({"class": classes}))
-    read = formats.genomics_reader(text)
-    if read is not None:
+    if formats.GCT.match(text) or (text.startswith("!") and formats.TABLE_BEGIN in text):
+        read = formats.read_series_matrix if text.startswith("!") else formats.read_gct
         values, about = read(text, path.name, settings.na)
         return replace(_transposed(values, path.name), about=about.reset_index(drop=True))
     return _from_grid(*formats.read_text(text, path.name, settings), path.name, settings)
@@ -128,8 +130,7 @@ def _is_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """Whether a header is made of measured numbers; counted columns (0, 1, 2, …) and numbers of genes are names."""
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in body.dtypes]
     numbers = [float(name) for name, yes in zip(names, numeric, strict=True) if yes and formats.is_number(name)]
-    counted = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
-    if not numbers or 2 * len(numbers) < sum(numeric) or counted:
+    if not numbers or 2 * len(numbers) < sum(numeric) or (len(numbers) > 1 and np.all(np.diff(numbers) == 1)):
         return False
     words = [(name.strip(), j) for j, name in enumerate(names) if name.strip() and not formats.is_number(name)]
     if not words or len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
@@ -145,11 +146,9 @@ def _transposed(table: pd.DataFrame, source: str) -> RawTable:
     described = words.mean(axis=0) > 0.5
     if described.all():
         raise InputError(f"{source} has no numbers beside its first column, so there is nothing to transpose.")
-    names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
-    columns, findings = unique_names(names)
+    columns, findings = unique_names(["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]])
     if described.any():
-        message = f"text beside the names of features left out: {quoted(samples.columns[described])}."
-        findings.insert(0, Finding("note", message))
+        findings.insert(0, Finding("note", f"text beside the names of features left out: {quoted(samples.columns[described])}."))
         samples, numbers, words = samples.loc[:, ~described], numbers.loc[:, ~described], words[:, ~described]
     values = pd.DataFrame(numbers.to_numpy(dtype=float, na_value=np.nan).T, columns=columns)
     for row in np.flatnonzero(words.any(axis=1)):
@@ -159,17 +158,16 @@ def _transposed(table: pd.DataFrame, source: str) -> RawTable:
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
     """The names stripped, blank ones numbered, later ones of equal names marked, and a word about those."""
-    unique: dict[str, None] = {}
-    repeated: dict[str, None] = {}
+    unique: dict[str, str] = {}
     for j, name in enumerate(names):
         new = plain = name.strip() or f"Unnamed: {j}"
         number = 1
         while new in unique:
             number += 1
             new = f"{plain} ({number})"
-            repeated[plain] = None
-        unique[new] = None
+        unique[new] = plain
+    repeated = list(dict.fromkeys(plain for new, plain in unique.items() if new != plain))
     if not repeated:
         return list(unique), []
-    how_many = f"{plural(len(repeated), 'name')} more than once ({quoted(list(repeated))})"
-    return list(unique), [Finding("warning", f"{how_many}; the second of {next(iter(repeated))!r} is called '… (2)' and so on.")]
+    message = f"names that occur more than once ({quoted(repeated)}) are told apart: {repeated[0] + ' (2)'!r} and so on."
+    return list(unique), [Finding("warning", message)]
