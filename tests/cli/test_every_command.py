@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,14 +99,9 @@ def run_in_terminal(*arguments: str, **environment: str) -> str:
     process = subprocess.Popen([*CHANCELINE, *arguments], stdout=child, stderr=child, stdin=subprocess.DEVNULL, env=variables)
     os.close(child)
     written = b""
-    while True:
-        try:
-            piece = os.read(parent, 4096)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
+    with suppress(OSError):  # Linux says so when the other end of a terminal is closed
+        while piece := os.read(parent, 4096):
+            written += piece
     os.close(parent)
     assert process.wait() == 0
     return written.decode()
@@ -122,32 +118,6 @@ def test_pipes_get_plain_text():
     assert "\x1b" not in done.stdout
     assert "capacity" in done.stdout
     assert done.stderr == ""
-
-
-def complaint_into_a_closed_pipe(*arguments):
-    process = subprocess.Popen([*CHANCELINE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    complaint = process.stderr.read().decode()
-    process.stderr.close()
-    process.wait()
-    return complaint
-
-
-def test_a_closed_pipe_ends_quietly():
-    complaint = complaint_into_a_closed_pipe("curve", "--points", "3")
-    assert "Traceback" not in complaint
-    assert "Exception ignored" not in complaint
-
-
-def test_a_closed_pipe_does_not_cost_the_files(tmp_path):
-    page, figure = tmp_path / "page.html", tmp_path / "figure.png"
-    files = ["--report", str(page), "--figure", str(figure)]
-    complaint = complaint_into_a_closed_pipe("test", "--example", "planted", "--quiet", *files)
-    assert "Traceback" not in complaint
-    assert page.stat().st_size > 0
-    assert figure.stat().st_size > 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

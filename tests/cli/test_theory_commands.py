@@ -14,49 +14,23 @@ def run(capsys, *arguments):
     return stop.value.code, captured.out, captured.err
 
 
-def test_solve_json_has_its_keys(capsys):
+def test_solve_json(capsys):
     code, out, err = run(capsys, "solve", "--alpha", 1.2, "--rho", 0.5, "--json")
     record = json.loads(out)
     assert (code, err) == (0, "")
-    wanted = [
-        "alpha",
-        "rho",
-        "regime",
-        "entropy",
-        "q0",
-        "q1",
-        "chi",
-        "K",
-        "E",
-        "F1",
-        "F0",
-        "stability",
-        "residual",
-        "quadrature_error",
-    ]
-    assert set(wanted) <= set(record)
+    assert {"alpha", "rho", "regime", "entropy", "q0", "q1", "chi", "K", "E", "F1", "F0", "residual"} <= set(record)
     assert set(record["stability"]) >= {"within", "between"}
     assert record["entropy"] == pytest.approx(0.667065, abs=5e-7)
+    below = json.loads(run(capsys, "solve", "--alpha", 0.8, "--rho", 0.5, "--json")[1])
+    assert (below["regime"], below["chi"]) == ("typical", None)
 
 
-def test_solve_below_the_line_has_no_chi(capsys):
-    _, out, _ = run(capsys, "solve", "--alpha", 0.8, "--rho", 0.5, "--json")
-    record = json.loads(out)
-    assert record["regime"] == "typical"
-    assert record["chi"] is None
-
-
-def test_capacity_json_has_its_keys(capsys):
-    _, out, _ = run(capsys, "capacity", 0.5, "--json")
-    record = json.loads(out)
+def test_capacity_and_density_json(capsys):
+    record = json.loads(run(capsys, "capacity", 0.5, "--json")[1])
     assert {"rho", "ansatz", "alpha", "error", "bounds", "replicon_alpha"} <= set(record)
     assert set(record["bounds"]) == {"vc", "cover_gardner", "union", "l0_gardner"}
     assert record["alpha"] == pytest.approx(1.79649, abs=5e-6)
-
-
-def test_density_json(capsys):
-    _, out, _ = run(capsys, "density", 1.0, "--json")
-    assert json.loads(out)["rho"] == pytest.approx(0.16233, abs=5e-6)
+    assert json.loads(run(capsys, "density", 1.0, "--json")[1])["rho"] == pytest.approx(0.16233, abs=5e-6)
 
 
 def test_plain_output_is_for_people(capsys):
@@ -80,22 +54,18 @@ def test_curve_writes_a_table(capsys, tmp_path):
     ("arguments", "culprit"),
     [
         (("solve", "--alpha", "nan", "--rho", 0.5), "alpha"),
-        (("solve", "--alpha", -1, "--rho", 0.5), "alpha"),
         (("solve", "--alpha", 1, "--rho", 1), "rho"),
         (("solve", "--alpha", 1.9, "--rho", 0.5), "l0-Gardner"),
         (("solve", "--alpha", "many", "--rho", 0.5), "--alpha"),
-        (("solve", "--rho", 0.5), "--alpha"),
         (("solve", "--alpha", 1.2, "--rho", 0.5, "--ansatz", "best"), "best"),
-        (("solve", "--alpha", 0.5, "--rho", 0.9999999999999999), "too close to 1"),
         (("capacity", 1.5), "rho"),
         (("capacity", 0.1, "--balance", 1), "balance"),
         (("capacity", 0.1, "--margin", -1), "margin"),
         (("density", 0.5, "--errors", 0.5), "errors"),
         (("solve", "--alpha", 1, "--rho", 0.2, "--balance", 0.1, "--errors", 0.2), "constant rule"),
-        (("curve", "--points", 3, "--balance", 0), "balance"),
-        (("density", 2), "alpha"),
         (("curve", "--points", 0), "--points"),
         (("curve", "--points", 2, "--out", "no/such/folder/c.csv"), "no/such/folder"),
+        (("curve", "--points", 2, "--out", "curve.png"), "curve.png"),
         (("reproduce", "--out", "x", "--quick", "--full"), "--quick"),
         (("nonsense",), "nonsense"),
     ],

@@ -134,7 +134,8 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     import numpy as np
 
     try:
-        read = np.load(path, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=2)
+        with open(path, "rb") as file:
+            read = np.load(file, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(file, delimiter=",", ndmin=2)
     except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason}).") from error
