@@ -140,15 +140,13 @@ def chance_bound(
     -------
     Bound
     """
-    n_samples, n_features, n_selected, positives, errors = _checked(n_samples, n_features, n_selected, positives, errors, null)
-    intercept, preregistered = bool(intercept), bool(preregistered)
+    n_samples, n_features, n_selected, positives, errors = check_shape(n_samples, n_features, n_selected, positives, errors, null)
     largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
-    pairs = _check_blocks(blocks, n_samples, positives, null)
+    pairs = None if blocks is None else tuple((int(size), int(number)) for size, number in blocks)
     union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
-    union = union[n_selected:]
     sizes = np.arange(n_selected, largest + 1)
     supports = np.zeros(len(sizes)) if preregistered else log_binomial(n_features, sizes)
-    total = union + supports
+    total = union[n_selected:] + supports
     best = int(np.argmin(total))
     to_log10 = 1 / log(10.0)
     return Bound(
@@ -183,32 +181,18 @@ def bound_curve(
     """log₁₀ of the bound for M = 0 … min(N, P): smallest over supersets, at most 0, never falling (entry 0:
     −∞).
     """
-    n_samples, n_features, _, positives, errors = _checked(n_samples, n_features, 1, positives, errors, null)
-    intercept = bool(intercept)
+    n_samples, n_features, _, positives, errors = check_shape(n_samples, n_features, 1, positives, errors, null)
     largest = min(n_features, n_samples)
-    pairs = _check_blocks(blocks, n_samples, positives, null)
-    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
+    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, blocks and tuple(blocks))
     total = (union + log_binomial(n_features, np.arange(largest + 1)))[1:] / log(10.0)
     smallest = np.minimum.accumulate(total[::-1])[::-1]
     return np.concatenate([[-np.inf], np.minimum(smallest, 0.0)])
 
 
-def _check_blocks(
-    blocks: Sequence[tuple[int, int]] | None, n_samples: int, positives: int | None, null: str
-) -> tuple[tuple[int, int], ...] | None:
-    if blocks is None:
-        return None
-    pairs = tuple((int(size), int(number)) for size, number in blocks)
-    samples, together = (sum(column) for column in zip(*pairs, strict=True))
-    if null != "fixed" or samples != n_samples or together != positives:
-        raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")
-    return pairs
-
-
 @lru_cache(maxsize=8)
 def _union_curve(
     n_samples: int,
-    positives: int | None,
+    positives: int,
     errors: int,
     null: str,
     intercept: bool,
@@ -218,23 +202,24 @@ def _union_curve(
     """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … largest (entry 0
     unused).
     """
+    if blocks and (null != "fixed" or tuple(map(sum, zip(*blocks, strict=True))) != (n_samples, positives)):
+        raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")
     selected = np.arange(1, largest + 1)
     if null == "coin":
         counts, forms = log_coin(n_samples, selected + int(intercept), errors), ["cover"] * largest
         labellings = n_samples * LOG2
     else:
-        assert positives is not None
         counts, forms = log_fixed(n_samples, positives, selected, errors, intercept)
-        pairs = blocks if blocks is not None else ((n_samples, positives),)
-        labellings = float(sum(float(log_binomial(size, number)) for size, number in pairs))
+        labellings = sum(float(log_binomial(*pair)) for pair in blocks or ((n_samples, positives),))
     curve = np.concatenate([[0.0], counts - labellings])
     curve.setflags(write=False)
     return curve, dict(zip(selected[:2].tolist(), forms[:2], strict=True))
 
 
-def _checked(
-    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str
-) -> tuple[int, int, int, int | None, int]:
+def check_shape(
+    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str = "fixed"
+) -> tuple[int, int, int, int, int]:
+    """P, N, M, n₊ and e as whole numbers within their limits; without fixed class sizes n₊ does not matter and is 0."""
     samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
     features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
     selected = whole_number(n_selected, "the number of selected features", at_least=1, at_most=features)
@@ -242,7 +227,7 @@ def _checked(
     if null not in ("fixed", "coin"):
         raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
     if null == "coin":
-        return samples, features, selected, None, allowed
+        return samples, features, selected, 0, allowed
     if positives is None:
         raise InputError("fixed class sizes need the number of positives; give it, or choose the fair-coin null.")
     what = f"the number of positives among {samples} samples of two classes"

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from chanceline._results import Result
-from chanceline._validation import whole_number
-from chanceline.chance.bound import LARGEST
+from chanceline.chance.bound import check_shape
 from chanceline.chance.counts import LOG2, log_binomial, log_cover
 from chanceline.chance.gaussian import log_expected_supports
 from chanceline.errors import ConvergenceError
@@ -91,12 +90,8 @@ def chance_size(
     intercept
         Whether the rule has a free threshold.
     """
-    n_samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
-    n_features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
-    errors = whole_number(errors, "the number of errors allowed", at_most=n_samples - 1)
-    intercept = bool(intercept)
-    what = f"the number of positives among {n_samples} samples of two classes"
-    positives = whole_number(n_samples // 2 if positives is None else positives, what, at_least=1, at_most=n_samples - 1)
+    half = n_samples // 2 if positives is None else positives
+    n_samples, n_features, _, positives, errors = check_shape(n_samples, n_features, 1, half, errors)
 
     def result(low: float, typical: float, high: float, first: float | None, limit: float) -> ChanceSize:
         return ChanceSize(low, typical, high, first, limit, n_samples, n_features, positives, errors, intercept)
@@ -117,10 +112,7 @@ def chance_size(
         counted = log_cover(kept, size) - kept * LOG2 + float(log_binomial(n_samples, errors))
         return counted + float(log_binomial(n_features, size))
 
-    try:
-        shift = limit - n_features * first_moment_density(load, ensemble)
-    except ConvergenceError:
-        shift = None
+    shift = _known(lambda: limit - n_features * first_moment_density(load, ensemble))
     if shift is None or limit * (errors + 1) > _LARGEST_EXACT:
         return result(limit * (1 - _SHARE) - 1, limit, limit * (1 + _SHARE) + 1, None, limit)
     levels = _crossings(log_expected, min(n_features, n_samples), (-3.0, 0.0, 3.0))
