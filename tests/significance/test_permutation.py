@@ -1,13 +1,18 @@
-"""Counting, stopping and interrupting the permutations."""
+"""Counting, stopping and interrupting the permutations, and the searches that are repeated for every labelling."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.linear_model import LogisticRegression
 
+from chanceline.errors import InputError
+from chanceline.perceptron.certificate import certify
 from chanceline.significance.permutation import (
     PermutationRunner,
     Procedure,
@@ -119,15 +124,6 @@ def test_same_result_for_any_number_of_workers(noise):
     assert alone == together
 
 
-def test_draws_depend_on_seed_and_number_only(noise):
-    X, y = noise
-    scheme, statistic = make_scheme(y), Counting()
-    short, long = (permutation_reading(statistic, X, scheme, Value(-1, 0, 0), permutations=n, seed=2) for n in (10, 30))
-    assert short.null_sizes == long.null_sizes[:10]
-    other = permutation_reading(statistic, X, scheme, Value(-1, 0, 0), permutations=30, seed=3)
-    assert other.null_sizes != long.null_sizes
-
-
 def test_interrupt_keeps_what_is_done(noise):
     X, y = noise
     CALLS.clear()
@@ -144,3 +140,83 @@ def test_progress_is_told_in_order(noise):
     runner = PermutationRunner(progress=lambda *a: told.append(a))
     permutation_reading(Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, runner=runner)
     assert told == [(k, 5) for k in range(1, 6)]
+
+
+def separable(X, y):
+    return certify(X, y, range(X.shape[1]), True).separable
+
+
+def test_scales_of_columns_do_not_matter():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 30))
+    y = np.where(X[:, 3] + X[:, 9] > 0.1, 1.0, -1.0)
+    scaled = X * 10.0 ** rng.integers(-6, 7, size=30) + rng.normal(size=30)
+    plain, other = (Procedure().find(data, y) for data in (X, scaled))
+    assert plain.support.tolist() == other.support.tolist() == [3, 9]
+    assert other.errors == 0
+
+
+def test_smallest_set_by_enumeration():
+    rng = np.random.default_rng(12)
+    for _ in range(6):
+        X = rng.normal(size=(12, 7))
+        y = rng.permutation(np.repeat([1.0, -1.0], 6))
+        found = Procedure()(X, y)
+        smallest = next(
+            (m for m in range(1, 8) if any(separable(X[:, s], y) for s in map(list, combinations(range(7), m)))), None
+        )
+        if smallest is None:
+            assert found.errors > 0
+        else:
+            assert found.rank == smallest
+
+
+def test_errors_allowed_make_smaller_sets():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 20))
+    y = np.where(X[:, 4] > 0, 1.0, -1.0)
+    y[[1, 2]] *= -1
+    strict, tolerant = (Procedure(errors=e).find(X, y) for e in (0, 2))
+    assert tolerant.support.tolist() == [4]
+    # The fewest errors that any threshold on that column makes, either way round.
+    order = np.sort(X[:, 4])
+    thresholds = (order[1:] + order[:-1]) / 2
+    fewest = min(np.count_nonzero(sign * (X[:, 4] - t) * y <= 0) for t in thresholds for sign in (1, -1))
+    assert tolerant.errors == fewest == 2
+    assert tolerant.wrong.tolist() == np.flatnonzero(y * (X[:, 4] * tolerant.weights[0] + tolerant.bias) <= 0).tolist()
+    assert strict.errors > 0 or strict.n_selected > 1
+    X[3], y[3] = X[0], -y[0]
+    assert Procedure(errors=3)(X, y).rank == 1
+    assert Procedure()(X, y).rank > 20
+
+
+def test_a_method_that_allows_no_errors_looks_for_none():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 15)), np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    assert Procedure("tabu", errors=2).find(X, y).support.tolist() == Procedure("tabu").find(X, y).support.tolist()
+    assert Procedure(errors=2).find(X, y).n_selected < Procedure().find(X, y).n_selected
+
+
+def test_selectors_and_functions_as_search():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 10))
+    y = np.where(X[:, 2] > 0, 1.0, -1.0)
+    assert Procedure(SelectKBest(f_classif, k=1)).find(X, y).support.tolist() == [2]
+    assert Procedure(lambda X, y: [2, 5])(X, y).rank == 2
+    assert Procedure(lambda X, y: np.arange(10) == 2)(X, y).rank == 1
+    assert Procedure(lambda X, y: [7])(X, y).rank > 10
+    with pytest.raises(InputError, match="get_support"):
+        Procedure(LogisticRegression())(X, y)
+    with pytest.raises(InputError, match="indices of columns"):
+        Procedure(lambda X, y: [10])(X, y)
+
+
+def test_one_class_needs_an_intercept():
+    """Everybody in one class costs no feature with an intercept; without one a rule has to be found like any other."""
+    X = np.array([[1.0, -1.0], [2.0, 3.0], [-1.0, 1.0], [-3.0, 2.0]])
+    y = np.array([1.0, 1.0, 1.0, -1.0])
+    assert Procedure(errors=1)(X, y).rank == 0
+    without = Procedure(errors=1, intercept=False).find(X, y)
+    assert without.bias == 0
+    assert without.n_selected > 0
+    assert Procedure(intercept=False).find(X[:2], y[:2]).n_selected == 1
