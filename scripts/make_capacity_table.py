@@ -31,6 +31,7 @@ ABOVE = [
 ]  # fmt: skip
 # Towards ρ = 1 the steps differ by less and less (10⁻⁶ in α at ρ = 0.92) and the grids grow: three steps end here.
 HIGHEST = {3: 0.92}
+FULL = ("alpha_full", "error_full", "exponent")
 
 
 def say(sentence: str) -> None:
@@ -74,10 +75,9 @@ def main() -> None:
             row[f"alpha_{steps}rsb"] = None if point is None else point.alpha
             row[f"error_{steps}rsb"] = None if point is None else point.error
         if None not in alphas:
-            full = extrapolate(*alphas)
-            row |= {"alpha_full": full.alpha, "error_full": full.error, "exponent": full.exponent}
+            row |= dict(zip(FULL, extrapolate(*alphas), strict=True))
         else:
-            row |= {"alpha_full": None, "error_full": None, "exponent": None}
+            row |= dict.fromkeys(FULL)
         assert points[0] is not None
         state, order = points[0].state, points[0].state.order
         row |= {"replicon_inner": state.replicon_inner, "chi": order.chi, "K": order.K, "E": order.E, "F1": order.F1}

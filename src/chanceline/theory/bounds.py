@@ -52,8 +52,8 @@ def typical_load(ensemble: Ensemble) -> float:
 
 
 @dataclass(frozen=True)
-class _FirstMoment:
-    """The equations of the first moment at one point: stationary in χ (which gives α/ρ), threshold and y, and zero."""
+class Counted:
+    """Where an exponent of a number of solutions should be stationary and zero: the load, the density and the errors of that."""
 
     alpha: float
     rho: float
@@ -87,10 +87,10 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     return _solve_first_moment(guess, ensemble, what, lambda load: (alpha / load, alpha)).rho
 
 
-def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callable[[float], tuple[float, float]]) -> _FirstMoment:
+def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callable[[float], tuple[float, float]]) -> Counted:
     """The zero from a density near to it; `place` gives (ρ, α) from α/ρ, one of them known."""
 
-    def stationary(start: Array, ensemble: Ensemble) -> Solved[_FirstMoment]:
+    def stationary(start: Array, ensemble: Ensemble) -> Solved[Counted]:
         newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
         return newton.solve(lambda point: _first_moment(point, place, ensemble), start, ensemble.label(what))
 
@@ -104,7 +104,7 @@ def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callab
     if not ensemble.error_rate:
         return start.state
 
-    def with_errors(factor: float) -> Solved[_FirstMoment]:
+    def with_errors(factor: float) -> Solved[Counted]:
         """From no errors to more and more, each rate `factor` times the last and started from it."""
         rate, rates = ensemble.error_rate, [ensemble.error_rate]
         while factor < 1e6 and rate > 1e-3 * binary_entropy(rho):
@@ -156,7 +156,8 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
     return bool(values.min(axis=0).max() >= 0)
 
 
-def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], ensemble: Ensemble) -> _FirstMoment:
+def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], ensemble: Ensemble) -> Counted:
+    """The equations of the first moment: stationary in χ (which gives α/ρ), threshold and y, and zero."""
     x, epsilon = float(np.exp(point[0])), ensemble.error_rate
     shares, signs, side = _class_weights(point, ensemble)
     y = float(point[-1]) if epsilon else np.inf
@@ -171,7 +172,7 @@ def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], e
         residual.append(float((shares * signs) @ (right * side.mean)))
     if epsilon:
         residual.append(float(shares @ np.exp(-y - log_weight)) / epsilon - 1)
-    return _FirstMoment(alpha, rho, np.array(residual))
+    return Counted(alpha, rho, np.array(residual))
 
 
 # All variables, with errors: one step of breaking.
@@ -180,15 +181,7 @@ def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], e
 _ERROR_RATE, _START = 0.1, np.array([-3.6, 1.23, -0.754])
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """The exponent of the number of clusters of weights at one point, its errors of stationarity, and the load."""
-
-    alpha: float
-    residual: Array
-
-
-def clusters(point: Array, ensemble: Ensemble, step: float = STEP) -> Clusters:
+def clusters(point: Array, ensemble: Ensemble, step: float = STEP) -> Counted:
     """The equations at (ln χ, logit q₀, b if the threshold is free, ln t*); α⟨p₊ − v*e* + κR₁⟩ = 1 gives the load."""
     if np.abs(point).max() > 60:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
@@ -204,11 +197,11 @@ def clusters(point: Array, ensemble: Ensemble, step: float = STEP) -> Clusters:
     residual = [square * width**2 / q0 - 1, means.wrong[0] / ensemble.error_rate - 1, float(entropy)]
     if ensemble.free_threshold:
         residual.append(means.by_threshold[0])
-    return Clusters(float(alpha), np.array(residual))
+    return Counted(float(alpha), 1.0, np.array(residual))
 
 
 @lru_cache(maxsize=64)
-def one_step_gardner(ensemble: Ensemble) -> Solved[Clusters]:
+def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     """α_c with *all* variables when errors are allowed, one step broken: where α_VS with errors ends as ρ → 1.
 
     With errors the weights that classify well form several clusters, and Gardner and Derrida's load (`gardner`), which is replica
@@ -222,7 +215,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Clusters]:
     counts pairs of a support and a cluster.
     """
 
-    def solve_at(share: float, start: Array) -> Solved[Clusters]:
+    def solve_at(share: float, start: Array) -> Solved[Counted]:
         """On the way from the start (share 0) to the ensemble wanted (share 1)."""
         rate = _ERROR_RATE ** (1 - share) * ensemble.error_rate**share
         between = Ensemble(0.5 + (ensemble.balance - 0.5) * share, ensemble.margin * share, rate)

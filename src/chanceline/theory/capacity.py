@@ -148,13 +148,20 @@ def curve_table(rhos: Iterable[float], replicon: bool = False, **ensemble: Any) 
     """
     import pandas as pd
 
-    rows = []
-    for point in capacity_curve(rhos, replicon=replicon, **ensemble):
-        b = point.bounds
-        row = {"rho": point.rho, "vc": b.vc, "cover_gardner": b.cover_gardner, "alpha_vs": point.alpha, "error": point.error}
-        row |= {"union": b.union, "l0_gardner": b.l0_gardner}
-        names = ["replicon_alpha"] if replicon else []
-        if not point.ensemble.plain:
-            names += ["balance", "margin", "errors", "threshold"]
-        rows.append(row | {name: getattr(point, name) for name in names})
-    return pd.DataFrame(rows)
+    points = capacity_curve(rhos, replicon=replicon, **ensemble)
+    more = ["replicon_alpha"] if replicon else []
+    if not all(point.ensemble.plain for point in points):
+        more += ["balance", "margin", "errors", "threshold"]
+    return pd.DataFrame(
+        {
+            "rho": point.rho,
+            "vc": point.bounds.vc,
+            "cover_gardner": point.bounds.cover_gardner,
+            "alpha_vs": point.alpha,
+            "error": point.error,
+            "union": point.bounds.union,
+            "l0_gardner": point.bounds.l0_gardner,
+            **{name: getattr(point, name) for name in more},
+        }
+        for point in points
+    )

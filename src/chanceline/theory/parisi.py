@@ -19,6 +19,7 @@ symmetry).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,16 @@ class Transition:
         return result
 
 
+class LevelMeans(NamedTuple):
+    """Averages over the weights P_i."""
+
+    top: Array  # E_k of what was asked for
+    squares: Array  # E_i[g_i'²]
+    values: Array  # E_i[g_i]
+    squared_curvature: Array  # E_k[g_k''²] and E₀[g₀''²]
+    edge_weight: float
+
+
 @dataclass(frozen=True)
 class Recursion:
     """Values and slopes of g_i, the weights P_i (each sums to one) and the transitions T_i, on the grid of each level."""
@@ -76,9 +87,12 @@ class Recursion:
         """E_i[g_i'²] of each level."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
-    def mean_square_curvatures(self, top: Array) -> Array:
-        """E_k[g_k''²] and E₀[g₀''²]."""
-        return np.array([self.mean(len(self.breaks), top**2), self.mean(0, self.bottom_curvature(top) ** 2)])
+    def means(self, curvature: Array, *top: Array) -> LevelMeans:
+        """The averages that saddle equations need, given g_k'' and other values on the grid of the top level."""
+        k = len(self.breaks)
+        squared = [self.mean(k, curvature**2), self.mean(0, self.bottom_curvature(curvature) ** 2)]
+        averages = np.array([self.mean(k, values) for values in top])
+        return LevelMeans(averages, self.mean_square_slopes, self.mean_values, np.array(squared), self.edge_weight)
 
     def bottom_curvature(self, top: Array) -> Array:
         """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""

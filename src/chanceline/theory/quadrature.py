@@ -34,15 +34,13 @@ class GaussianRule:
 
 
 @lru_cache(maxsize=256)
-def gaussian_rule(width: float = 4.0, step: float = STEP, reach: float = REACH) -> GaussianRule:
-    """Rule for ∫Dz on |z| ≤ reach, graded so that features of size `width`/4 around z = 0 are resolved."""
-    half = int(np.ceil(np.arcsinh(reach / width) / step))
+def gaussian_rule(width: float = 4.0, step: float = STEP) -> GaussianRule:
+    """Rule for ∫Dz on |z| ≤ REACH, graded so that features of size `width`/4 around z = 0 are resolved."""
+    half = int(np.ceil(np.arcsinh(REACH / width) / step))
     t = step * np.arange(-half, half + 1, dtype=float)
     nodes = width * np.sinh(t)
     weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
     weights /= weights.sum()
-    nodes.setflags(write=False)
-    weights.setflags(write=False)
     return GaussianRule(nodes, weights)
 
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import entr
@@ -50,7 +50,7 @@ from scipy.special import entr
 from chanceline.theory.closed_forms import binary_entropy, gardner
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.kernels import PatternSide, SupportSide, pattern_side, support_side
-from chanceline.theory.parisi import Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
+from chanceline.theory.parisi import LevelMeans, Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
 from chanceline.theory.quadrature import Array
 from chanceline.theory.solver import ChiBranch, Newton, OutsideDomain, Solved
 
@@ -139,63 +139,24 @@ def _offsets(ensemble: Ensemble, rho: float, threshold: float) -> list[tuple[flo
     return [(share, sign, root * (ensemble.margin + sign * threshold)) for share, sign in ensemble.classes]
 
 
-class _PatternMeans(NamedTuple):
-    tight: float
-    first: float  # E_k[R₁]
-    curvature: float
-    squares: Array  # E_i[g_i'²]
-    values: Array  # E_i[g_i]
-    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
-    squared_curvature: Array  # at the top and at the bottom
-    edge_weight: float
-
-
-class _SupportMeans(NamedTuple):
-    chosen: float
-    rejected: float
-    weighted: float  # E_k[p u²/d²]
-    squares: Array  # E_i[f_i'²]
-    values: Array  # E_i[f_i]
-    mixing: float  # E_k[H₂(p)]
-    squared_curvature: Array
-    edge_weight: float
-
-
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two sides as it was.
 @lru_cache(maxsize=64)
 def _class_means(
     p: tuple[float, ...], x: tuple[float, ...], chi: float, rho: float, offset: float, fineness: float
-) -> _PatternMeans:
-    """The means of one class."""
+) -> LevelMeans:
+    """The means of one class; at the top p₊, R₁, g_k'' and g_k + ½(s² + χ)g_k'²."""
     top, recursion = pattern_recursion(np.array(p), np.array(x), chi, rho, offset, fineness)
-    k = len(x)
-    return _PatternMeans(
-        recursion.mean(k, top.tight),
-        recursion.mean(k, top.mean),
-        recursion.mean(k, top.curvature),
-        recursion.mean_square_slopes,
-        recursion.mean_values,
-        recursion.mean(k, top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2),
-        recursion.mean_square_curvatures(top.curvature),
-        recursion.edge_weight,
-    )
+    internal = top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2
+    return recursion.means(top.curvature, top.tight, top.mean, top.curvature, internal)
 
 
 @lru_cache(maxsize=64)
-def _support_means(G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, fineness: float) -> _SupportMeans:
+def _support_means(G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, fineness: float) -> LevelMeans:
+    """The means of the supports; at the top p, 1 − p, p u²/d² and H₂(p)."""
     # Only K − ½ ln(E/d) enters: E = e·d brings K = switch + ½.
     top, recursion = support_recursion(np.array(G), np.array(x), np.e * d, d, switch + 0.5, fineness)
-    k = len(x)
-    return _SupportMeans(
-        recursion.mean(k, top.chosen),
-        recursion.mean(k, top.rejected),
-        recursion.mean(k, top.chosen * (top.u / d) ** 2),
-        recursion.mean_square_slopes,
-        recursion.mean_values,
-        recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
-        recursion.mean_square_curvatures(top.curvature),
-        recursion.edge_weight,
-    )
+    mixing = entr(top.chosen) + entr(top.rejected)
+    return recursion.means(top.curvature, top.chosen, top.rejected, top.chosen * (top.u / d) ** 2, mixing)
 
 
 @dataclass(frozen=True)
@@ -203,7 +164,6 @@ class RSBState:
     """The equations at one point."""
 
     alpha: float
-    rho: float
     ensemble: Ensemble
     order: RSBOrder
     residual: Array
@@ -214,11 +174,6 @@ class RSBState:
     replicon_inner: float  # among the replicas of one smallest group
     replicon_outer: float  # among the largest groups
     edge_weight: float  # what the ends of the grids cut off
-
-    @property
-    def relative_entropy(self) -> float:
-        """Σ/H₂(ρ), the equation of the capacity."""
-        return self.entropy / binary_entropy(self.rho)
 
 
 def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
@@ -262,24 +217,26 @@ class RSBBranch(ChiBranch[RSBState]):
             (share, sign, _class_means(order_p, order_x, chi, rho, offset, fineness))
             for share, sign, offset in _offsets(self.ensemble, rho, threshold)
         ]
-        patterns = _PatternMeans._make(map(sum, zip(*([share * mean for mean in one] for share, _, one in classes), strict=True)))
+        patterns = LevelMeans._make(map(sum, zip(*([share * mean for mean in one] for share, _, one in classes), strict=True)))
         supports = _support_means(order_G, order_x, d, switch, fineness)
+        tight, first, curvature, internal = patterns.top
+        chosen, rejected, weighted, mixing = supports.top
 
         # The margin's part of the identity, κE_k[R₁]/ρ.
-        by_margin = self.ensemble.margin / np.sqrt(rho) * patterns.first
-        alpha = rho / (patterns.tight + by_margin)
+        by_margin = self.ensemble.margin / np.sqrt(rho) * first
+        alpha = rho / (tight + by_margin)
         K = switch + 0.5 * np.log(E / d)
         means = alpha * patterns.values + supports.values
-        entropy = supports.mixing + 0.5 * rho * np.log(E / d) + alpha * patterns.internal
+        entropy = mixing + 0.5 * rho * np.log(E / d) + alpha * internal
         by_breaks = np.diff(means) / (0.5 * x * np.diff(G * p)) - 1
         if k:
             by_breaks[-1] = (means[0] - entropy) / (K * rho) + 1
-        by_threshold = sum(share * sign * one.first for share, sign, one in classes) / np.sqrt(rho)
-        norm = supports.weighted + supports.chosen * (1 / d - 1 / E)
+        by_threshold = sum(share * sign * one.top[1] for share, sign, one in classes) / np.sqrt(rho)
+        norm = weighted + chosen * (1 / d - 1 / E)
         residual = [
-            supports.chosen / rho - 1 if rho <= 0.5 else 1 - supports.rejected / (1 - rho),
+            chosen / rho - 1 if rho <= 0.5 else 1 - rejected / (1 - rho),
             norm / rho - 1,
-            alpha * (by_margin / chi - patterns.curvature) / d - 1,
+            alpha * (by_margin / chi - curvature) / d - 1,
             *(alpha * np.diff(patterns.squares, prepend=0.0) / parts - 1),
             *(np.diff(supports.squares) / np.diff(p) - 1),
             *([by_threshold] if self.ensemble.free_threshold else []),
@@ -289,14 +246,13 @@ class RSBBranch(ChiBranch[RSBState]):
         gaps = np.diff(np.array([0.0, *x, 1.0]))
         return RSBState(
             alpha=float(alpha),
-            rho=rho,
             ensemble=self.ensemble,
             order=RSBOrder(chi, K, E, E - d + float(G[-1]), order_p, order_G, order_x, threshold),
             residual=np.array(residual),
             entropy=float(entropy),
             entropy_by_alpha=float(patterns.values[0]),
             identity_error=float(gaps @ G / E * (supports.squares[0] - p[0])),
-            tight=float(patterns.tight),
+            tight=float(tight),
             replicon_inner=float(inner),
             replicon_outer=float(outer),
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
@@ -348,5 +304,5 @@ class RSBBranch(ChiBranch[RSBState]):
 
     def at_zero_entropy(self, start: Array) -> Solved[RSBState]:
         """The point where no choice is left to count, Σ = 0."""
-        what = f"capacity with {self.steps} step(s) of breaking"
-        return self.solve_with(start, (), what, extra=lambda state: state.relative_entropy)
+        what, scale = f"capacity with {self.steps} step(s) of breaking", binary_entropy(self.rho)
+        return self.solve_with(start, (), what, extra=lambda state: state.entropy / scale)

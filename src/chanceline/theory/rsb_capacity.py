@@ -23,8 +23,7 @@ from scipy.interpolate import CubicSpline, interp1d
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from chanceline.errors import ConvergenceError
-from chanceline.theory.closed_forms import capacity_table
+from chanceline.theory.closed_forms import binary_entropy, capacity_table
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
@@ -43,20 +42,13 @@ class RSBCapacity:
     state: RSBState
     point: Array
 
-    def __str__(self) -> str:
-        x = ", ".join(f"{value:.6f}" for value in self.state.order.x)
-        return (
-            f"capacity at ρ = {self.rho:g} with {self.steps} step(s) of breaking: α_VS = {self.alpha:.10f} ± {self.error:.1e}\n"
-            f"  x {x}   K {self.state.order.K:.6f}   replicon of the innermost level {self.state.replicon_inner:.6f}"
-        )
-
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     """Σ = 0 by Newton from a point near to it; one more Newton step on finer grids shows the error."""
     solved = branch.at_zero_entropy(start)
     state = solved.state
     finer = branch.equations(solved.unknowns, FINER)
-    residual = np.append(finer.residual, finer.relative_entropy)
+    residual = np.append(finer.residual, finer.entropy / binary_entropy(branch.rho))
     moved = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
     alpha = branch.equations(moved, FINER).alpha
     # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
@@ -82,39 +74,18 @@ def capacity_from_scratch(rho: float) -> RSBCapacity:
 
 
 def capacities_along(rhos: Sequence[float], first: RSBCapacity) -> Iterator[RSBCapacity]:
-    """The capacity of the plain ensemble at each ρ in order, followed from `first`; gaps too wide for Newton are bridged."""
-    steps, here = first.steps, first
-    previous: RSBCapacity | None = None
+    """The capacity of the plain ensemble at each ρ in order, followed from `first` in logit ρ."""
+
+    def solve_at(position: float, start: Array) -> Solved[RSBState]:
+        return RSBBranch(float(expit(position)), first.steps).at_zero_entropy(start)
+
+    position = float(logit(first.rho))
+    here = solve_at(position, first.point)
     for rho in rhos:
         target = float(logit(rho))
-        guess = here.point
-        if previous is not None:
-            slope = (here.point - previous.point) / (logit(here.rho) - logit(previous.rho))
-            guess = guess + slope * (target - logit(here.rho))
-        branch = RSBBranch(rho, steps)
-        try:
-            found = capacity_near(branch, guess)
-        except ConvergenceError:
-            found = capacity_near(branch, _bridge(here, target))
-        previous, here = here, found
-        yield found
-
-
-def _bridge(here: RSBCapacity, target: float) -> Array:
-    """A point close to logit ρ = target, by continuation with a step that adapts."""
-    begin = float(logit(here.rho))
-    direction = float(np.sign(target - begin))
-    start = RSBBranch(here.rho, here.steps).at_zero_entropy(here.point)
-    *_, before, after = follow(
-        lambda position, guess: RSBBranch(float(expit(position)), here.steps).at_zero_entropy(guess),
-        start,
-        begin,
-        direction * min(0.05, abs(target - begin)),
-        until=lambda point: direction * (logit(point.state.rho) - target) >= 0,
-        smallest=1e-3,
-    )
-    at = [float(logit(point.state.rho)) for point in (before, after)]
-    return before.unknowns + (after.unknowns - before.unknowns) * (target - at[0]) / (at[1] - at[0])
+        *_, here = follow(solve_at, here, position, target - position, until=target, smallest=1e-3)
+        position = target
+        yield capacity_near(RSBBranch(rho, first.steps), here.unknowns)
 
 
 def one_level_more(order: RSBOrder, rho: float, spread: float) -> RSBOrder:
@@ -176,20 +147,11 @@ def _free_level(order: RSBOrder, branch: RSBBranch) -> Solved[RSBState]:
     return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))
 
 
-@dataclass(frozen=True)
-class FullBreaking:
-    """The limit k → ∞ of α_k, and how far it moves when the exponent is larger by one."""
+def extrapolate(one: float, two: float, three: float) -> tuple[float, float, float]:
+    """α_∞, its error and a, from α_k = α_∞ + c k^{−a} through k = 1, 2, 3.
 
-    alpha: float
-    error: float
-    exponent: float
-
-
-def extrapolate(one: float, two: float, three: float) -> FullBreaking:
-    """α_∞ from α_k = α_∞ + c k^{−a} through k = 1, 2, 3.
-
-    The exponent is not quite constant: at ρ = ½ it is 2.1 between one and three steps and 2.6 between two and four. Setting
-    it higher by one gives the error.
+    The exponent is not quite constant: at ρ = ½ it is 2.1 between one and three steps and 2.6 between two and four. How far
+    the limit moves when the exponent is higher by one is the error.
     """
     ratio = (one - two) / (two - three)
 
@@ -198,7 +160,7 @@ def extrapolate(one: float, two: float, three: float) -> FullBreaking:
 
     exponent = float(brentq(mismatch, 0.2, 12))
     limit, higher = (three - (two - three) / ((3 / 2) ** a - 1) for a in (exponent, exponent + 1))
-    return FullBreaking(limit, higher - limit, exponent)
+    return limit, higher - limit, exponent
 
 
 @lru_cache(maxsize=1)

@@ -160,7 +160,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN, start: Arra
     if start is None:
         if alpha <= rho * gardner(ensemble).load:
             return _symmetric(alpha, rho, ensemble)
-        start = _walk_back(alpha, branch) if ensemble.margin else _walk_to(alpha, branch)
+        start = _walk_to(alpha, branch)
         if start is None:
             return _symmetric(alpha, rho, ensemble)
     coarse = branch.at_load(alpha, start)
@@ -248,34 +248,25 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     return last
 
 
-def _walk_back(alpha: float, branch: RSBBranch) -> Array | None:
-    """A point near load α from the end Σ = 0; None if x reaches 1 above that load, where replica symmetry takes over.
-
-    With a margin above about ½ symmetry breaks discontinuously: p₁ − p₀ is finite where x = 1, a little below the replicon line.
-    """
-    end = end_of_branch(branch)
-    if alpha > end.state.alpha:
-        return _walk_up(end, alpha, branch)
-    *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha or state.order.x[0] > _LARGEST_BREAK)
-    return last.unknowns if last.state.alpha <= alpha else None
-
-
 def _walk_to(alpha: float, branch: RSBBranch) -> Array | None:
     """A point of the branch near load α, from whichever of its ends is nearer: where it begins, or Σ = 0.
 
-    None below the replicon line, where replica symmetry is exact.
+    None where replica symmetry is exact: below the replicon line. With a margin above about ½ symmetry breaks discontinuously,
+    p₁ − p₀ is finite where x = 1, a little below that line: the walk is from Σ = 0, and ends where x comes near 1.
     """
-    critical = replicon_line(branch.rho, branch.ensemble).state
-    if alpha <= critical.alpha:
-        return None
-    lowest, highest = capacity_table().rho[[0, -1]]
-    if lowest <= branch.rho <= highest:
+    margin, (lowest, highest) = branch.ensemble.margin, capacity_table().rho[[0, -1]]
+    if not margin:
+        critical = replicon_line(branch.rho, branch.ensemble).state
+        if alpha <= critical.alpha:
+            return None
+    if margin or lowest <= branch.rho <= highest:
         end = end_of_branch(branch)
-        if alpha > 0.5 * (critical.alpha + end.state.alpha):
-            if alpha > end.state.alpha:
-                return _walk_up(end, alpha, branch)
-            *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha)
-            return last.unknowns
+        if alpha > end.state.alpha:
+            return _walk_up(end, alpha, branch)
+        if margin or alpha > 0.5 * (critical.alpha + end.state.alpha):
+            most = _LARGEST_BREAK if margin else 1.0
+            *_, last = branch.follow(end, 0.1, lambda state: state.alpha <= alpha or state.order.x[0] > most)
+            return last.unknowns if last.state.alpha <= alpha else None
     first = branch_off(branch, critical)
     if first.state.alpha >= alpha:
         # α − α_critical grows linearly with the amplitude.

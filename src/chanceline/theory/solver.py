@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,15 +13,7 @@ from scipy.optimize import brentq
 from chanceline.errors import ConvergenceError
 from chanceline.theory.quadrature import Array
 
-
-class HasResidual(Protocol):
-    """What an equation returns at a point."""
-
-    @property
-    def residual(self) -> Array: ...
-
-
-State = TypeVar("State", bound=HasResidual)
+State = TypeVar("State")
 Start = TypeVar("Start")
 Found = TypeVar("Found")
 
@@ -66,7 +58,7 @@ class Newton:
         start: Array,
         what: str = "the saddle",
         *,
-        residual: Callable[[State], Array] = lambda state: state.residual,
+        residual: Callable[[Any], Array] = lambda state: state.residual,
         jacobian: Callable[[State], Array] | None = None,
     ) -> Solved[State]:
         """Solve residual(equations(unknowns)) = 0 from `start`, or raise ConvergenceError that says where it stopped.

@@ -37,17 +37,11 @@ class FiniteMState:
     residual: Array
 
 
-@dataclass(frozen=True)
-class PatternAverages:
-    """∫Dz ln ∫Dy H^m, and the tilted second moment and squared mean of H'/H."""
+def pattern_averages(m: float, gap: float, q1: float, q0: float, step: float = STEP) -> tuple[float, float, float]:
+    """∫Dz ln ∫Dy H^m, and the tilted second moment and squared mean of H'/H.
 
-    log_a: float
-    second: float
-    first_squared: float
-
-
-def pattern_averages(m: float, gap: float, q1: float, q0: float, step: float = STEP) -> PatternAverages:
-    """The pattern side for v = √(q₁−q₀) y + √q₀ z, with gap = ρ − q₁ given by itself (as m → 0 it is lost in ρ)."""
+    For v = √(q₁−q₀) y + √q₀ z, with gap = ρ − q₁ given by itself (as m → 0 it is lost in ρ).
+    """
     width = np.sqrt(gap)
     between = np.sqrt(q1 - q0)
     rule = rule_for(np.sqrt((gap + q1 - q0) / q0), step)
@@ -61,7 +55,7 @@ def pattern_averages(m: float, gap: float, q1: float, q0: float, step: float = S
     h = mills(x)
     second = (tilted * h**2).sum(axis=1) / norm
     first = (tilted * h).sum(axis=1) / norm
-    return PatternAverages(float(rule.mean(np.log(norm) + top[:, 0])), float(rule.mean(second)), float(rule.mean(first**2)))
+    return float(rule.mean(np.log(norm) + top[:, 0])), float(rule.mean(second)), float(rule.mean(first**2))
 
 
 def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) -> FiniteMState:
@@ -74,15 +68,15 @@ def _evaluate(unknowns: Array, alpha: float, rho: float, m: float, step: float) 
     q0 = q1 * expit(y)
     hat = rho / gap
     E = m * hat
-    patterns = pattern_averages(m, gap, q1, q0, step)
+    log_a, second, first_squared = pattern_averages(m, gap, q1, q0, step)
     scale = m**2 * alpha / gap
-    F1, F0 = scale * patterns.second, scale * patterns.first_squared
+    F1, F0 = scale * second, scale * first_squared
     d = E - F1 + F0
     if not d > 0:
         raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
     rule = rule_for(np.sqrt(d / F0), step / 2)
     support = support_side(np.sqrt(F0) * rule.nodes, E, d, K + 0.5 * m * np.log(hat))
-    phi = alpha * patterns.log_a + float(rule.mean(support.log_one_plus)) + K * rho + 0.5 * (E * rho - F1 * (chi + q1) + F0 * q0)
+    phi = alpha * log_a + float(rule.mean(support.log_one_plus)) + K * rho + 0.5 * (E * rho - F1 * (chi + q1) + F0 * q0)
     residual = np.array(
         [
             rule.mean(support.chosen) / rho - 1,

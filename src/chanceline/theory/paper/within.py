@@ -52,8 +52,6 @@ class WithinOrder:
 class SplitState:
     """Everything solved but q₂ − q₁, which is imposed; `growth` is what its own equation returns, relative to it."""
 
-    m: float
-    group: float
     order: WithinOrder
     growth: float
     residual: Array
@@ -144,4 +142,4 @@ def _state(unknowns: Array, alpha: float, rho: float, m: float, group: float, sp
     q1_now = weights @ (p * w) + chosen * (q1_hat - q0_hat) / (D1 * D0)
     residual = np.array([chosen / rho - 1, (q1_now - q1) / gap, weights @ (p**2 * w) / q0 - 1])
     growth = rho * (q2_hat - q1_hat) / (D * D1) / (q2 - q1)
-    return SplitState(m, group, order, float(growth), residual)
+    return SplitState(order, float(growth), residual)
