@@ -37,8 +37,8 @@ def test_chi_is_the_limit_of_rho_minus_q1():
 
     chi = chanceline.solve(1.2, 0.5).chi
     state = solve_rs_at_m(1.2, 0.5, 1e-5)
-    assert (0.5 - state.q1) / 1e-5 == pytest.approx(chi, rel=1e-3)
-    assert (0.5 - state.q0) / 1e-5 > 1e4
+    assert (0.5 - state.q[1]) / 1e-5 == pytest.approx(chi, rel=1e-3)
+    assert (0.5 - state.q[0]) / 1e-5 > 1e4
 
 
 def test_the_linearised_lambda_needs_its_square():

@@ -106,11 +106,10 @@ def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callab
 
     def with_errors(factor: float) -> Solved[Counted]:
         """From no errors to more and more, each rate `factor` times the last and started from it."""
-        rate, rates = ensemble.error_rate, [ensemble.error_rate]
-        while factor < 1e6 and rate > 1e-3 * binary_entropy(rho):
-            rate /= factor
-            rates.append(rate)
-        point = np.append(start.unknowns, _log_weight(start.unknowns, rate, faultless))
+        rates = [ensemble.error_rate]
+        while factor < 1e6 and rates[-1] > 1e-3 * binary_entropy(rho):
+            rates.append(rates[-1] / factor)
+        point = np.append(start.unknowns, _log_weight(start.unknowns, rates[-1], faultless))
         for rate in reversed(rates):
             solved = stationary(point, replace(ensemble, error_rate=rate))
             point = solved.unknowns
@@ -181,13 +180,13 @@ def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], e
 _ERROR_RATE, _START = 0.1, np.array([-3.6, 1.23, -0.754])
 
 
-def clusters(point: Array, ensemble: Ensemble, step: float = STEP) -> Counted:
+def clusters(point: Array, ensemble: Ensemble) -> Counted:
     """The equations at (ln χ, logit q₀, b if the threshold is free, ln t*); α⟨p₊ − v*e* + κR₁⟩ = 1 gives the load."""
     if np.abs(point).max() > 60:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
     chi, q0, s2, ceiling = np.exp(point[0]), expit(point[1]), expit(-point[1]), np.exp(point[-1])
     threshold = float(point[2]) if ensemble.free_threshold else 0.0
-    means = pattern_means(class_sides(ensemble, 1.0, q0, s2, chi, threshold, ceiling, step), ensemble, 1.0)
+    means = pattern_means(class_sides(ensemble, 1.0, q0, s2, chi, threshold, ceiling, STEP), ensemble, 1.0)
     if not means.isostatic[0] > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.isostatic[0]

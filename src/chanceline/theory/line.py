@@ -71,13 +71,10 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
 
 def zero_entropy(branch: Branch, start: Array | None) -> End:
     """The capacity of a branch, from a point near to it or from nothing."""
+    ways = [_from_the_entrance, _from_smaller_densities]
     if start is not None:
-        try:
-            coarse = branch.at_zero_entropy(start)
-        except ConvergenceError:
-            start = None  # too far away: take the whole way
-    if start is None:
-        coarse = first_success(lambda way: way(branch), (_from_the_entrance, _from_smaller_densities))
+        ways.insert(0, lambda branch: branch.at_zero_entropy(start))
+    coarse = first_success(lambda way: way(branch), ways)
     fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
     state = fine.state
     alpha = state.alpha - state.entropy / state.entropy_by_alpha

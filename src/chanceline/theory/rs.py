@@ -296,13 +296,13 @@ class Branch(ChiBranch[RSState]):
         )
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
-    def at_zero_entropy(self, start: Array, step: float = STEP) -> Solved[RSState]:
+    def at_zero_entropy(self, start: Array) -> Solved[RSState]:
         """The point where no choice is left to count, Σ = 0, as one more equation."""
         scale = binary_entropy(self.rho)
         # Σ is a small difference of terms as large as α⟨ln A⟩.
         rounding = 16 * np.finfo(float).eps * self.rho * np.exp(-start[0]) / scale
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
-            lambda point: equations(point, self.rho, self.ensemble, step),
+            lambda point: equations(point, self.rho, self.ensemble),
             start,
             self.ensemble.label(f"RS capacity at ρ = {self.rho:.10g}"),
             residual=lambda state: np.append(state.residual, state.entropy / scale),

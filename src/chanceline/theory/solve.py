@@ -142,27 +142,14 @@ def branch_off(branch: RSBBranch, critical: RSState, amplitude: float = _FIRST_A
     return first_success(with_break_at, (0.8, 0.9, 0.7))
 
 
-def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN, start: Array | None = None) -> OneStepSolution:
-    """One step of breaking between supports at load α; replica symmetry where that is exact.
-
-    Parameters
-    ----------
-    alpha, rho
-        Load P/N and density M/N.
-    ensemble
-        Balance and margin; no errors.
-    start
-        A point of the branch near by (`rsb.pack`), if one is known.
-    """
+def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
+    """One step of breaking between supports at load α, without errors; replica symmetry where that is exact."""
     alpha, rho = check_alpha(alpha), check_rho(rho)
     check_breaking(ensemble)
     branch = RSBBranch(rho, 1, ensemble)
+    start = _walk_to(alpha, branch) if alpha > rho * gardner(ensemble).load else None
     if start is None:
-        if alpha <= rho * gardner(ensemble).load:
-            return _symmetric(alpha, rho, ensemble)
-        start = _walk_to(alpha, branch)
-        if start is None:
-            return _symmetric(alpha, rho, ensemble)
+        return _symmetric(alpha, rho, ensemble)
     coarse = branch.at_load(alpha, start)
     fine = branch.at_load(alpha, coarse.unknowns, FINER)
     state, o = fine.state, fine.state.order
