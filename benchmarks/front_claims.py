@@ -29,8 +29,7 @@ import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.problem import make_problem  # noqa: E402
 from chanceline.select import random_problem  # noqa: E402
-from chanceline.select.front_exact import supports_with_errors  # noqa: E402
-from chanceline.select.tree import FOUND  # noqa: E402
+from chanceline.select.exact import FOUND, all_supports  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "front-claims.md"
 FIRST_SEED = 81_000
@@ -73,7 +72,7 @@ def small_fronts() -> Iterator[Claim]:
         for point in chanceline.front(X, y, max_features=4).points[1:]:
             points += 1
             if point.errors > 0:
-                *_, last = supports_with_errors(problem, point.k, point.errors - 1)
+                *_, last = all_supports(problem, point.k, point.errors - 1)
                 missed += last.verdict == FOUND or last.undecided > 0
     share = 1 - missed / points
     what = "front of 60 small problems (noise, planted with flipped labels, ties, unequal classes) against all supports"

@@ -24,12 +24,9 @@ from chanceline.perceptron.linalg import border, combine, invert, next_pivot, un
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
-from chanceline.select.enumeration import MOST_SIGNS, enumerate_supports, nodes_to_enumerate
-from chanceline.select.exact import branch
 from chanceline.select.methods.amp import inverse_mills, log_odds_for
 from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain
 from chanceline.select.singles_and_pairs import constraints, pair_separates, sweep_singles
-from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED
 
 
 def plain_inverse(hinge):
@@ -227,34 +224,6 @@ def test_pairs_and_singles_by_another_route():
         alone = [j for j in range(5) if certify(X, y, np.array([j]), intercept).separable]
         assert sweep_singles(values, first, second, 0) == (alone[0] if alone else -1)
     assert seen == {True, False}
-
-
-def last_step(steps):
-    """The first step that is not a pause."""
-    return next(step for step in steps if step.verdict != PAUSED)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_enumeration_agrees_with_the_tree(intercept):
-    """Two exhaustive searches that share nothing but the test of a single support."""
-    verdicts = set()
-    for seed in range(12):
-        problem = make_problem(*random_problem(12, (0.5, 1.0, 1.5)[seed % 3], 300 + seed), intercept)
-        for size in range(1, MOST_SIGNS + 1 - problem.kept):
-            by_words, by_tree = last_step(enumerate_supports(problem, size)), last_step(branch(problem, size))
-            assert by_words.verdict == by_tree.verdict
-            verdicts.add(by_words.verdict)
-            if by_words.verdict == FOUND:
-                X, y = problem.columns[:12].T * problem.y[:, None], problem.y
-                assert certify(X, y, by_words.support, intercept).separable
-                break
-    assert verdicts == {EXHAUSTED, FOUND}
-
-
-def test_enumeration_is_for_few_signs_only():
-    signs, reals = (make_problem(*random_problem(20, 0.5, 0, inputs), False) for inputs in ("binary", "gaussian"))
-    assert nodes_to_enumerate(signs, 4) == 1140
-    assert nodes_to_enumerate(signs, MOST_SIGNS + 1) == nodes_to_enumerate(reals, 4) == np.inf
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -1,77 +1,388 @@
-"""The proven minimum by covers, enumeration or branch and bound, and the number of separating supports of a size."""
+"""One walk over all supports of a given size, ±1 or real, with errors or without, for proofs and for counting.
+
+A support that suffices contains a variable of every cut: of every set of variables without which the others do not. The walk
+branches on the variables of a small cut not yet met: j₁ in; j₁ out, j₂ in; j₁, j₂ out, j₃ in; … The hard margin gives a cut
+anywhere: the heaviest variables |w_j| are taken out one after the other until what is in or open does not suffice. For ±1
+variables there are many more, of few patterns each (`cuts.py`): while few variables are still to be chosen these do alone.
+
+Where a set of patterns cannot all be right, few of them (one more than the variables at most) already cannot: those with a
+positive multiplier. At least one of them is an error, so a search that gives up each in turn is exhaustive. Disjoint sets of
+that kind cost one error each, which bounds the errors from below.
+"""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.margin import SEPARABLE, hard_margin
+from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.linalg import NONE, counter
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.select.cover import can_cover, covers
-from chanceline.select.enumeration import enumerate_supports, nodes_to_enumerate
+from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
 from chanceline.select.outcome import Bound, Candidate
-from chanceline.select.tree import EXHAUSTED, FOUND, PAUSED, Step, make_tree, walk
 
-NODES_A_CHUNK = 5_000
+OPEN, IN, OUT = counter(0), counter(1), counter(2)
+EXHAUSTED, PAUSED, FOUND = 0, 1, 2
+BY_WORDS, BEGUN, BY_MARGIN = 0, 1, 2  # how the cut of a level is found
+MARGIN_FROM = 5  # variables still to be chosen, from which a hard margin is worth its time where there are other cuts
+NODES_A_CHUNK = 2_000
+ONE = np.uint64(1)
+
+Walk = namedtuple(
+    "Walk",
+    "columns order kept wanted errors counting cuts unmet status open words todo left most chosen how row weights multipliers "
+    "level tally",
+)
+Walk.__doc__ = """State of a depth-first walk, so that it can pause.
+
+columns (N + kept, P), the kept ones last; order says which variable each of the others is. status[j]: open, in, out; open has
+the same as bits. At each level: cuts[level, :, :unmet] that the variables in do not meet (bits, by words), todo[:left] whose
+turn is still to come, meanwhile out, and the one chosen. If the level is a cut by the margin, rows row, row + 1, … of
+weights and multipliers are the fits before each of its variables was taken out. tally: nodes, undecided tests, supports counted.
+Of the nodes the supports that differ in their last three variables alone are one, and every hard margin is one.
+"""
 
 
-def prove(problem: Problem, best: Candidate, budget: int) -> Iterator[Candidate | Bound | int]:
+def make_walk(problem: Problem, wanted: int, errors: int = 0, counting: bool = False) -> Walk:
+    """A walk over the supports of `wanted` variables that make at most `errors` errors."""
+    n, kept = problem.n_features, problem.kept
+    order, smallest = np.arange(n), np.zeros((-(-n // 64), 0), dtype=np.uint64)
+    if not errors and can_cut(problem, wanted):
+        order, smallest = arranged_cuts(problem, wanted >= SIXES_FROM)
+    cuts = np.zeros((wanted, *smallest.shape), dtype=np.uint64)
+    cuts[0] = smallest
+    return Walk(
+        columns=problem.columns[np.append(order, np.arange(n, n + kept))],
+        order=order,
+        kept=kept,
+        wanted=wanted,
+        errors=errors,
+        counting=counting,
+        cuts=cuts,
+        unmet=np.full(wanted, smallest.shape[1]),
+        status=np.zeros(n, dtype=np.int64),
+        open=pack(np.ones((1, n), dtype=np.bool_))[:, 0].copy(),
+        words=np.zeros(len(smallest), dtype=np.uint64),
+        todo=np.zeros((wanted, n), dtype=np.int64),
+        left=np.zeros(wanted, dtype=np.int64),
+        most=np.zeros(wanted, dtype=np.int64),
+        chosen=np.full(wanted, -1),
+        how=np.zeros(wanted, dtype=np.int64),
+        row=np.zeros(wanted, dtype=np.int64),
+        weights=np.zeros((n + 2, n)),
+        multipliers=np.zeros((n + 2, problem.n_samples)),
+        level=np.full(1, -1),
+        tally=np.zeros(3, dtype=np.int64),
+    )
+
+
+@kernel()
+def errors_suffice(
+    columns: NDArray, used: NDArray, alive: NDArray, certain: NDArray, errors: int,
+    weights: NDArray, multipliers: NDArray, early: bool, tally: NDArray,
+) -> int:  # fmt: skip
+    """Whether giving up at most `errors` of the alive patterns, none of the certain ones, leaves a rest that `used` separate.
+
+    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it was. weights,
+    multipliers and early are those of `hard_margin`.
+    """
+    patterns, k = alive.size, used.size
+    part, values, rest, conflict = np.empty((patterns, k)), np.empty(patterns), alive.copy(), np.zeros_like(alive)
+    tally[0] += 1
+    found, verdict = 0, INSEPARABLE
+    while verdict == INSEPARABLE:
+        count = 0
+        for pattern in range(patterns):
+            if rest[pattern]:
+                values[count] = multipliers[pattern] if found == 0 else 0.0
+                count += 1
+        for i in range(k):
+            place = 0
+            for pattern in range(patterns):
+                if rest[pattern]:
+                    part[place, i] = columns[used[i], pattern]
+                    place += 1
+        verdict = SEPARABLE if count == 0 else hard_margin(part[:count], weights, values[:count], early)
+        place = 0
+        for pattern in range(patterns):
+            value = values[place] if rest[pattern] else 0.0
+            place += rest[pattern]
+            # Those of a conflict cannot all be right. Disjoint ones cost an error each.
+            rest[pattern] &= value <= 0.0
+            if found == 0:
+                multipliers[pattern] = value
+                conflict[pattern] = value > 0.0 and not certain[pattern]
+        found += 1
+        if (found == 1 and verdict != INSEPARABLE) or (verdict == INSEPARABLE and found > errors):
+            return verdict
+    verdict = INSEPARABLE
+    for pattern in range(patterns):
+        if conflict[pattern]:
+            alive[pattern] = False
+            below = errors_suffice(columns, used, alive, certain, errors - 1, weights, multipliers, early, tally)
+            if below == SEPARABLE:
+                return SEPARABLE
+            alive[pattern] = True
+            verdict = UNDECIDED if below == UNDECIDED else verdict
+            # From here on this pattern is right: all sets of errors with it have been seen.
+            certain[pattern] = True
+    for pattern in range(patterns):
+        certain[pattern] &= not conflict[pattern]
+    return verdict
+
+
+@inner_kernel()
+def variables(walk: Any, only_in: bool) -> NDArray:
+    """The columns in, unless `only_in` those open, and the kept ones."""
+    total, k = walk.columns.shape[0], 0
+    used = np.empty(total, dtype=np.int64)
+    for j in range(total):
+        if j >= walk.status.size or walk.status[j] == IN or (walk.status[j] == OPEN and not only_in):
+            used[k] = j
+            k += 1
+    return used[:k]
+
+
+@inner_kernel()
+def put(walk: Any, j: int, status: int) -> None:
+    """Variable j is now open, in or out."""
+    bit, w = ONE << np.uint64(j & 63), j >> 6
+    walk.status[j] = status
+    walk.open[w] = walk.open[w] | bit if status == OPEN else walk.open[w] & ~bit
+
+
+@inner_kernel()
+def keep_unmet(walk: Any, level: int) -> None:
+    """The cuts of this level: those of the one above that its variable does not meet."""
+    j, count = walk.chosen[level - 1], 0
+    bit, home = ONE << np.uint64(j & 63), walk.cuts[level - 1, j >> 6]
+    for w in range(walk.open.size):
+        before, now, count = walk.cuts[level - 1, w], walk.cuts[level, w], 0
+        for i in range(walk.unmet[level - 1]):
+            now[count] = before[i]
+            count += (home[i] & bit) == NOTHING
+    walk.unmet[level] = count
+
+
+@inner_kernel()
+def shared_by_unmet(walk: Any, level: int) -> int:
+    """The open variables that meet all cuts which the one above does not: how many."""
+    j, shared, above = walk.chosen[level - 1], 0, level - 1
+    bit, home = ONE << np.uint64(j & 63), j >> 6
+    for w in range(walk.words.size):
+        both = walk.open[w]
+        for i in range(walk.unmet[above]):
+            if (walk.cuts[above, home, i] & bit) == NOTHING:
+                both &= walk.cuts[above, w, i]
+                if both == NOTHING:
+                    break
+        walk.words[w] = both
+        shared += bits_set(both)
+    return shared
+
+
+@inner_kernel()
+def smallest_unmet(walk: Any, level: int) -> int:
+    """The open part of the cut for which that is smallest (all that are open if there is none): its size."""
+    fewest, best, cuts, first = walk.status.size, -1, walk.cuts[level], walk.open[0]
+    for i in range(walk.unmet[level]):
+        size = bits_set(cuts[0, i] & first)
+        for w in range(1, walk.words.size):
+            size += bits_set(cuts[w, i] & walk.open[w])
+        if size < fewest:
+            fewest, best = size, i
+            if size == 0:
+                break
+    for w in range(walk.words.size):
+        walk.words[w] = walk.open[w] & (cuts[w, best] if best >= 0 else ~NOTHING)
+    return fewest
+
+
+@inner_kernel()
+def open_level(walk: Any, level: int) -> None:
+    """Go on to a level, unless a cut not met has no open variable."""
+    fewest, last = walk.status.size, level == walk.wanted - 1
+    walk.tally[0] += level <= max(walk.wanted - 3, 0)
+    if walk.cuts.shape[2] > 0:
+        if level > 0 and not last:
+            keep_unmet(walk, level)
+        fewest = shared_by_unmet(walk, level) if last else smallest_unmet(walk, level)
+        if fewest == 0:
+            return
+    walk.level[0], walk.chosen[level], walk.left[level], walk.most[level] = level, -1, 0, fewest
+    if level > 0:
+        # What is in or open is what the level above had in one of its fits.
+        walk.row[level] = walk.row[level - 1] + (walk.left[level - 1] if walk.how[level - 1] == BY_MARGIN else 0)
+    # Whether many variables suffice with errors takes long to decide: then every support is tried.
+    if walk.errors == 0 and (walk.cuts.shape[2] == 0 or walk.wanted - level >= MARGIN_FROM):
+        walk.how[level] = BEGUN
+    else:
+        take_words(walk, level)
+
+
+@inner_kernel()
+def take_words(walk: Any, level: int) -> None:
+    """Take the variables in `words` out until their turn comes."""
+    walk.how[level], count = BY_WORDS, 0
+    for w in range(walk.open.size):
+        word = walk.words[w] if walk.cuts.shape[2] > 0 else walk.open[w]
+        while word != NOTHING:
+            walk.todo[level, count] = 64 * w + bits_set((word & (~word + ONE)) - ONE)
+            put(walk, walk.todo[level, count], OUT)
+            word &= word - ONE
+            count += 1
+    walk.left[level] = count
+
+
+@inner_kernel()
+def extend_cut(walk: Any, level: int, row: int, verdict: int) -> None:
+    """After a fit of what is in or open: if it suffices, take the heaviest open variable out; if not, the cut is complete."""
+    if verdict == INSEPARABLE:
+        walk.how[level] = BY_MARGIN
+        return
+    heaviest, largest = NONE, -1.0
+    for j in range(walk.status.size):
+        if walk.status[j] == OPEN and abs(walk.weights[row, j]) > largest:
+            heaviest, largest = j, abs(walk.weights[row, j])
+    count = walk.left[level]
+    if verdict == SEPARABLE and heaviest >= 0 and count + 1 < walk.most[level]:
+        walk.todo[level, count] = heaviest
+        walk.left[level] += 1
+        put(walk, heaviest, OUT)
+        for pattern in range(walk.columns.shape[1]):
+            walk.multipliers[row + 1, pattern] = walk.multipliers[row, pattern]
+        return
+    # No smaller cut this way.
+    for place in range(count):
+        put(walk, walk.todo[level, place], OPEN)
+    take_words(walk, level)
+
+
+@inner_kernel()
+def choices(walk: Any, missing: int) -> int:
+    """In how many ways the missing variables can be chosen from the open ones."""
+    others, ways = 0, 1
+    for j in range(walk.status.size):
+        others += walk.status[j] == OPEN
+    for i in range(missing):
+        ways = ways * (others - i) // (i + 1)
+    return ways
+
+
+@kernel()
+def walk_on(walk: Any, budget: int) -> int:
+    """Walk on for about `budget` nodes: EXHAUSTED, PAUSED, or FOUND (the variables in suffice)."""
+    limit, spare, patterns = walk.tally[0] + budget, walk.weights.shape[0] - 1, walk.columns.shape[1]
+    if walk.tally[0] == 0:
+        open_level(walk, walk.level[0] + 1)
+    while walk.level[0] >= 0:
+        level = walk.level[0]
+        if walk.tally[0] >= limit:
+            return PAUSED
+        cutting, row = walk.how[level] == BEGUN, walk.row[level] + walk.left[level]
+        needed = walk.left[level] > 0 or level == 0 or walk.how[level - 1] != BY_MARGIN
+        if not cutting:
+            if walk.chosen[level] >= 0:
+                put(walk, walk.chosen[level], OPEN)
+            if walk.left[level] == 0:
+                walk.level[0] = level - 1
+                continue
+            walk.left[level] -= 1
+            walk.chosen[level] = walk.todo[level, walk.left[level]]
+            put(walk, walk.chosen[level], IN)
+            needed, row = walk.counting or level == walk.wanted - 1, spare
+        verdict = SEPARABLE if cutting else INSEPARABLE
+        if needed:
+            used = variables(walk, not cutting)
+            alive, certain = np.ones(patterns, dtype=np.bool_), np.zeros(patterns, dtype=np.bool_)
+            weights, multipliers = np.zeros(used.size), walk.multipliers[row]
+            for pattern in range(0 if cutting else patterns):
+                multipliers[pattern] = 0.0
+            if used.size > 0:
+                verdict = errors_suffice(
+                    walk.columns, used, alive, certain, walk.errors, weights, multipliers, not cutting, walk.tally
+                )
+            for i in range(used.size - walk.kept):
+                walk.weights[row, used[i]] = weights[i]
+        if cutting:
+            extend_cut(walk, level, row, verdict)
+        elif verdict == SEPARABLE and not walk.counting:
+            return FOUND
+        elif verdict == SEPARABLE:
+            walk.tally[2] += choices(walk, walk.wanted - level - 1)
+        elif level < walk.wanted - 1:
+            open_level(walk, level + 1)
+        else:
+            walk.tally[1] += verdict == UNDECIDED
+    return EXHAUSTED
+
+
+class Step(NamedTuple):
+    """How far the walk has come: EXHAUSTED, PAUSED or FOUND, and at what cost."""
+
+    verdict: int
+    nodes: int
+    undecided: int
+    support: NDArray[np.int64]
+
+
+def all_supports(problem: Problem, size: int, errors: int = 0, chunk: int = NODES_A_CHUNK) -> Iterator[Step]:
+    """All supports of `size` variables, a chunk of nodes at a time: does one make at most `errors` errors?"""
+    walk = make_walk(problem, size, errors)
+    verdict = PAUSED
+    while verdict == PAUSED:
+        verdict = walk_on(walk, chunk)
+        yield Step(verdict, int(walk.tally[0]), int(walk.tally[1]), np.sort(walk.order[walk.status == IN]))
+
+
+def prove(problem: Problem, best: Candidate, budget: int, errors: int = 0, lower: int = 1) -> Iterator[Candidate | Bound | int]:
     """Refute size after size until the smallest support found is one variable larger, which is then the minimum.
 
     A size refuted refutes all below it, and costs a few times as much as the one before. So the last but one is left out: it
     is refuted with the last. Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
+
+    Parameters
+    ----------
+    errors : patterns that may be wrong.
+    lower : no smaller support suffices, as is known already.
     """
-    nodes, refuted, smallest = 0, 0, best.support.size
+    nodes, refuted, smallest = 0, lower - 1, best.support.size
     while refuted < smallest - 1:
         size = smallest - 1 if refuted >= smallest - 3 else refuted + 1
-        steps = all_supports(problem, size, budget - nodes)
-        verdict, spent = PAUSED, 0
-        while verdict == PAUSED and nodes + spent < budget:
-            verdict, spent, undecided, support = next(steps)
-            yield best.iterations + nodes + spent
-        nodes += spent
-        if verdict == FOUND:
-            smallest = support.size
-            yield fitted(problem, support, best.iterations + nodes)
-        elif verdict == EXHAUSTED and not undecided:
+        for step in all_supports(problem, size, errors, min(NODES_A_CHUNK, budget - nodes)):
+            yield best.iterations + nodes + step.nodes
+            if nodes + step.nodes >= budget:
+                break
+        nodes += step.nodes
+        if step.verdict == FOUND:
+            smallest = size
+            yield fitted(problem, step.support, best.iterations + nodes, errors)
+        elif step.verdict == EXHAUSTED and not step.undecided:
             refuted = size
             yield Bound(size + 1, nodes)
         else:
             return
 
 
-def all_supports(problem: Problem, size: int, budget: int) -> Iterator[Step]:
-    """The walk for a size: few ±1 variables as covers of cuts, or enumerated where that is cheap, else by the tree."""
-    if can_cover(problem, size):
-        return covers(problem, size)
-    few = nodes_to_enumerate(problem, size) <= budget
-    return enumerate_supports(problem, size) if few else branch(problem, size)
-
-
-def branch(problem: Problem, size: int) -> Iterator[Step]:
-    """The tree over the supports of `size` variables, a chunk of nodes at a time."""
-    tree = make_tree(problem.columns, problem.kept, size, counting=False)
-    while True:
-        verdict = walk(tree, NODES_A_CHUNK)
-        yield Step(verdict, int(tree.nodes[0]), int(tree.undecided[0]), np.flatnonzero(tree.found))
-
-
-def fitted(problem: Problem, support: np.ndarray, iterations: int) -> Candidate:
-    """The candidate of largest margin on a support."""
+def fitted(problem: Problem, support: NDArray[np.int64], iterations: int, errors: int = 0) -> Candidate:
+    """The candidate of largest margin on what is left after giving up at most `errors` patterns, if that separates."""
     # Not from the problem's scaled columns, which very wide tables do without.
-    rows = (problem.X[:, support] - problem.centre[support]) / problem.scale[support]
+    columns = ((problem.X[:, support] - problem.centre[support]) / problem.scale[support]).T
     if problem.intercept:
-        rows = np.column_stack([rows, np.ones(problem.n_samples)])
-    weights = np.zeros(rows.shape[1])
-    hard_margin(np.ascontiguousarray(rows * problem.y[:, None]), weights, np.zeros(problem.n_samples), False)
-    constant = float(weights[-1]) if problem.kept else 0.0
-    return Candidate(support, weights[: support.size], constant, iterations)
+        columns = np.vstack([columns, np.ones(problem.n_samples)])
+    alive, certain = np.ones(problem.n_samples, dtype=np.bool_), np.zeros(problem.n_samples, dtype=np.bool_)
+    weights, multipliers, tally = np.zeros(len(columns)), np.zeros(problem.n_samples), np.zeros(3, dtype=np.int64)
+    columns, used = np.ascontiguousarray(columns * problem.y), np.arange(len(columns))
+    errors_suffice(columns, used, alive, certain, errors, weights, multipliers, False, tally)
+    return Candidate(support, weights[: support.size], float(weights[-1]) if problem.kept else 0.0, iterations)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +406,6 @@ class SupportCount(Result):
     def summary(self) -> str:
         return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
-
 
 def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
     """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24."""
@@ -105,15 +413,15 @@ def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> Sup
     if not 0 <= size <= problem.n_features:
         raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
     if size == 0:
-        rows = np.ascontiguousarray(problem.columns[problem.n_features :].T)
-        alone = problem.kept and hard_margin(rows, np.zeros(1), np.zeros(problem.n_samples), True) == SEPARABLE
-        return SupportCount(int(bool(alone)), 0, problem.n_features, problem.n_samples, 1)
-    tree = make_tree(problem.columns, problem.kept, size, counting=True)
-    while walk(tree, NODES_A_CHUNK) != EXHAUSTED:
+        alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
+        return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
+    walk = make_walk(problem, size, counting=True)
+    while walk_on(walk, NODES_A_CHUNK) != EXHAUSTED:
         pass
-    if tree.undecided[0]:
+    nodes, undecided, counted = map(int, walk.tally)
+    if undecided:
         raise ConvergenceError(
-            f"{tree.undecided[0]} of {tree.nodes[0]} supports could not be decided in floating point; "
+            f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    return SupportCount(int(tree.counted[0]), size, problem.n_features, problem.n_samples, int(tree.nodes[0]))
+    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes)

@@ -11,7 +11,6 @@ from chanceline.perceptron.problem import Problem
 from chanceline.select.exact import fitted, prove
 from chanceline.select.front import fewest_found
 from chanceline.select.front_errors import run_with_errors
-from chanceline.select.front_exact import prove_with_errors
 from chanceline.select.front_pool import from_pool, is_wide, pool_of_columns, pooled
 from chanceline.select.methods.amp import SLOWLY_FROM, pass_down
 from chanceline.select.methods.l1 import l1_candidate
@@ -124,11 +123,12 @@ def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) 
     The budget counts nodes of the proof. When it ends, the outcome holds the best support and the bound so far.
     """
     best: Candidate | None = None
+    lower = 1
     for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed, errors):
         if isinstance(event, Candidate) and (best is None or event.support.size < best.support.size):
             best = event
+        elif isinstance(event, Bound):
+            lower = event.smallest
         yield event
-    if best is None:
-        return
-    nodes = EXACT_NODES if budget is None else budget
-    yield from prove_with_errors(problem, best, nodes, errors) if errors else prove(problem, best, nodes)
+    if best is not None:
+        yield from prove(problem, best, EXACT_NODES if budget is None else budget, errors, lower)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.bits import only_signs
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.linalg import add_scaled
 
@@ -26,7 +25,7 @@ def sign_tables(columns: NDArray) -> tuple[NDArray, NDArray]:
 
     Empty unless every entry is ±1.
     """
-    if not only_signs(columns):
+    if not np.all(np.abs(columns) == 1.0):
         return np.zeros((0, 0), dtype=np.int16), np.zeros((0, 0), dtype=np.int8)
     n, patterns = columns.shape
     narrow = np.int16 if 2 * patterns <= np.iinfo(np.int16).max else np.int32

@@ -1,0 +1,149 @@
+"""The walk over supports against brute force; with cuts of few patterns and without."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.random_problem import random_problem
+from chanceline.select import certify, cuts
+from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
+from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, fitted, prove
+from chanceline.select.outcome import Bound, Candidate
+
+
+def balanced_problem(n, patterns, seed):
+    """±1 columns with as many + as −, so that they stay ±1 when an intercept is fitted."""
+    rng = np.random.default_rng(seed)
+    half = np.repeat([-1.0, 1.0], patterns // 2)
+    X = np.column_stack([rng.permutation(half) for _ in range(n)])
+    return make_problem(X, rng.permutation(half), intercept=True, contradictions=True)
+
+
+def coin_problem(n, patterns, seed):
+    return make_problem(*random_problem(n, seed=seed, n_patterns=patterns), contradictions=True)
+
+
+def last(steps):
+    return next(step for step in steps if step.verdict != PAUSED)
+
+
+def plain(problem, size):
+    """The verdict of the walk that has no cuts but those of the hard margin."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts, "MOST_VARIABLES", 0)
+        return last(all_supports(problem, size)).verdict
+
+
+@pytest.mark.parametrize("sixes", [False, True])
+@pytest.mark.parametrize("make", [coin_problem, balanced_problem])
+def test_cuts_are_where_few_patterns_do_not_cancel(make, sixes):
+    problem = make(9, 10, 3)
+    n = problem.n_features
+    expected = []
+    for few in (2, 4, 6) if sixes else (2, 4):
+        for patterns in itertools.combinations(range(problem.n_samples), few):
+            left = problem.columns[:, patterns].sum(axis=1) != 0
+            if not left[n:].any():
+                expected.append(left[:n].tolist())
+    found = smallest_cuts(problem, sixes)
+    assert sorted(found.tolist()) == sorted(expected)
+    assert (np.diff(found.sum(axis=1)) >= 0).all()
+
+
+def test_only_the_smallest_cuts_are_kept(monkeypatch):
+    problem = coin_problem(12, 12, 5)
+    every = smallest_cuts(problem, True)
+    monkeypatch.setattr(cuts, "MOST_CUTS", 100)
+    some = smallest_cuts(problem, True)
+    assert 0 < len(some) <= 100
+    assert some.tolist() == every[: len(some)].tolist()
+    assert every[len(some)].sum() > some[-1].sum()
+
+
+@pytest.mark.parametrize("most_cuts", [0, 20, 40_000])
+@pytest.mark.parametrize("make", [coin_problem, balanced_problem])
+def test_cuts_change_no_verdict(make, most_cuts, monkeypatch):
+    monkeypatch.setattr(cuts, "MOST_CUTS", most_cuts)
+    monkeypatch.setattr("chanceline.select.exact.SIXES_FROM", 4)
+    verdicts = set()
+    for seed in range(20):
+        problem = make(11, 8 + 2 * (seed % 4), seed)
+        for size in range(2, 8):
+            step = last(all_supports(problem, size))
+            assert step.undecided == 0
+            assert step.verdict == plain(problem, size)
+            verdicts.add(step.verdict)
+            if step.verdict == FOUND:
+                assert np.unique(step.support).size == size
+                candidate = fitted(problem, step.support, 0)
+                fields = candidate.weights @ problem.columns[step.support]
+                fields += candidate.constant * problem.y if problem.kept else 0.0
+                assert fields.min() > 0
+                break
+    assert verdicts == {EXHAUSTED, FOUND}
+
+
+@pytest.mark.parametrize("inputs", ["binary", "gaussian"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_verdicts_are_those_of_brute_force(inputs, intercept):
+    verdicts = set()
+    for seed in range(6):
+        X, y = random_problem(9, 0.9, 300 + seed, inputs)
+        problem = make_problem(X, y, intercept, contradictions=True)
+        for size in (1, 2, 3, 4):
+            expected = any(certify(X, y, support, intercept).separable for support in itertools.combinations(range(9), size))
+            step = last(all_supports(problem, size))
+            assert step.verdict == (FOUND if expected else EXHAUSTED)
+            verdicts.add(expected)
+            if expected:
+                assert certify(X, y, step.support, intercept).separable
+                break
+    assert verdicts == {True, False}
+
+
+def test_variables_of_many_cuts_come_first():
+    problem = coin_problem(12, 10, 1)
+    order, words = arranged_cuts(problem, False)
+    found = smallest_cuts(problem, False)
+    assert sorted(order.tolist()) == list(range(12))
+    assert unpack(words, 12).tolist() == found[:, order].tolist()
+    met = found.sum(axis=0)[order]
+    assert (np.diff(met) <= 0).all()
+    assert met[0] > met[-1]
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 130])
+def test_cuts_use_whole_words(n):
+    for seed in range(2):
+        problem = coin_problem(n, 18, seed)
+        for size in range(2, 5):
+            verdict = last(all_supports(problem, size)).verdict
+            assert verdict == plain(problem, size)
+            if verdict == FOUND:
+                break
+
+
+def test_what_can_be_cut():
+    assert can_cut(coin_problem(256, 30, 0), 16)
+    assert not can_cut(coin_problem(64, 30, 0), 1)
+    assert not can_cut(coin_problem(64, 30, 0), 17)
+    assert not can_cut(coin_problem(257, 30, 0), 5)
+    assert can_cut(coin_problem(20, 200, 0), 5)
+    assert not can_cut(balanced_problem(63, 30, 0), 16)
+    assert not can_cut(make_problem(*random_problem(20, 1.0, 0, "gaussian")), 5)
+
+
+@pytest.mark.parametrize("found", [0, 1, 2])
+def test_a_proof_starts_from_supports_that_are_too_large_as_well(found):
+    problem = coin_problem(14, 14, 2)
+    smallest = next(size for size in range(1, 14) if plain(problem, size) == FOUND)
+    assert smallest >= 4
+    start = fitted(problem, np.arange(smallest + found), 0)
+    events = list(prove(problem, start, 10**6))
+    sizes = [event.support.size for event in events if isinstance(event, Candidate)]
+    bounds = [event.smallest for event in events if isinstance(event, Bound)]
+    assert bounds[-1] == smallest
+    assert bounds == sorted(bounds)
+    assert sizes == list(range(smallest + found - 1, smallest - 1, -1))
