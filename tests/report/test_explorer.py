@@ -41,17 +41,9 @@ def random_queries(count: int) -> list[dict]:
         N = int(10 ** rng.uniform(0.5, 4.5))
         P = max(2, int(N * 10 ** rng.uniform(-2, 0.7)))
         M = max(1, min(N, int(P * 10 ** rng.uniform(-2.5, 0.3))))
-        queries.append(
-            {
-                "N": N,
-                "P": P,
-                "M": M,
-                "positives": int(rng.integers(1, P)),
-                "errors": int(rng.choice([0, 0, 0, 1, 5])) if P > 10 else 0,
-                "fixed": bool(rng.random() < 0.7),
-                "intercept": bool(rng.random() < 0.7),
-            }
-        )
+        query = {"N": N, "P": P, "M": M, "positives": int(rng.integers(1, P))}
+        query["errors"] = int(rng.choice([0, 0, 0, 1, 5])) if P > 10 else 0
+        queries.append({**query, "fixed": bool(rng.random() < 0.7), "intercept": bool(rng.random() < 0.7)})
     # The sharper counts at M = 1 and 2, equal classes, everything selected, more errors than the exact count follows.
     plain = {"errors": 0, "fixed": True, "intercept": True}
     queries += [
@@ -73,15 +65,8 @@ def test_bounds_agree_with_python(page, tmp_path):
     queries = random_queries(200)
     script = f"{json.dumps(queries)}.map((q) => Chance.bound(q)).map((b) => [b, formatP(b.log10P)])"
     for q, (got, printed) in zip(queries, run_script(page, script, tmp_path), strict=True):
-        bound = chance_bound(
-            q["P"],
-            q["N"],
-            q["M"],
-            positives=q["positives"] if q["fixed"] else None,
-            errors=q["errors"],
-            null="fixed" if q["fixed"] else "coin",
-            intercept=q["intercept"],
-        )
+        null = {"positives": q["positives"], "null": "fixed"} if q["fixed"] else {"null": "coin"}
+        bound = chance_bound(q["P"], q["N"], q["M"], errors=q["errors"], intercept=q["intercept"], **null)
         assert close(got["log10P"], bound.log10_p), q
         assert printed == format_p(bound.log10_p), q
         assert close(got["log10Union"], bound.log10_union), q
@@ -137,12 +122,8 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
 
 def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
     rhos = [0.0015, 0.02, 0.3]
-    seen = run_script(
-        page,
-        f"{json.dumps(rhos)}.map((r) => [chanceLine(r), typicalLine(r)])",
-        tmp_path,
-        state="#N=2000&P=100&M=3&positives=20&errors=4",
-    )
+    script = f"{json.dumps(rhos)}.map((r) => [chanceLine(r), typicalLine(r)])"
+    seen = run_script(page, script, tmp_path, state="#N=2000&P=100&M=3&positives=20&errors=4")
     for rho, (chance, typical) in zip(rhos, seen, strict=True):
         assert typical < chance
         for alpha, at in ((chance, lambda point: point.alpha), (typical, lambda point: point.bounds.cover_gardner)):

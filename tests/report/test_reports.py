@@ -20,13 +20,7 @@ from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
 from chanceline.figures.style import COLOURS
-from chanceline.report import (
-    read_report,
-    write_reproduce_report,
-    write_sweep_report,
-    write_test_report,
-    write_theory_report,
-)
+from chanceline.report import read_report, write_reproduce_report, write_sweep_report, write_test_report, write_theory_report
 from chanceline.report.page import ENVIRONMENT, Page, drawn, hash_arrays, number, prose
 from chanceline.report.runs import FIGURES, rounded
 from chanceline.report.separation import separation_page
@@ -211,6 +205,7 @@ def test_sweep_report_has_the_averages_of_the_store(tmp_path):
     path = write_sweep_report(store, tmp_path / "sweep.html")
     text = assert_self_contained(path)
     assert "<i>runs" not in text
+    assert text.count("<svg") >= 2
     record = read_report(path)
     assert record["tasks"] == 8
     (row,) = [row for row in record["averages"]["smallest"] if row["alpha"] == 1.0]
