@@ -123,7 +123,7 @@ def _held(job: tuple[int, Rule], patterns: Patterns) -> int:
     enough, too_many = 0, patterns.shape[0] + 1
     while too_many - enough > 1:
         middle = (enough + too_many) // 2
-        if can_learn(patterns[:middle], neuron, rule):
+        if can_learn(neuron, patterns[:middle], rule):
             enough = middle
         else:
             too_many = middle
@@ -142,8 +142,9 @@ class Retrieval(Result):
     kind = "Monte Carlo"
 
     def summary(self) -> str:
-        pairs = zip(self.noises, self.overlaps, strict=True)
-        return "overlap after recall " + ", ".join(f"{overlap:.3f} at {noise:.0%} noise" for noise, overlap in pairs)
+        return "overlap after recall " + ", ".join(
+            f"{overlap:.3f} at {noise:.0%} noise" for noise, overlap in zip(self.noises, self.overlaps, strict=True)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -208,8 +209,7 @@ class Cutting(Result):
     kind = "exact for this network"
 
     def summary(self) -> str:
-        pairs = zip(self.shares, self.bits, strict=True)
-        held = ", ".join(f"{bits:.3f} after {share:.0%}" for share, bits in pairs)
+        held = ", ".join(f"{bits:.3f} after {share:.0%}" for share, bits in zip(self.shares, self.bits, strict=True))
         return f"share of bits held when {self.how} couplings are cut: {held}"
 
     def to_dict(self) -> dict[str, Any]:

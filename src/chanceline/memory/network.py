@@ -181,8 +181,7 @@ class AssociativeMemory:
         """
         checked = self.checked(patterns, "patterns")
         n_jobs = n_jobs_from(n_jobs, workers)
-        common = (checked, self.rule)
-        neurons = list(run_ordered(learn, range(self.n_neurons), common=common, n_jobs=n_jobs, progress=progress))
+        neurons = list(run_ordered(learn, range(self.n_neurons), common=(checked, self.rule), n_jobs=n_jobs, progress=progress))
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
         starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
         inputs, weights = (np.concatenate([getattr(neuron, part) for neuron in neurons]) for part in ("inputs", "weights"))
@@ -267,14 +266,12 @@ class AssociativeMemory:
                 settings = json.loads(str(arrays.pop("settings")))
                 if settings.pop("format") != FORMAT:
                     raise ValueError("another format")
-                n_patterns = settings.pop("n_patterns")
-                memory = cls(**settings)
-                shape = (memory.n_neurons, memory.n_neurons)
-                memory = memory.with_couplings(csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape))
+                n, n_patterns = settings["n_neurons"], settings.pop("n_patterns")
+                couplings = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
+                memory = cls(**settings).with_couplings(couplings)
                 if n_patterns is not None:
                     reported = [arrays[name] for name in REPORTED]
-                    rule = memory.rule
-                    memory.report = StorageReport(memory.n_neurons, n_patterns, rule.wiring, rule.kappa, *reported)
+                    memory.report = StorageReport(n, n_patterns, memory.rule.wiring, memory.rule.kappa, *reported)
             except Exception as error:  # whatever NumPy, zipfile and JSON raise for a damaged file
                 raise InputError(f"{path} is not a memory written by save ({error}).") from error
         return memory

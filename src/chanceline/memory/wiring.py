@@ -43,14 +43,10 @@ class Neuron:
     impossible: bool
 
 
-def seed_of(seed: int, neuron: int) -> int:
-    """A seed for each neuron, so that results do not depend on who computes it when."""
-    return int(np.random.SeedSequence(seed, spawn_key=(neuron,)).generate_state(1)[0])
-
-
-def rows_of(patterns: Patterns, neuron: int) -> Floats:
-    """a_μ = ξ_iμ ξ_μ without neuron i itself, (P, N)."""
-    return np.delete(patterns, neuron, axis=1).astype(np.float64) * patterns[:, neuron, None]
+def problem_of(neuron: int, patterns: Patterns, rule: Rule) -> tuple[Floats, int]:
+    """a_μ = ξ_iμ ξ_μ without neuron i itself, (P, N), and a seed of its own: results do not depend on who computes it when."""
+    rows = np.delete(patterns, neuron, axis=1).astype(np.float64) * patterns[:, neuron, None]
+    return rows, int(np.random.SeedSequence(rule.seed, spawn_key=(neuron,)).generate_state(1)[0])
 
 
 def order_of_inputs(rows: Floats, wiring: str, seed: int) -> Indices:
@@ -62,10 +58,8 @@ def order_of_inputs(rows: Floats, wiring: str, seed: int) -> Indices:
 
 def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
     """Choose inputs and weights for one neuron."""
-    rows = rows_of(patterns, neuron)
-    seed = seed_of(rule.seed, neuron)
-    learner = _select if rule.wiring == "selected" else _take_in_order
-    fitted, impossible = learner(rows, rule, seed)
+    rows, seed = problem_of(neuron, patterns, rule)
+    fitted, impossible = (_select if rule.wiring == "selected" else _take_in_order)(rows, rule, seed)
     order = np.argsort(fitted.inputs)
     inputs = fitted.inputs[order]
     solved = _meets(fitted, rule.kappa)
@@ -78,10 +72,9 @@ def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
     )
 
 
-def can_learn(patterns: Patterns, neuron: int, rule: Rule) -> bool:
+def can_learn(neuron: int, patterns: Patterns, rule: Rule) -> bool:
     """Whether inputs are found that separate, without making them any more stable; for a given fan-in."""
-    rows = rows_of(patterns, neuron)
-    seed = seed_of(rule.seed, neuron)
+    rows, seed = problem_of(neuron, patterns, rule)
     if rule.wiring == "selected":
         return _separating(rows, rule.fan_in, rule.budget, seed).separates
     return fit(rows, order_of_inputs(rows, rule.wiring, seed)[: rule.fan_in]).separates
@@ -96,8 +89,7 @@ def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
     if rule.fan_in is not None:
         return fit(rows, order[: rule.fan_in]), True
     # κ never falls when inputs are added, so the first sufficient number is found by halving.
-    sizes = range(1, order.size + 1)
-    enough = bisect_left(sizes, True, key=lambda size: _meets(fit(rows, order[:size]), rule.kappa))
+    enough = bisect_left(range(1, order.size + 1), True, key=lambda size: _meets(fit(rows, order[:size]), rule.kappa))
     return fit(rows, order[: enough + 1]), True
 
 
@@ -113,8 +105,7 @@ def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
             chosen = grow(rows, chosen, n_inputs, enough=rule.kappa)
             chosen = shrink(rows, chosen, rule.kappa, rule.budget // SWAP_COST, random)
         chosen = swap(rows, chosen, rule.budget // SWAP_COST, random)
-    impossible = not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(n_inputs)), rule.kappa)
-    return chosen, impossible
+    return chosen, not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(n_inputs)), rule.kappa)
 
 
 def _separating(rows: Floats, fan_in: int | None, budget: int, seed: int) -> Fit:
