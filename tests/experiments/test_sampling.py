@@ -98,8 +98,7 @@ def test_same_seed_same_curve_and_rungs_only_thin_it():
 def test_no_support_at_all_gives_an_empty_curve():
     X = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     curve = sample_counts(X, np.array([1.0, -1.0]), 1, sweeps=10)
-    assert len(curve.patterns) == 0
-    assert "no separating support" in str(curve)
+    assert len(curve.patterns) == len(curve.log_counts) == len(curve.errors) == 0
 
 
 def test_bad_sizes_are_refused():

@@ -83,27 +83,26 @@ def test_median_covers_at_its_nominal_rate_and_bears_minus_infinity():
     for _ in range(2000):
         sample = rng.gumbel(size=100)
         sample[rng.random(100) < 0.1] = -np.inf
-        estimate = typical(sample)
+        value, error = typical(sample)
         # 10 % at −∞ move the median to the 4/9 quantile of the rest.
         truth = -np.log(-np.log(4 / 9))
-        covered += abs(estimate.value - truth) < 2 * estimate.error
+        covered += abs(value - truth) < 2 * error
     assert 0.93 < covered / 2000 < 0.985
 
 
 def test_median_is_unknown_when_half_are_infinite_or_few():
-    assert np.isnan(typical([1.0] * 9).value)
-    assert np.isnan(typical([-np.inf] * 45 + [1.0] * 56).value)
-    assert typical(range(11)).value == 5
+    assert np.isnan(typical([1.0] * 9)[0])
+    assert np.isnan(typical([-np.inf] * 45 + [1.0] * 56)[0])
+    assert typical(range(11))[0] == 5
 
 
 def test_average_covers_at_its_nominal_rate_with_few_samples_too():
-    estimate = average([1.0, 2.0, 3.0])
-    assert (estimate.value, estimate.samples) == (2.0, 3)
-    assert np.isnan(average([1.0]).error)
+    assert average([1.0, 2.0, 3.0])[0] == 2.0
+    assert np.isnan(average([1.0])[1])
     rng = np.random.default_rng(7)
     for samples in (2, 5, 40):
         trials = [average(rng.normal(size=samples)) for _ in range(2000)]
-        covered = np.mean([abs(trial.value) < trial.error for trial in trials])
+        covered = np.mean([abs(value) < error for value, error in trials])
         assert abs(covered - 0.683) < 4 * np.sqrt(0.683 * 0.317 / 2000)
 
 

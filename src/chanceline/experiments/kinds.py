@@ -81,9 +81,7 @@ def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: in
         shape = (m * min(together, draws - start), patterns)
         # On the sphere a pattern's length does not matter for its sign, so Gaussian entries do.
         columns = rng.standard_normal(shape)
-        if inputs == "binary":
-            columns = np.sign(columns)
-        hits += count_separable(columns, m)
+        hits += count_separable(np.sign(columns) if inputs == "binary" else columns, m)
     return {"hits": hits}
 
 

@@ -81,11 +81,11 @@ def iter_run(
     stop = stop or Event()
     failures: list[TaskError] = []
     losses = 0
-    while missing and not stop.is_set() and not failures:
+    while missing and not (stop.is_set() or failures):
         todo = list(missing.values())
         batches = (todo[start : start + batch] for start in range(0, len(todo), batch))
         # Taken when a worker becomes free: a stop starts nothing new.
-        wanted = takewhile(lambda _: not stop.is_set() and not failures, batches)
+        wanted = takewhile(lambda _: not (stop.is_set() or failures), batches)
         try:
             with closing(_parallel.start(execute, wanted, (), n_jobs, ordered=False)) as finished:
                 for records, failure in finished:

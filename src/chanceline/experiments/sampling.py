@@ -226,19 +226,12 @@ def sample_counts(
     ladder = _Ladder(X * y[:, None], m, rung, steps, seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
-    height = len(ladder.rungs)
-    hits, tries = np.zeros((BLOCKS, height)), np.zeros((BLOCKS, height))
-    for index, block in enumerate(np.array_split(np.arange(sweeps), BLOCKS)):
-        for _ in block:
-            new_hits, new_tries = ladder.sweep()
-            hits[index] += new_hits
-            tries[index] += new_tries
-    with np.errstate(divide="ignore"):
+    counts = np.array([ladder.sweep() for _ in range(sweeps)])
+    hits, tries = np.stack([block.sum(axis=0) for block in np.array_split(counts, BLOCKS)], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_counts = float(log_binomial(n, m)) + np.cumsum(np.log(hits.sum(0) / tries.sum(0)))
         shares = np.cumsum(np.log(hits / tries), axis=1)
-    complete = np.isfinite(shares).all(axis=0)
-    errors = np.full(height, np.nan)
-    errors[complete] = shares[:, complete].std(axis=0, ddof=1) / np.sqrt(BLOCKS)
+        errors = shares.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
     whole = [place for place, rung in enumerate(ladder.rungs) if rung.whole]
     patterns = np.array([ladder.rungs[place].patterns for place in whole], dtype=np.int64)
     return CountCurve(patterns, log_counts[whole], errors[whole])

@@ -60,15 +60,6 @@ QUICK_SWEEPS = {
 }
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A typical value over random problems, with one standard error."""
-
-    value: float
-    error: float
-    samples: int
-
-
 @dataclass(frozen=True, repr=False)
 class Extrapolation(Result):
     """The limit N → ∞ of values at finite N.
@@ -113,28 +104,26 @@ class Extrapolation(Result):
     __str__ = summary
 
 
-def typical(values: ArrayLike) -> Estimate:
+def typical(values: ArrayLike) -> tuple[float, float]:
     """The median and its standard error: a quarter of the width of its 95 % interval by order statistics.
 
     Values may be −∞ (the logarithm of no support at all): a mean of logarithms does not exist then, a median does as
     long as clearly fewer than half are infinite. With too many of them, or fewer than 10 samples, it is NaN.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
-    count = len(ordered)
     # The number of samples below the true median is binomial, with standard deviation √n / 2.
-    low = int(np.floor(0.5 * count - np.sqrt(count)))
-    if count < 10 or not np.isfinite(ordered[low]):
-        return Estimate(np.nan, np.nan, count)
-    return Estimate(float(np.median(ordered)), float(ordered[count - 1 - low] - ordered[low]) / 4, count)
+    low = int(np.floor(0.5 * len(ordered) - np.sqrt(len(ordered))))
+    if len(ordered) < 10 or not np.isfinite(ordered[low]):
+        return np.nan, np.nan
+    return float(np.median(ordered)), float(ordered[-1 - low] - ordered[low]) / 4
 
 
-def average(values: ArrayLike) -> Estimate:
+def average(values: ArrayLike) -> tuple[float, float]:
     """The mean and its standard error, widened by Student's t: with few samples their scatter is uncertain too."""
     data = np.asarray(values, dtype=float)
     if len(data) < 2:
-        return Estimate(float(data.mean()) if len(data) else np.nan, np.nan, len(data))
-    wider = stats.t.ppf(ONE_SIGMA, len(data) - 1)
-    return Estimate(float(data.mean()), float(wider * data.std(ddof=1) / np.sqrt(len(data))), len(data))
+        return float(data[0]) if len(data) else np.nan, np.nan
+    return float(data.mean()), float(stats.t.ppf(ONE_SIGMA, len(data) - 1) * stats.sem(data))
 
 
 def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None) -> Extrapolation:
@@ -273,7 +262,7 @@ def entropy_points(
     measured = None if shares is None else shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
     rows = []
     for (inputs, rho, alpha, n, source), logs in sorted(samples.items()):
-        estimate = typical(logs)
+        value, error = typical(logs)
         moment, moment_error = _first_moment(n, (inputs, round(alpha * n), round(rho * n)), measured)
         rows.append(
             {
@@ -282,13 +271,13 @@ def entropy_points(
                 "alpha": alpha,
                 "n": n,
                 "source": source,
-                "problems": estimate.samples,
+                "problems": len(logs),
                 "empty": float(np.mean(np.isneginf(logs))),
-                "entropy": estimate.value / n,
-                "error": estimate.error / n,
+                "entropy": value / n,
+                "error": error / n,
                 "first_moment": moment,
                 "first_moment_error": moment_error,
-                "difference": estimate.value / n - moment,
+                "difference": value / n - moment,
             }
         )
     return pd.DataFrame(rows)
@@ -354,10 +343,8 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
         patterns = int(group["n_patterns"].iloc[0])
         moment = first_moment_size(n, patterns) / n
         unsolved = 1 - len(solved) / len(group)
-        estimate = average(solved / n)
-        # Whole numbers that happen to agree are still known no better than to rounding.
-        error = max(estimate.error, 1 / (n * math.sqrt(12 * max(len(solved), 1))))
-        if unsolved > MOST_UNSOLVED or not np.isfinite(estimate.error):
+        mean, error = average(solved / n)
+        if unsolved > MOST_UNSOLVED or not np.isfinite(error):
             continue
         rows.append(
             {
@@ -369,10 +356,11 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
                 "problems": len(group),
                 "unsolved": unsolved,
                 "tied": float((stopped & ~separated).mean()),
-                "density": estimate.value,
-                "error": error,
+                "density": mean,
+                # Whole numbers that happen to agree are still known no better than to rounding.
+                "error": max(error, 1 / (n * math.sqrt(12 * len(solved)))),
                 "first_moment": moment,
-                "difference": estimate.value - moment,
+                "difference": mean - moment,
             }
         )
     return pd.DataFrame(rows)

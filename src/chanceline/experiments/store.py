@@ -55,9 +55,8 @@ class Record:
 
     def values(self) -> tuple[str, str, str, str, str, float]:
         """What a store keeps, in the order of `COLUMNS`."""
-        task = self.task
-        parameters, result = canonical(dict(task.parameters)), canonical(dict(self.result))
-        return task.id, task.kind, parameters, result, self.made_with, float(self.seconds)
+        texts = canonical(dict(self.task.parameters)), canonical(dict(self.result))
+        return self.task.id, self.task.kind, *texts, self.made_with, float(self.seconds)
 
 
 def checksum(values: Sequence[Any]) -> str:

@@ -117,8 +117,8 @@ def averages(records: list[Record]) -> pd.DataFrame:
     for name in numeric:
         estimates = [average(values.dropna()) for _, values in grouped[name]]
         label = str(name).removeprefix("result:")
-        table[label] = [estimate.value for estimate in estimates]
-        table[f"± {label}"] = [estimate.error for estimate in estimates]
+        table[label] = [value for value, _ in estimates]
+        table[f"± {label}"] = [error for _, error in estimates]
     return table
 
 

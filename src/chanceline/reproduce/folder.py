@@ -40,14 +40,6 @@ class Folder:
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
 
-    @property
-    def quick(self) -> bool:
-        return self.mode == "quick"
-
-    @property
-    def full(self) -> bool:
-        return self.mode == "full"
-
     def save(self, name: str, figure: Any, table: pd.DataFrame) -> None:
         """Write `name`.png, `name`.svg and `name`.csv, and close the figure."""
         import matplotlib.pyplot as plt

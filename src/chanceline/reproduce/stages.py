@@ -42,7 +42,7 @@ TELL_EVERY = 200  # tasks between two lines of progress
 
 def panels(folder: Folder) -> None:
     """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
-    table = branch_table(RHO, 60 if folder.quick else 200)
+    table = branch_table(RHO, 60 if folder.mode == "quick" else 200)
     end = capacity(RHO)
     figure, axes = plt.subplots(2, 2, figsize=(10, 7.4), layout="constrained")
     draw_overlaps(axes[0, 0], table, RHO)
@@ -59,7 +59,7 @@ def panels(folder: Folder) -> None:
 
 def capacity_diagram(folder: Folder) -> None:
     """α_VS(ρ) with every closed-form curve."""
-    table = curve_table(evenly_spaced(49 if folder.quick else 199), replicon=True)
+    table = curve_table(evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True)
     figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
     draw_capacity(ax, table)
     folder.save("capacity", figure, table)
@@ -70,7 +70,7 @@ def capacity_diagram(folder: Folder) -> None:
 
 def unequal_classes(folder: Folder) -> None:
     """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
-    rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.quick else 60)]
+    rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.mode == "quick" else 60)]
     parts = [curve_table(rhos, balance=balance).assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
     table = pd.concat(parts, ignore_index=True)
     figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
@@ -92,7 +92,7 @@ def entropy_with_breaking(folder: Folder) -> None:
         {"alpha": s.alpha, "entropy": s.entropy, "x": s.order.x[0], "K": s.order.K, "p1": s.order.p[1], "p0": s.order.p[0]}
         for s in [*reversed(branch), beyond]
     )
-    loads = np.linspace(critical.alpha - 0.06, 1.8, 16 if folder.quick else 40)
+    loads = np.linspace(critical.alpha - 0.06, 1.8, 16 if folder.mode == "quick" else 40)
     symmetric = pd.DataFrame({"alpha": alpha, "entropy": solve_rs(float(alpha), RHO).entropy} for alpha in loads)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     draw_entropies(axes[0], symmetric, broken, critical.alpha)
@@ -120,10 +120,11 @@ def finite_size(folder: Folder) -> None:
     The quick mode makes small runs on the spot, the full mode runs or resumes all sweeps in a store inside the folder, and the
     normal mode draws the run that comes with the package.
     """
-    plan: Mapping[str, Sequence[str]] = QUICK_SWEEPS if folder.quick else SWEEPS
-    store = folder.path / ("experiments-quick.sqlite" if folder.quick else "experiments.sqlite")
+    quick = folder.mode == "quick"
+    plan: Mapping[str, Sequence[str]] = QUICK_SWEEPS if quick else SWEEPS
+    store = folder.path / ("experiments-quick.sqlite" if quick else "experiments.sqlite")
     for figure, names in plan.items():
-        if folder.quick or folder.full:
+        if folder.mode != "normal":
             for name in names:
                 _run(folder, store, name)
             points = stored_points(figure, store, names)
@@ -131,7 +132,7 @@ def finite_size(folder: Folder) -> None:
             folder.say(f"{figure}: drawn from the run that comes with the package (the full mode computes it again)")
             points = shipped_points(figure)
         picture, table = draw_figure(figure, points)
-        if folder.quick:
+        if quick:
             picture.suptitle("from a small run made on the spot: large error bars", fontsize=9)
         # A name of its own: the theory has figures of capacity and entropy too.
         folder.save(f"experiments-{figure}", picture, table)
@@ -141,7 +142,7 @@ def _run(folder: Folder, store: Path, name: str) -> None:
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
         missing = len({task.id for task in sweep.tasks} - results.finished())
-        folder.say(f"{sweep}; {missing} to run" + (", a small run made on the spot" if folder.quick else ""))
+        folder.say(f"{sweep}; {missing} to run" + (", a small run made on the spot" if folder.mode == "quick" else ""))
         for count, _ in enumerate(iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch), 1):
             if count % TELL_EVERY == 0:
                 folder.say(f"{name}: {count} of {missing}")
