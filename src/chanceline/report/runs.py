@@ -16,6 +16,7 @@ from markupsafe import Markup
 from chanceline.errors import InputError
 from chanceline.experiments.scaling import average
 from chanceline.experiments.store import Record, Store
+from chanceline.figures.style import legend_below
 from chanceline.report.page import Page, drawn, in_page, number
 
 # More lines than this in one picture tell nothing.
@@ -143,7 +144,7 @@ def _pictures(frame: pd.DataFrame) -> dict[str, dict[str, Markup]]:
             ax.errorbar(part[axis], part[result], part[f"± {result}"], marker="o", label=label.replace("$", r"\$") or None)
         ax.set(xlabel=axis.replace("$", r"\$"), ylabel=result.replace("$", r"\$"))
         if others:
-            ax.legend(fontsize="small")
+            legend_below(ax)
 
     captions = {result: f"{result} against {axis}, mean and standard error over trials" for result in results}
     return {caption: drawn(partial(draw, result=result), caption) for result, caption in captions.items()}
