@@ -20,7 +20,7 @@ from chanceline.select.exact import fitted
 from chanceline.select.front_rule import widest_rule
 from chanceline.select.methods.amp import run_amp
 from chanceline.select.methods.auto import run_auto, run_exact
-from chanceline.select.methods.biht import run_biht, run_greedy_biht, run_greedy_biht_literal
+from chanceline.select.methods.biht import run_biht, run_greedy_biht
 from chanceline.select.methods.l1 import run_l1, run_reweighted_l1
 from chanceline.select.methods.omp import run_omp
 from chanceline.select.methods.tabu import run_tabu
@@ -34,7 +34,6 @@ METHODS: dict[str, Method] = {
     "amp": run_amp,
     "omp": run_omp,
     "greedy-biht": run_greedy_biht,
-    "greedy-biht-literal": run_greedy_biht_literal,
     "biht": run_biht,
     "l1": run_l1,
     "reweighted-l1": run_reweighted_l1,
@@ -149,7 +148,7 @@ def search(
     X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then has; columns are scaled
         internally, and the weights given in the units of X.
     y : P labels of at most two values, the larger of which is the positive class.
-    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `greedy-biht-literal`, `biht`, `l1`,
+    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
         `reweighted-l1`, `exact`; or a function of your own as "module:function" (see docs/extending.md).
     budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on the machine's speed.
     seed : same seed, same result, bit for bit.

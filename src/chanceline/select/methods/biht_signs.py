@@ -1,8 +1,5 @@
 """greedy-BIHT's inner loop for ±1 columns.
 
-There a hundred patterns may flip at every iteration, but most of them flip back at the next: the weights swing with
-period two and drift slowly. So the pull of the wrong patterns is brought up to date from that of two iterations ago.
-
 Weights change by multiples of ½, margins too: they are kept as whole numbers, 4m where that is one (`levels`).
 """
 
