@@ -1,8 +1,16 @@
 """Exact finite-size probabilities: Cover counts, union bounds and planning; every number here is rigorous."""
 
-from chanceline.chance.bound import Bound, bound_curve, chance_bound, format_p
+from chanceline.chance.bound import (
+    Bound,
+    FeaturePlan,
+    SamplePlan,
+    bound_curve,
+    chance_bound,
+    format_p,
+    largest_convincing,
+    samples_needed,
+)
 from chanceline.chance.counts import log_binomial, log_cover, log_hamming_ball, log_planar_sets
-from chanceline.chance.planning import FeaturePlan, SamplePlan, largest_convincing, samples_needed
 
 __all__ = [
     "Bound",

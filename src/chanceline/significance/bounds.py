@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound
+from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing
 from chanceline.chance.counts import LOG2, log_binomial
-from chanceline.chance.planning import first_convincing
 from chanceline.perceptron.rule import Rule
 
 LOG10_2 = log10(2.0)

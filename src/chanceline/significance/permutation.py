@@ -364,18 +364,17 @@ class Procedure:
             selector.set_params(**dict.fromkeys(random, self.seed)).fit(X, y)
             if not hasattr(selector, "get_support"):
                 raise InputError(f"the search {type(self.search).__name__} has no get_support; give a feature selector.")
-            return _checked(np.asarray(selector.get_support(indices=True), dtype=np.int64), X.shape[1])
-        chosen = self.search(X, y)
+            chosen = selector.get_support(indices=True)
+        else:
+            chosen = self.search(X, y)
         support = np.asarray([] if chosen is None else getattr(chosen, "support", chosen))
-        return _checked(np.flatnonzero(support) if support.dtype == bool else support, X.shape[1])
-
-
-def _checked(support: Any, n_features: int) -> Ints:
-    if support.size == 0:
-        raise NothingFoundError("the search selected no feature on the labels given; give one that selects at least one.")
-    if support.ndim != 1 or support.min() < 0 or support.max() >= n_features:
-        raise InputError("the search must return indices of columns of X, or a mask.")
-    return np.unique(support.astype(np.int64))
+        if support.dtype == bool:
+            support = np.flatnonzero(support)
+        if support.size == 0:
+            raise NothingFoundError("the search selected no feature on the labels given; give one that selects at least one.")
+        if support.ndim != 1 or support.min() < 0 or support.max() >= X.shape[1]:
+            raise InputError("the search must return indices of columns of X, or a mask.")
+        return np.unique(support.astype(np.int64))
 
 
 def permutation_reading(

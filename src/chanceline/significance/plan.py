@@ -117,13 +117,9 @@ class Plan:
     spending: AlphaSpending
 
     @property
-    def named_beforehand(self) -> bool:
-        return self.settings.preregistered
-
-    @property
     def named_after(self) -> bool:
         """The features were named after looking."""
-        return self.features is not None and not self.named_beforehand
+        return self.features is not None and not self.settings.preregistered
 
     def names_of(self, support: Ints) -> tuple[str, ...]:
         return tuple(self.data.feature_names[j] for j in support)

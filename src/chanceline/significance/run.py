@@ -114,8 +114,8 @@ class Found:
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
     settings, scheme, X = plan.settings, plan.scheme, plan.data.X
-    columns = make_columns(X[:, plan.features] if plan.named_beforehand else X, scheme, settings.intercept)
-    if plan.named_beforehand and plan.features is not None:
+    columns = make_columns(X[:, plan.features] if plan.settings.preregistered else X, scheme, settings.intercept)
+    if plan.settings.preregistered and plan.features is not None:
         columns = replace(columns, index=plan.features[columns.index])
     steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
     found = find_rules(plan, steps)
@@ -123,7 +123,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     wanted = settings.permutations > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
     permutation, count = None, settings.permutations
-    if wanted and settings.search is not None and not plan.named_beforehand:
+    if wanted and settings.search is not None and not plan.settings.preregistered:
         permutation, count = _own_search(plan, runner), 0
     elif not wanted:
         # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
@@ -152,7 +152,7 @@ def find_rules(plan: Plan, steps: int) -> Found:
     else:
         rule = smallest_rule(plan) if settings.search is None else procedure(plan, settings.search).find(X, y)
     bound = bounds.bound(rule)
-    if plan.named_beforehand or plan.spending.convinces(bound.log10_p):
+    if plan.settings.preregistered or plan.spending.convinces(bound.log10_p):
         return Found(rule, bound, (), 0.0)
     points, allowed = fewest_errors(plan, steps), plan.declared or 0
     enough = [point for point in points if point.errors <= allowed]
@@ -213,16 +213,13 @@ def search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, large
 
     The bound covers every set at once, so that effort spent on the observed labels alone costs nothing.
     """
+    best, number = found, 0
     reach = found.errors <= procedure.errors and 0 < found.n_selected - largest <= WITHIN_REACH and largest > 0
-    if not (reach and isinstance(procedure.search, str)):
-        return found
-    best = found
-    for number in range(1, restarts + 1):
+    while reach and best.n_selected > largest and number < restarts:
+        number += 1
         again = replace(procedure, seed=procedure.seed + number, target=largest).find(X, y)
         if again.errors <= procedure.errors and again.n_selected < best.n_selected:
             best = again
-        if best.n_selected <= largest:
-            break
     return best
 
 
@@ -277,7 +274,7 @@ def conclude(
     evidence = Evidence(plan, rule, bound, found.later, permutation, point, largest, needed)
     verdict, reason = evidence.decide(log10_p)
     replica = None
-    if rule.separates and rule.n_selected and not plan.named_beforehand:
+    if rule.separates and rule.n_selected and not plan.settings.preregistered:
         among = max(bounds.n_features, rule.n_selected)
         replica = replica_reading(sizes.n_units, among, rule.n_selected, sizes.positives, plan.settings.intercept)
     return SeparationTest(

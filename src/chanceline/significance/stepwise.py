@@ -383,12 +383,9 @@ def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
 
 def _deal(labels: Floats, folds: int, rng: np.random.Generator) -> Ints:
     """A fold for every unit, classes spread evenly."""
+    order = np.concatenate([rng.permutation(np.flatnonzero(side)) for side in (labels > 0, labels < 0)])
     fold_of = np.empty(len(labels), dtype=np.int64)
-    start = 0
-    for side in (labels > 0, labels < 0):
-        members = rng.permutation(np.flatnonzero(side))
-        fold_of[members] = (start + np.arange(len(members))) % folds
-        start += len(members)
+    fold_of[order] = np.arange(len(labels)) % folds
     return fold_of
 
 

@@ -94,7 +94,7 @@ class Evidence:
                 f"(p = {reading.pvalue:.2g}, Monte Carlo)"
             )
         band, who = point.shuffled, ""
-        if self.plan.named_beforehand:
+        if self.plan.settings.preregistered:
             who = "these " if point.k == self.rule.n_selected else "the best found "
         return (
             f"{who}{counted(point.k, 'feature')} leave{'s' * (point.k == 1)} {counted(point.errors, 'error')} by least squares, "
@@ -145,7 +145,7 @@ class Evidence:
         fewer = more = ""
         rule, n_units = self.rule, self.plan.scheme.sizes.n_units
         units = "samples" if n_units == len(self.plan.data.y) else "groups"
-        if rule.separates and not self.plan.named_beforehand and rule.n_selected > self.largest:
+        if rule.separates and not self.plan.settings.preregistered and rule.n_selected > self.largest:
             features = counted(self.largest, "feature")
             fewer = f"a set of at most {features} would convince by the bound: a longer search may find one."
             if self.largest == 0:
