@@ -29,8 +29,8 @@ _HOMES = {
     "density": "chanceline.theory.line",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
-    "Front": "chanceline.select.front",
-    "front": "chanceline.select.front",
+    "Front": "chanceline.select.pareto",
+    "front": "chanceline.select.pareto",
     "search": "chanceline.select.api",
     "AssociativeMemory": "chanceline.memory",
 }
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from chanceline.memory import AssociativeMemory as AssociativeMemory
     from chanceline.select import SearchOutcome as SearchOutcome
     from chanceline.select.api import search as search
-    from chanceline.select.front import Front as Front
-    from chanceline.select.front import front as front
+    from chanceline.select.pareto import Front as Front
+    from chanceline.select.pareto import front as front
     from chanceline.significance import SeparationTest as SeparationTest
     from chanceline.significance import separation_test as separation_test
     from chanceline.significance.replica import ChanceSize as ChanceSize

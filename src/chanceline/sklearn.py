@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from chanceline.perceptron.fit import consistent_rows
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.select.api import search
-from chanceline.select.front import front
+from chanceline.select.pareto import front
 
 
 class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):

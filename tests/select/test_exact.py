@@ -10,7 +10,7 @@ from chanceline.perceptron.random_problem import random_problem
 from chanceline.select import certify, cuts
 from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
 from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, fitted, prove
-from chanceline.select.outcome import Bound, Candidate
+from chanceline.select.outcome import Candidate, LowerBound
 
 
 def balanced_problem(n, patterns, seed):
@@ -143,7 +143,7 @@ def test_a_proof_starts_from_supports_that_are_too_large_as_well(found):
     start = fitted(problem, np.arange(smallest + found), 0)
     events = list(prove(problem, start, 10**6))
     sizes = [event.support.size for event in events if isinstance(event, Candidate)]
-    bounds = [event.smallest for event in events if isinstance(event, Bound)]
+    bounds = [event.smallest for event in events if isinstance(event, LowerBound)]
     assert bounds[-1] == smallest
     assert bounds == sorted(bounds)
     assert sizes == list(range(smallest + found - 1, smallest - 1, -1))

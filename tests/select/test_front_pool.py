@@ -7,7 +7,8 @@ import pytest
 
 import chanceline
 from chanceline.perceptron.problem import make_problem
-from chanceline.select import check_weights, front_pool
+from chanceline.select import check_weights
+from chanceline.select import pool as front_pool
 
 
 @pytest.fixture
@@ -25,12 +26,11 @@ def wide(monkeypatch):
     return X, y
 
 
-def test_prices_and_blocks_are_those_of_the_scaled_columns(wide):
+def test_rows_are_those_of_the_scaled_columns(wide):
     problem = make_problem(*wide, True)
-    slack = np.linspace(0.0, 2.0, 40)
-    assert front_pool.column_prices(problem, slack) == pytest.approx(np.abs(problem.columns[:200] @ slack))
-    some = np.array([3, 99, 7])
-    assert front_pool.scaled_block(problem, some) == pytest.approx(problem.columns[some])
+    some, samples = np.array([3, 99, 7]), np.array([0, 5, 39])
+    np.testing.assert_array_equal(problem.rows(some), problem.columns[[3, 99, 7, 200]].T)
+    np.testing.assert_array_equal(problem.rows(some, samples), problem.columns[[3, 99, 7, 200]][:, samples].T)
 
 
 def test_pool_holds_the_best_single_and_what_decides(wide):

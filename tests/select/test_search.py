@@ -115,19 +115,6 @@ def test_target_stops_early():
     assert outcome.iterations < chanceline.search(X, y, method="tabu").iterations
 
 
-def test_ctrl_c_keeps_the_best():
-    X, y = random_problem(64, 1.0, 3)
-
-    def interrupt(iterations, best):
-        if len(best.history) == 3:
-            raise KeyboardInterrupt
-
-    outcome = chanceline.search(X, y, method="tabu", progress=interrupt)
-    assert outcome.interrupted
-    assert len(outcome.history) == 3
-    assert outcome.separates
-
-
 def test_inseparable_data_leave_errors():
     X, y = random_problem(4, 8.0, 0, "gaussian")
     outcome = chanceline.search(X, y)

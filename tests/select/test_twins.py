@@ -7,11 +7,23 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr
 
-from chanceline.perceptron.hinge import RIDGE, SEPARATED, make_hinge, next_random, refit, set_support
+from chanceline.perceptron.hinge import (
+    NEWTON,
+    NEWTON_AFTER_ADDITION,
+    NOISE,
+    RIDGE,
+    SEPARATED,
+    fit,
+    fit_and_swap,
+    make_hinge,
+    next_random,
+    random_state,
+    set_support,
+)
+from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
-from chanceline.select.methods.amp import DAMPING, SLOW, Beliefs, amp_steps
-from chanceline.select.methods.omp import omp_steps
-from chanceline.select.methods.tabu import NEWTON_AFTER_ADDITION, NEWTON_AFTER_REMOVAL, NOISE, random_state, tabu_steps
+from chanceline.select.amp import DAMPING, SLOW, Beliefs, amp_steps
+from chanceline.select.tabu import fit_greedily
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -89,8 +101,8 @@ class PlainHinge:
 
 
 def plain_tabu_step(plain, until, clock, random):
-    """Add the best non-tabu variable, refit, drop the cheapest non-tabu one (or, if all are tabu, take the addition
-    back), refit; whether the support separates."""
+    """Add the best non-tabu variable, refit, drop the cheapest non-tabu one (if all are tabu, the last), refit; whether the
+    support separates."""
     scores = plain.gradients()
     free = [j for j in range(len(until)) if j not in plain.support and until[j] <= clock]
     addition = free[int(np.argmax([scores[j] * random.noise() for j in free]))]
@@ -99,14 +111,12 @@ def plain_tabu_step(plain, until, clock, random):
     plain.refit(NEWTON_AFTER_ADDITION)
     costs = plain.weights**2 / np.diag(np.linalg.inv(plain.hessian))
     places = [i for i, j in enumerate(plain.support) if until[j] <= clock]
-    if not places:
-        plain.drop(len(plain.support) - 1)
-        plain.refit(NEWTON_AFTER_REMOVAL)
-        return False
-    removal = places[int(np.argmin([costs[i] * random.noise() for i in places]))]
-    until[plain.support[removal]] = clock + 4 + int(6 * random())
+    removal = len(plain.support) - 1
+    if places:
+        removal = places[int(np.argmin([costs[i] * random.noise() for i in places]))]
+        until[plain.support[removal]] = clock + 4 + int(6 * random())
     plain.drop(removal)
-    return plain.refit(NEWTON_AFTER_REMOVAL)
+    return plain.refit(NEWTON)
 
 
 def test_random_numbers():
@@ -117,9 +127,10 @@ def test_random_numbers():
 
 @pytest.mark.parametrize("inputs", ["gaussian", "sphere"])
 def test_omp_adds_what_plain_omp_adds(inputs):
-    columns = columns_of(inputs, 40, 50)
-    hinge, plain = make_hinge(columns, 40), PlainHinge(columns)
-    steps, separable = omp_steps(hinge, 40)
+    problem = make_problem(*random_problem(40, None, 0, inputs, n_patterns=50))
+    problem.__dict__["columns"] = columns_of(inputs, 40, 50)  # as they are, without a scale
+    hinge, steps, separable = fit_greedily(problem)
+    plain = PlainHinge(problem.columns)
     done = False
     while not done:
         scores = plain.gradients()
@@ -137,20 +148,19 @@ def test_tabu_walks_as_plain_tabu_walks(inputs):
     columns = columns_of(inputs, 30, 36)
     hinge, plain = make_hinge(columns, 8), PlainHinge(columns)
     start = [2, 3, 5, 7, 11]
-    set_support(hinge, np.array(start), np.zeros(5))
+    set_support(hinge, np.array(start))
     for j in start:
         plain.add(j)
-    assert refit(hinge, NEWTON_AFTER_REMOVAL) == plain.refit(NEWTON_AFTER_REMOVAL)
-    until = np.zeros(30, dtype=np.int64)
-    clock, state = np.zeros(1, dtype=np.int64), random_state(3)
-    plain_until, random = np.zeros(30, dtype=np.int64), PlainRandom(state[0])
+    assert fit(hinge, newton=NEWTON) == plain.refit(NEWTON)
+    hinge.random[:] = random_state(3)
+    until, random = np.zeros(30, dtype=np.int64), PlainRandom(hinge.random[0])
     visited = set()
     for step in range(1, 41):
-        _, separable = tabu_steps(hinge, until, clock, state, 1)
-        assert plain_tabu_step(plain, plain_until, step, random) == separable
+        _, separable = fit_and_swap(hinge, -1, -1, 0, 0, 1)
+        assert plain_tabu_step(plain, until, step, random) == separable
         assert hinge.support[:5].tolist() == plain.support
         np.testing.assert_allclose(hinge.weights[:5], plain.weights, rtol=1e-6, atol=1e-9)
-        np.testing.assert_array_equal(until, plain_until)
+        np.testing.assert_array_equal(hinge.until, until)
         visited.add(tuple(sorted(plain.support)))
     assert len(visited) > 20
 

@@ -227,7 +227,7 @@ def front(
 
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """
-    from chanceline.select.front import front as find
+    from chanceline.select.pareto import front as find
 
     dataset = _load(data, label, table, tell=True)
     with progress_bar("swaps", quiet=quiet) as progress:

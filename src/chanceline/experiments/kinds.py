@@ -19,7 +19,7 @@ from chanceline.perceptron.data import contradictions
 from chanceline.perceptron.random_problem import random_problem
 from chanceline.select.api import search
 from chanceline.select.exact import count as count_supports
-from chanceline.select.front import front
+from chanceline.select.pareto import front
 
 ENTRIES = 1_000_000  # numbers drawn at a time
 
@@ -43,16 +43,13 @@ def smallest(
 
     `separates` says whether every margin is positive. The paper's algorithm stops when none is *negative*, so its
     `n_selected` may belong to a support with ties, patterns on the boundary; `n_selected` is null where two patterns
-    contradict each other and nothing can separate (it happens to ±1 inputs at small N). An interrupted search has no result:
-    KeyboardInterrupt goes on.
+    contradict each other and nothing can separate (it happens to ±1 inputs at small N).
     """
     patterns = round(alpha * n)
     X, y = draw_problem(n, patterns, inputs, trial)
     if contradictions(X, y):
         return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
     return {
         "n_patterns": patterns,
         "n_selected": int(outcome.n_selected),
@@ -129,8 +126,6 @@ def smallest_classes(
     """The smallest support that search finds for a rule with threshold."""
     X, y = draw_classes(n, alpha, balance, trial)
     outcome = search(X, y, intercept=True, budget=budget, seed=seed)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
     return {"n_patterns": len(y), "positives": int((y > 0).sum()), "n_selected": int(outcome.n_selected)}
 
 
@@ -138,8 +133,6 @@ def fewest_errors(seed: int, *, n: int, alpha: float, balance: float, largest: i
     """The fewest errors found with 1, …, `largest` variables and a threshold."""
     X, y = draw_classes(n, alpha, balance, trial)
     found = front(X, y, max_features=largest, seed=seed)
-    if found.interrupted:
-        raise KeyboardInterrupt
     return {"n_patterns": len(y), "positives": int((y > 0).sum()), "errors": [point.errors for point in found.points if point.k]}
 
 

@@ -26,7 +26,7 @@ from chanceline.chance import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.compiled import kernel
 from chanceline.perceptron.hinge import enter_support, make_hinge, next_random, refit
-from chanceline.perceptron.linalg import counter
+from chanceline.perceptron.linalg import NONE, ZERO, counter
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
 NEWTON = counter(60)
@@ -60,7 +60,7 @@ class CountCurve:
 def fits(hinge: Any, support: NDArray) -> bool:
     """Does the support separate this hinge's patterns? (Starting from a neighbour's weights takes twice as long.)"""
     enter_support(hinge, support)
-    return bool(refit(hinge, NEWTON))
+    return bool(refit(hinge, NONE, NONE, ZERO, 0.0, NEWTON))
 
 
 @kernel()

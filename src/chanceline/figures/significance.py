@@ -13,7 +13,7 @@ from chanceline.significance.text import CHANCE, STRUCTURE, UNDECIDED, counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from chanceline.select.front import Front
+    from chanceline.select.pareto import Front
     from chanceline.significance.result import SeparationTest
 
 BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]

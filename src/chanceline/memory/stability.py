@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.hinge import MAX_NEWTON, make_hinge, refit, set_support
-from chanceline.perceptron.margin import hard_margin
+from chanceline.perceptron.hinge import fit_hinge
+from chanceline.perceptron.margin import largest_margin
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,19 +38,10 @@ class Fit(NamedTuple):
 
 def fit(rows: Floats, inputs: Indices, start: Floats | None = None) -> Fit:
     """The most stable weights on given inputs; if none separates, those of the least squared hinge."""
-    part = np.ascontiguousarray(rows[:, inputs])
-    weights = np.zeros(inputs.size)
-    multipliers = np.zeros(rows.shape[0]) if start is None else start.copy()
-    hard_margin(part, weights, multipliers, False)
-    found = _normalised(part, inputs, weights, multipliers)
-    return found if found.separates else _least_hinge(part, inputs)
-
-
-def _least_hinge(part: Floats, inputs: Indices) -> Fit:
-    hinge = make_hinge(part.T, inputs.size)
-    set_support(hinge, np.arange(inputs.size), np.zeros(inputs.size))
-    refit(hinge, MAX_NEWTON)
-    return _normalised(part, inputs, hinge.weights[: inputs.size], np.zeros(part.shape[0]))
+    part = rows[:, inputs]
+    widest = largest_margin(part, start)
+    found = _normalised(part, inputs, widest.weights, widest.multipliers)
+    return found if found.separates else _normalised(part, inputs, fit_hinge(part)[1], np.zeros(rows.shape[0]))
 
 
 def _normalised(part: Floats, inputs: Indices, weights: Floats, multipliers: Floats) -> Fit:

@@ -112,6 +112,4 @@ def _separating(rows: Floats, fan_in: int | None, budget: int, seed: int) -> Fit
     """Few inputs that separate, or the `fan_in` most important ones where no so few are found."""
     # The rows carry the labels already, so that the label of every row is +1.
     found = search(rows, np.ones(rows.shape[0]), budget=budget, seed=seed, target=fan_in)
-    if found.interrupted:
-        raise KeyboardInterrupt
     return fit(rows, found.support[np.argsort(-np.abs(found.weights), kind="stable")][:fan_in])

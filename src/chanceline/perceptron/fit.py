@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.data import contradictions
-from chanceline.perceptron.hinge import MAX_NEWTON, make_hinge, refit, set_support
-from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
+from chanceline.perceptron.hinge import fit_hinge
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule, make_rule
 
@@ -26,29 +26,21 @@ def _chosen(problem: Problem, support: ArrayLike) -> NDArray[np.int64]:
     return np.sort(chosen)
 
 
-def _rows(problem: Problem, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    columns = np.concatenate([chosen, np.arange(problem.n_features, problem.n_features + problem.kept)])
-    return np.ascontiguousarray(problem.columns[columns].T)
-
-
 def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
     """The perceptron of largest margin on the given columns, or multipliers that prove there is none."""
     problem = make_problem(X, y, intercept, contradictions=True)
     chosen = _chosen(problem, support)
-    rows = _rows(problem, chosen)
-    everything, multipliers = np.arange(problem.n_samples), np.zeros(problem.n_samples)
-    if rows.shape[1] == 0:
-        return Rule(chosen, np.zeros(0), 0.0, everything, 0.0, np.eye(problem.n_samples)[0])
-    scaled = np.zeros(rows.shape[1])
-    verdict = hard_margin(rows, scaled, multipliers, False)
-    if verdict == INSEPARABLE:
-        return Rule(chosen, np.zeros(chosen.size), 0.0, everything, 0.0, multipliers / multipliers.sum())
-    if verdict != SEPARABLE:
+    if chosen.size + problem.kept == 0:
+        return Rule(chosen, np.zeros(0), 0.0, np.arange(problem.n_samples), 0.0, np.eye(problem.n_samples)[0])
+    found = largest_margin(problem.rows(chosen))
+    multipliers = found.multipliers / found.multipliers.sum()
+    if found.verdict == INSEPARABLE:
+        return Rule(chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers)
+    if found.verdict != SEPARABLE:
         raise ConvergenceError(
             "Whether these columns separate could not be decided in floating point; remove nearly equal columns."
         )
-    weights, bias = problem.original(chosen, scaled[: chosen.size], float(scaled[-1]) if intercept else 0.0)
-    return replace(make_rule(problem.X, problem.y, chosen, weights, bias), multipliers=multipliers / multipliers.sum())
+    return replace(scaled_rule(problem, chosen, *problem.split(found.weights)), multipliers=multipliers)
 
 
 def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
@@ -59,46 +51,37 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     """
     problem = make_problem(X, y, intercept, contradictions=True)
     chosen = _chosen(problem, support)
-    rows = _rows(problem, chosen)
-    if rows.shape[1] == 0:
+    if chosen.size + problem.kept == 0:
         return make_rule(problem.X, problem.y, chosen, np.zeros(0), 0.0)
-    kept, given_up = _give_up(rows)
-    weights = np.zeros(rows.shape[1])
-    order = sorted(given_up, key=lambda pattern: -_reach(rows, kept, pattern))
-    for pattern in order:
-        trial = np.sort(np.append(kept, pattern))
-        if hard_margin(rows[trial], np.zeros(rows.shape[1]), np.zeros(trial.size), True) == SEPARABLE:
-            kept = trial
-    hard_margin(rows[kept], weights, np.zeros(kept.size), False)
-    slopes, bias = problem.original(chosen, weights[: chosen.size], float(weights[-1]) if intercept else 0.0)
-    return make_rule(problem.X, problem.y, chosen, slopes, bias)
+    rows = problem.rows(chosen)
+    right, given_up = np.arange(problem.n_samples), []
+    separable, weights = fit_hinge(rows)
+    while not separable and right.size > 1:
+        given_up.append(int(right[np.argmin(rows[right] @ weights)]))
+        right = right[right != given_up[-1]]
+        separable, weights = fit_hinge(rows[right])
+    for pattern in sorted(given_up, key=lambda pattern: -float(rows[pattern] @ weights)):
+        trial = np.sort(np.append(right, pattern))
+        if largest_margin(rows[trial], early=True).verdict == SEPARABLE:
+            right = trial
+    return scaled_rule(problem, chosen, *problem.split(largest_margin(rows[right]).weights))
 
 
-def _fit(rows: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
-    hinge = make_hinge(np.ascontiguousarray(rows.T), rows.shape[1])
-    set_support(hinge, np.arange(rows.shape[1]), np.zeros(rows.shape[1]))
-    separable = bool(refit(hinge, MAX_NEWTON))
-    return separable, hinge.weights[: rows.shape[1]].copy()
+def scaled_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+    """The rule of scaled weights, in the units of X."""
+    return make_rule(problem.X, problem.y, support, *problem.original(support, weights, constant))
 
 
-def _give_up(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[int]]:
-    """Patterns kept, which separate, and patterns given up, worst first."""
-    kept = np.arange(rows.shape[0])
-    given_up: list[int] = []
-    while kept.size > 1:
-        separable, weights = _fit(rows[kept])
-        if separable:
-            break
-        worst = int(kept[np.argmin(rows[kept] @ weights)])
-        given_up.append(worst)
-        kept = kept[kept != worst]
-    return kept, given_up
-
-
-def _reach(rows: NDArray[np.float64], kept: NDArray[np.int64], pattern: int) -> float:
-    """How far right the pattern is for the perceptron fitted to those kept."""
-    _, weights = _fit(rows[kept])
-    return float(rows[pattern] @ weights)
+def widest_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+    """The rule of scaled weights in the units of X, or that of largest margin on the samples it has right if no worse."""
+    order = np.argsort(support)
+    support = support[order].astype(np.int64)
+    rule = scaled_rule(problem, support, weights[order], constant)
+    right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
+    if support.size == 0 or right.size == 0:
+        return rule
+    wide = scaled_rule(problem, support, *problem.split(largest_margin(problem.rows(support, right)).weights))
+    return wide if wide.errors <= rule.errors else rule
 
 
 def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:

@@ -1,4 +1,7 @@
-"""Jitted loops on the squared hinge E(w) = ½ Σ_μ (1 − a_μ·w)₊² + ½ ε|w|² over a changing support.
+"""The squared hinge that may forgive patterns, on a changing support: the one fit engine of all searches.
+
+E(w) = ½ Σ' (1 − a_μ·w)₊² + ½ ε|w|², where Σ' leaves out the `allowed` patterns of largest slack. It can be made zero exactly
+where so many errors suffice.
 
 The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by an update of low rank: patterns that
 become active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
@@ -17,10 +20,12 @@ from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
     FOUR,
+    NONE,
     ZERO,
     add_scaled,
     border,
     combine,
+    counter,
     dot_first,
     dot_masked,
     four_products,
@@ -34,10 +39,14 @@ SEPARATED = 1e-9  # all margins above this: separable
 UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 MAX_NEWTON = 200  # steps of a refit, which as a rule ends within a dozen
 REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
+NOISE = 0.2  # of swaps, in what is added and dropped
+NEWTON = counter(30)
+# After an addition two Newton steps rank the removals as well as the exact minimum does, in half the time.
+NEWTON_AFTER_ADDITION = counter(2)
 
 
 class Hinge(NamedTuple):
-    """State of one squared-hinge fit.
+    """State of one fit, and of a walk from support to support.
 
     Attributes
     ----------
@@ -49,14 +58,17 @@ class Hinge(NamedTuple):
     support, weights : the columns in use and their weights, in the first k places.
     position : the place of every column in the support, or −1.
     margins : a_μ·w.
-    active : 1 where a_μ·w < 1, else 0, as the inverse has it.
+    active : 1 where a_μ·w < 1 and the pattern is not forgiven, else 0, as the inverse has it.
     inverse : (A_actᵀA_act + εI)⁻¹ in the leading k × k places.
     target : A_actᵀ1.
-    flips_since_rebuild : how many patterns the inverse was updated for, one number.
+    flips_since_rebuild : how many patterns the inverse was updated for, one number; many after a new start.
     trial, shift : the Newton step of the weights and of the margins.
     flipped, images, factors : work space for four patterns that flip, and what the inverse makes of them.
-    loose : work space for patterns with slack, or about to flip.
-    pulls : a_jᵀr of every column j, r = (1 − Aw)₊ the slack.
+    loose : work space for patterns with slack, or that flip.
+    work : work space for margins to be sorted in.
+    pulls : a_jᵀr of every column j, r = 1 − Aw the slack of the active patterns.
+    until, clock : a column is tabu until the clock has reached its time.
+    random : state of the generator.
     """
 
     columns: NDArray[np.float64]
@@ -79,15 +91,29 @@ class Hinge(NamedTuple):
     images: NDArray[np.float64]
     factors: NDArray[np.float64]
     loose: NDArray[np.int64]
+    work: NDArray[np.float64]
     pulls: NDArray[np.float64]
+    until: NDArray[np.int64]
+    clock: NDArray[np.int64]
+    random: NDArray[np.uint64]
 
     @property
     def size(self) -> int:
         """How many columns are in use, the kept ones among them."""
         return int(self.k[0])
 
+    @property
+    def selected(self) -> int:
+        """How many variables are in use."""
+        return self.size - self.kept
 
-def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE) -> Hinge:
+
+def random_state(seed: int) -> NDArray[np.uint64]:
+    """State of the kernels' generator."""
+    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64).astype(np.uint64)
+
+
+def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE, seed: int = 0) -> Hinge:
     """Workspace for supports of up to `capacity` columns; the last `kept` columns belong to every support."""
     n, patterns = columns.shape
     capacity = min(capacity, n)
@@ -113,10 +139,92 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         images=np.zeros((FOUR, capacity)),
         factors=np.zeros(FOUR),
         loose=np.zeros(patterns, dtype=np.int64),
+        work=np.zeros(patterns),
         pulls=np.zeros(n),
+        until=np.zeros(n, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
+        random=random_state(seed),
     )
     set_support(hinge, np.arange(n - kept, n), np.zeros(kept))
     return hinge
+
+
+def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0) -> None:
+    """Start from a given support (the kept columns first) and weights; the next refit computes margins and inverse."""
+    hinge.position.fill(-1)
+    hinge.k[0] = len(support)
+    hinge.support[: len(support)] = support
+    hinge.position[support] = np.arange(len(support))
+    hinge.weights[: len(support)] = weights
+    hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
+
+
+def fit_hinge(rows: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
+    """The least squared hinge on all columns of the rows a_μ: whether every margin is positive, and the weights."""
+    hinge = make_hinge(rows.T, rows.shape[1])
+    set_support(hinge, np.arange(rows.shape[1]))
+    return fit(hinge), hinge.weights
+
+
+def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON) -> bool:
+    """Take a column in, let the variable at a place go, refit; whether at most `allowed` margins are not positive."""
+    return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0)[1])
+
+
+@inner_kernel()
+def smallest_first(values: NDArray, count: int) -> None:
+    """Reorder values so that the `count` smallest come first (Hoare's selection)."""
+    low, high = 0, values.size - 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if count - 1 <= j:
+            high = j
+        elif count - 1 >= i:
+            low = i
+        else:
+            return
+
+
+@inner_kernel()
+def find_flips(hinge: Any, allowed: int, noise: float) -> int:
+    """Bring the active set in line with the margins; the patterns that flip are the first of `loose`, their number is returned.
+
+    The `allowed` patterns of smallest margin are forgiven; with noise of smallest margin + noise·u, u ~ U(−1, 1).
+    """
+    ranks, level, quota, flips = hinge.shift, -np.inf, ZERO, ZERO
+    if allowed > 0:
+        for pattern in range(ranks.size):
+            ranks[pattern] = hinge.margins[pattern]
+            if noise > 0.0:
+                ranks[pattern] += noise * (2.0 * next_random(hinge.random) - 1.0)
+            hinge.work[pattern] = ranks[pattern]
+        smallest_first(hinge.work, allowed)
+        for place in range(allowed):
+            level = max(level, hinge.work[place])
+        for place in range(allowed):
+            quota += hinge.work[place] == level
+    for pattern in range(ranks.size):
+        wanted = hinge.margins[pattern] < 1.0
+        if quota > 0 and ranks[pattern] == level:
+            wanted = False
+            quota -= 1
+        elif ranks[pattern] < level:
+            wanted = False
+        if wanted != (hinge.active[pattern] > 0.5):
+            hinge.active[pattern] = 1.0 - hinge.active[pattern]
+            hinge.loose[flips] = pattern
+            flips += 1
+    return flips
 
 
 @inner_kernel()
@@ -131,58 +239,46 @@ def border_inverse(hinge: Any, size: int) -> None:
     hinge.target[size] = dot_first(column, hinge.active, patterns)
 
 
-@kernel()
-def rebuild(hinge: Any) -> None:
+@inner_kernel()
+def rebuild(hinge: Any, allowed: int) -> None:
     """Margins, active set and inverse Hessian from support and weights, without updates."""
-    k = hinge.k[0]
-    combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
-    for pattern in range(hinge.margins.size):
-        hinge.active[pattern] = 1.0 if hinge.margins[pattern] < 1.0 else 0.0
-    for size in range(k):
+    combine(hinge.columns, hinge.support, hinge.weights, hinge.k[0], hinge.margins)
+    find_flips(hinge, allowed, 0.0)
+    for size in range(hinge.k[0]):
         border_inverse(hinge, size)
     hinge.flips_since_rebuild[0] = 0
-
-
-def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-    """Start from a given support and weights (the kept columns first)."""
-    hinge.position.fill(-1)
-    hinge.k[0] = len(support)
-    hinge.support[: len(support)] = support
-    hinge.position[support] = np.arange(len(support))
-    hinge.weights[: len(support)] = weights
-    rebuild(hinge)
 
 
 @inner_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
     """`set_support` with weights of zero, for kernels."""
-    hinge.position[:] = -1
+    for j in range(hinge.position.size):
+        hinge.position[j] = NONE
     hinge.k[0] = support.size
     for i in range(support.size):
         hinge.support[i] = support[i]
         hinge.position[support[i]] = i
         hinge.weights[i] = 0.0
-    rebuild(hinge)
+    rebuild(hinge, ZERO)
 
 
 @inner_kernel()
-def flip_four(hinge: Any, count: int) -> bool:
-    """Up to four loose patterns r enter or leave the active set (t = ±1); False if the update would be unstable.
+def flip_four(hinge: Any, start: int, count: int) -> bool:
+    """Update for up to four patterns r, loose ones from `start` on, that entered or left the active set (t = ±1).
 
     Sherman and Morrison, one after another: (H + t r rᵀ)⁻¹ = H⁻¹ − u uᵀ / (t + rᵀu), u = H⁻¹r. The inverse is read and
-    written once for all four.
+    written once for all four. False if the update would be unstable.
     """
     k, rows, images, factors = hinge.k[0], hinge.flipped, hinge.images, hinge.factors
     for b in range(FOUR):
+        factors[b] = 1.0
         if b < count:
-            pattern = hinge.loose[b]
-            factors[b] = 1.0 - 2.0 * hinge.active[pattern]
-            hinge.active[pattern] += factors[b]
+            pattern = hinge.loose[start + b]
+            factors[b] = 2.0 * hinge.active[pattern] - 1.0
             for i in range(k):
                 rows[b, i] = hinge.rows[pattern, hinge.support[i]]
             add_scaled(hinge.target, factors[b], rows[b], k)
         else:
-            factors[b] = 1.0
             for i in range(k):
                 rows[b, i] = 0.0
     four_products(hinge.inverse, rows, k, images)
@@ -198,7 +294,7 @@ def flip_four(hinge: Any, count: int) -> bool:
     return True
 
 
-@kernel()
+@inner_kernel()
 def add_column(hinge: Any, j: int) -> None:
     """Put column j into the support with weight 0."""
     k = hinge.k[0]
@@ -209,7 +305,7 @@ def add_column(hinge: Any, j: int) -> None:
     hinge.k[0] = k + 1
 
 
-@kernel()
+@inner_kernel()
 def drop_column(hinge: Any, place: int) -> None:
     """Take the variable at this place of the support out (its part of the margins too); the last one takes its place."""
     last = hinge.k[0] - 1
@@ -224,81 +320,146 @@ def drop_column(hinge: Any, place: int) -> None:
 
 
 @inner_kernel(fastmath=FAST)
-def energy_at(margins: NDArray, shift: NDArray, step: float) -> float:
-    total = 0.0
+def energy_at(hinge: Any, step: float, allowed: int) -> float:
+    """½ Σ' (1 − m_μ − step·s_μ)₊²."""
+    total, margins, shift = 0.0, hinge.margins, hinge.shift
     for pattern in range(margins.size):
         slack = max(1.0 - margins[pattern] - step * shift[pattern], 0.0)
         total += slack * slack
+    if allowed > 0:
+        for pattern in range(margins.size):
+            hinge.work[pattern] = margins[pattern] + step * shift[pattern]
+        smallest_first(hinge.work, allowed)
+        for place in range(allowed):
+            slack = max(1.0 - hinge.work[place], 0.0)
+            total -= slack * slack
     return 0.5 * total
 
 
-@kernel()
-def refit(hinge: Any, max_newton: int) -> bool:
-    """Newton on the active set with a halving line search; True as soon as every margin is positive.
+@inner_kernel()
+def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int) -> bool:
+    """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
-    Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there, lets patterns flip, and stops when the active set repeats.
-    The first step trusts the active set found, which after one variable came or went is nearly right.
+    Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, lets patterns flip, and stops when the active
+    set repeats; True as soon as at most `allowed` margins are not positive. The first step trusts the active set found, which
+    after one variable came or went is nearly right.
     """
-    patterns = hinge.margins.size
-    for newton in range(max_newton):
-        k = hinge.k[0]
+    if hinge.flips_since_rebuild[0] > REBUILD_AFTER:
+        rebuild(hinge, allowed)
+    if add >= 0:
+        add_column(hinge, add)
+    if drop >= 0:
+        drop_column(hinge, drop)
+    # Where patterns are forgiven E is not convex, and a step may lead nowhere.
+    shortest, step = 1e-3 if allowed > 0 else 1e-4, 1.0
+    patterns, k, flips = hinge.margins.size, hinge.k[0], ZERO
+    if noise > 0.0:
+        flips = find_flips(hinge, allowed, noise)
+    for turn in range(most + 1):
+        # Bring the inverse in line with the active set, by updates or, when there are many, anew.
+        hinge.flips_since_rebuild[0] += flips
+        settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        for start in range(0, flips, FOUR):
+            settled = settled and flip_four(hinge, start, min(FOUR, flips - start))
+        if not settled:
+            rebuild(hinge, allowed)
+        if turn == most or (allowed > 0 and step <= shortest):
+            return False
         for i in range(k):
             hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
         combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
         step = 1.0
-        if newton > 0:
+        if turn > 0:
             ridge = 0.5 * hinge.ridge
             norm = ridge * dot_first(hinge.weights, hinge.weights, k)
             cross = 2.0 * ridge * dot_first(hinge.weights, hinge.trial, k)
             curve = ridge * dot_first(hinge.trial, hinge.trial, k)
-            before = energy_at(hinge.margins, hinge.shift, 0.0) + norm
-            while energy_at(hinge.margins, hinge.shift, step) + norm + step * (cross + step * curve) > before and step > 1e-4:
+            before = energy_at(hinge, 0.0, allowed) + norm
+            while energy_at(hinge, step, allowed) + norm + step * (cross + step * curve) > before and step > shortest:
                 step *= 0.5
         add_scaled(hinge.weights, step, hinge.trial, k)
         add_scaled(hinge.margins, step, hinge.shift, patterns)
         above = ZERO
-        flips = ZERO
         for pattern in range(patterns):
-            margin = hinge.margins[pattern]
-            above += margin > SEPARATED
-            if (margin < 1.0) != (hinge.active[pattern] > 0.5):
-                flips += 1
-        if above == patterns:
+            above += hinge.margins[pattern] > SEPARATED
+        if above + allowed >= patterns:
             return True
-        worn = not dot_first(hinge.weights, hinge.weights, k) < np.inf
-        if worn:
+        flips = find_flips(hinge, allowed, 0.0)
+        if not dot_first(hinge.weights, hinge.weights, k) < np.inf:
             # Updates have worn the inverse out: once more from nothing.
             for i in range(k):
                 hinge.weights[i] = 0.0
+            hinge.flips_since_rebuild[0] = REBUILD_AFTER
+            flips += 1
         elif flips == 0 and step == 1.0:
             return False
-        # Bring the inverse in line with the margins, by updates or, when there are many, anew.
-        hinge.flips_since_rebuild[0] += flips
-        settled = not worn and flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
-        waiting = ZERO
-        for pattern in range(patterns):
-            if settled:
-                if (hinge.margins[pattern] < 1.0) != (hinge.active[pattern] > 0.5):
-                    hinge.loose[waiting] = pattern
-                    waiting += 1
-                if waiting == FOUR or (waiting > 0 and pattern == patterns - 1):
-                    settled = flip_four(hinge, waiting)
-                    waiting = ZERO
-        if not settled:
-            rebuild(hinge)
     return False
 
 
-@kernel()
+@inner_kernel()
 def find_pulls(hinge: Any) -> None:
-    """a_jᵀr for every column, the gradient of E, from the rows with slack alone: most have none."""
+    """a_jᵀr for every column, the gradient of E, from the active rows alone: most have no slack."""
     count = ZERO
     for pattern in range(hinge.margins.size):
-        if hinge.margins[pattern] < 1.0:
+        if hinge.active[pattern] > 0.5:
             hinge.loose[count] = pattern
             hinge.shift[count] = 1.0 - hinge.margins[pattern]
             count += 1
     combine(hinge.rows, hinge.loose, hinge.shift, count, hinge.pulls)
+
+
+@inner_kernel()
+def choose_addition(hinge: Any) -> int:
+    """The non-tabu column with the largest |a_jᵀr| (1 + 0.2u), u ~ U(−1, 1), which is tabu from now on; −1 if there is none."""
+    hinge.clock[0] += 1
+    find_pulls(hinge)
+    best, largest = NONE, -1.0
+    for attempt in range(2):
+        for j in range(hinge.position.size):
+            if hinge.position[j] < 0 and hinge.until[j] <= hinge.clock[0]:
+                size = abs(hinge.pulls[j]) * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
+                if size > largest:
+                    best, largest = j, size
+        if best >= 0 or attempt > 0:
+            break
+        # Everything else is tabu: few variables. Forget the tabus.
+        for j in range(hinge.until.size):
+            hinge.until[j] = 0
+    if best >= 0:
+        hinge.until[best] = hinge.clock[0] + 2 + int(6 * next_random(hinge.random))
+    return best
+
+
+@inner_kernel()
+def choose_removal(hinge: Any) -> int:
+    """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u), tabu from now on; else the last one in."""
+    removal, least = hinge.k[0] - 1, np.inf
+    for i in range(hinge.kept, hinge.k[0]):
+        if hinge.until[hinge.support[i]] <= hinge.clock[0]:
+            cost = hinge.weights[i] ** 2 / hinge.inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
+            if cost < least:
+                removal, least = i, cost
+    if least < np.inf:
+        hinge.until[hinge.support[removal]] = hinge.clock[0] + 4 + int(6 * next_random(hinge.random))
+    return removal
+
+
+@kernel()
+def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int) -> tuple[int, bool]:
+    """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
+
+    A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
+    few steps after it came or went. Noise of a fifth keeps the walk from going in circles.
+    """
+    done, enough = ZERO, refit(hinge, add, drop, allowed, 0.0, most)
+    while done < swaps and not enough:
+        done += 1
+        addition = choose_addition(hinge)
+        if addition < 0:
+            return swaps, False
+        refit(hinge, addition, NONE, allowed, 0.0, NEWTON_AFTER_ADDITION)
+        enough = refit(hinge, NONE, choose_removal(hinge), allowed, 0.0, NEWTON)
+    return done, enough
 
 
 @kernel()

@@ -1,8 +1,8 @@
-"""Small dense loops for the kernels: products, an inverse, and its updates, in the leading k places of larger arrays."""
+"""Small dense loops for the kernels: products, and updates of an inverse, in the leading k places of larger arrays."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,6 @@ def counter(value: int) -> int:
 
 
 ZERO, NONE, FOUR = counter(0), counter(-1), counter(4)
-
-
-@kernel(fastmath=FAST)
-def dot(left: NDArray, right: NDArray) -> Any:
-    total = left[0] * right[0]
-    for i in range(1, left.size):
-        total += left[i] * right[i]
-    return total
 
 
 @kernel(fastmath=FAST)
@@ -127,26 +119,3 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)
-
-
-@kernel()
-def invert(matrix: NDArray, k: int) -> None:
-    """Invert the positive definite leading k × k block in place, by sweeping its diagonal (only the lower triangle is read)."""
-    smallest = 0.0
-    for i in range(k):
-        smallest = max(smallest, 1e-15 * matrix[i, i])
-        for j in range(i):
-            matrix[j, i] = matrix[i, j]
-    row = np.zeros(k)
-    for p in range(k):
-        pivot = max(matrix[p, p], smallest)
-        for i in range(k):
-            row[i] = matrix[p, i]
-        row[p] = 0.0
-        rank_one(matrix, -1.0 / pivot, row, k)
-        for i in range(k):
-            matrix[p, i] = matrix[i, p] = row[i] / pivot
-        matrix[p, p] = -1.0 / pivot
-    for i in range(k):
-        for j in range(k):
-            matrix[i, j] = -matrix[i, j]

@@ -19,6 +19,21 @@ SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 RESOLUTION = 1e-8
 
 
+class Margin(NamedTuple):
+    """What `hard_margin` says of some rows: SEPARABLE, INSEPARABLE or UNDECIDED, w and λ."""
+
+    verdict: int
+    weights: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+
+
+def largest_margin(rows: NDArray[np.float64], start: NDArray[np.float64] | None = None, early: bool = False) -> Margin:
+    """The largest margin on the rows a_μ, from multipliers λ if given; `early`: any separating w will do."""
+    rows = np.ascontiguousarray(rows)
+    weights, multipliers = np.zeros(rows.shape[1]), np.zeros(rows.shape[0]) if start is None else start.copy()
+    return Margin(int(hard_margin(rows, weights, multipliers, early)), weights, multipliers)
+
+
 class Passive(NamedTuple):
     """Patterns with λ > 0, and the inverse of their Gram matrix (rows extended by a common last coordinate √unit)."""
 

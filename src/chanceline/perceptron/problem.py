@@ -69,6 +69,17 @@ class Problem:
             columns[-1] = self.y
         return columns
 
+    def rows(self, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None)) -> Floats:
+        """The scaled a_μ of some samples on a support, the intercept last; very wide tables do without `columns`."""
+        rows = (self.X[:, support][samples] - self.centre[support]) / self.scale[support]
+        if self.intercept:
+            rows = np.column_stack([rows, np.ones(rows.shape[0])])
+        return np.ascontiguousarray(rows * self.y[samples, None])
+
+    def split(self, weights: Floats) -> tuple[Floats, float]:
+        """Weights of columns like those of `rows`: those of the variables, and that of the intercept."""
+        return (weights[:-1], float(weights[-1])) if self.intercept else (weights, 0.0)
+
     def original(self, support: NDArray[np.int64], weights: Floats, constant: float) -> tuple[Floats, float]:
         """Weights and bias in the units of X, of Euclidean length 1 together."""
         slopes = weights / self.scale[support]

@@ -14,19 +14,16 @@ from numpy.typing import ArrayLike
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.data import column_names
+from chanceline.perceptron.fit import scaled_rule, widest_rule
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.perceptron.rule import make_rule
-from chanceline.select.exact import fitted
-from chanceline.select.front_rule import widest_rule
-from chanceline.select.methods.amp import run_amp
-from chanceline.select.methods.auto import run_auto, run_exact
+from chanceline.select.amp import run_amp
+from chanceline.select.auto import run_auto, run_exact
+from chanceline.select.l1 import run_l1, run_reweighted_l1
 from chanceline.select.methods.biht import run_biht, run_greedy_biht
-from chanceline.select.methods.l1 import run_l1, run_reweighted_l1
-from chanceline.select.methods.omp import run_omp
-from chanceline.select.methods.tabu import run_tabu
-from chanceline.select.outcome import NOTHING, Bound, Candidate, SearchOutcome
+from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, fitted
+from chanceline.select.tabu import run_omp, run_tabu
 
-Method = Callable[..., Iterator[Candidate | Bound | int]]
+Method = Callable[..., Iterator[Candidate | LowerBound | int]]
 # A method of your own need not be entered here: "module:function" names it, in worker processes too.
 METHODS: dict[str, Method] = {
     "auto": run_auto,
@@ -102,7 +99,7 @@ def iter_search(
             if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
                 better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
-        elif isinstance(event, Bound) and best is not None:
+        elif isinstance(event, LowerBound) and best is not None:
             better = replace(best, lower_bound=event.smallest, proof_size=event.nodes)
         if better is not None:
             best = better
@@ -164,20 +161,9 @@ def search(
 
     Notes
     -----
-    After Ctrl-C the outcome is the best so far, with `interrupted` set: whoever stores outcomes must look at it. Before the
-    first candidate there is none, and KeyboardInterrupt is raised as usual.
+    Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
     """
-    best: SearchOutcome | None = None
-    try:
-        for outcome in iter_search(
-            X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options
-        ):
-            best = outcome
-    except KeyboardInterrupt:
-        if best is None:
-            raise
-        best = replace(best, interrupted=True)
-    assert best is not None  # without a candidate of the method there is an outcome without variables
+    *_, best = iter_search(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
     return best
 
 
@@ -192,8 +178,7 @@ def _outcome(
     """The rule of largest margin where the support separates, else the method's own weights."""
     support, rule = found.support.astype(np.int64), None
     if support.size + problem.kept:
-        widest = fitted(problem, support, found.iterations)
-        rule = make_rule(problem.X, problem.y, support, *problem.original(support, widest.weights, widest.constant))
+        rule = scaled_rule(problem, *fitted(problem, support, found.iterations)[:3])
     if rule is None or rule.errors:
         rule = widest_rule(problem, support, found.weights, found.constant)
     return SearchOutcome(

@@ -27,7 +27,7 @@ from chanceline.perceptron.linalg import NONE, counter
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
-from chanceline.select.outcome import Bound, Candidate
+from chanceline.select.outcome import Candidate, LowerBound
 
 OPEN, IN, OUT = counter(0), counter(1), counter(2)
 EXHAUSTED, PAUSED, FOUND = 0, 1, 2
@@ -343,11 +343,13 @@ def all_supports(problem: Problem, size: int, errors: int = 0, chunk: int = NODE
         yield Step(verdict, int(walk.tally[0]), int(walk.tally[1]), np.sort(walk.order[walk.status == IN]))
 
 
-def prove(problem: Problem, best: Candidate, budget: int, errors: int = 0, lower: int = 1) -> Iterator[Candidate | Bound | int]:
+def prove(
+    problem: Problem, best: Candidate, budget: int, errors: int = 0, lower: int = 1
+) -> Iterator[Candidate | LowerBound | int]:
     """Refute size after size until the smallest support found is one variable larger, which is then the minimum.
 
     A size refuted refutes all below it, and costs a few times as much as the one before. So the last but one is left out: it
-    is refuted with the last. Yields a `Bound` for every size refuted; stops when `budget` nodes are used.
+    is refuted with the last. Yields a `LowerBound` for every size refuted; stops when `budget` nodes are used.
 
     Parameters
     ----------
@@ -364,25 +366,21 @@ def prove(problem: Problem, best: Candidate, budget: int, errors: int = 0, lower
         nodes += step.nodes
         if step.verdict == FOUND:
             smallest = size
-            yield fitted(problem, step.support, best.iterations + nodes, errors)
+            yield fitted_to_rest(problem, step.support, best.iterations + nodes, errors)
         elif step.verdict == EXHAUSTED and not step.undecided:
             refuted = size
-            yield Bound(size + 1, nodes)
+            yield LowerBound(size + 1, nodes)
         else:
             return
 
 
-def fitted(problem: Problem, support: NDArray[np.int64], iterations: int, errors: int = 0) -> Candidate:
+def fitted_to_rest(problem: Problem, support: NDArray[np.int64], iterations: int, errors: int) -> Candidate:
     """The candidate of largest margin on what is left after giving up at most `errors` patterns, if that separates."""
-    # Not from the problem's scaled columns, which very wide tables do without.
-    columns = ((problem.X[:, support] - problem.centre[support]) / problem.scale[support]).T
-    if problem.intercept:
-        columns = np.vstack([columns, np.ones(problem.n_samples)])
+    columns = np.ascontiguousarray(problem.rows(support).T)
     alive, certain = np.ones(problem.n_samples, dtype=np.bool_), np.zeros(problem.n_samples, dtype=np.bool_)
     weights, multipliers, tally = np.zeros(len(columns)), np.zeros(problem.n_samples), np.zeros(3, dtype=np.int64)
-    columns, used = np.ascontiguousarray(columns * problem.y), np.arange(len(columns))
-    errors_suffice(columns, used, alive, certain, errors, weights, multipliers, False, tally)
-    return Candidate(support, weights[: support.size], float(weights[-1]) if problem.kept else 0.0, iterations)
+    errors_suffice(columns, np.arange(len(columns)), alive, certain, errors, weights, multipliers, False, tally)
+    return Candidate(support, *problem.split(weights), iterations)
 
 
 @dataclass(frozen=True, repr=False)

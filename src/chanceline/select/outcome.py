@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._results import Result, visible
+from chanceline.perceptron.margin import largest_margin
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rule import Rule
 
 
@@ -25,7 +27,12 @@ class Candidate(NamedTuple):
 NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a method has that finds nothing
 
 
-class Bound(NamedTuple):
+def fitted(problem: Problem, support: NDArray[np.int64], iterations: int) -> Candidate:
+    """The candidate of largest margin on a support."""
+    return Candidate(support, *problem.split(largest_margin(problem.rows(support)).weights), iterations)
+
+
+class LowerBound(NamedTuple):
     """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took."""
 
     smallest: int
@@ -65,7 +72,6 @@ class SearchOutcome(Result):
     lower_bound: int = 1
     proof_size: int = 0
     allowed: int = 0
-    interrupted: bool = field(default=False)
     features: tuple[str, ...] = ()
 
     @property
@@ -128,7 +134,7 @@ class SearchOutcome(Result):
             "minimum_proven": self.minimum_proven,
             "lower_bound": self.lower_bound,
             "proof_size": self.proof_size,
-            "interrupted": self.interrupted,
+            "interrupted": False,  # for one version: Ctrl-C raises KeyboardInterrupt
             "seed": self.seed,
         }
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.compiled import kernel
-from chanceline.perceptron.margin import SEPARABLE, hard_margin
+from chanceline.perceptron.margin import SEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem
 
 CONSTRAINTS_AT_MOST = 20_000
@@ -132,6 +132,4 @@ def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
 
 def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
     """Whether some w on these variables (and the intercept) has all patterns right."""
-    chosen = np.append(support, np.arange(problem.n_features, problem.n_features + problem.kept))
-    rows = np.ascontiguousarray(problem.columns[chosen].T)
-    return bool(hard_margin(rows, np.zeros(chosen.size), np.zeros(problem.n_samples), True) == SEPARABLE)
+    return largest_margin(problem.rows(support), early=True).verdict == SEPARABLE

@@ -14,7 +14,7 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.data import check_arrays
 from chanceline.perceptron.fit import consistent_rows, rule_on, separate
 from chanceline.perceptron.rule import Rule
-from chanceline.select.front import front as search_front
+from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.permutation import (
     BATCH,
@@ -171,9 +171,6 @@ def fewest_errors(plan: Plan, steps: int) -> tuple[Rule, ...]:
     found = search_front(
         plan.data.X, plan.data.y, intercept=settings.intercept, max_features=steps, budget=budget, seed=settings.seed
     )
-    if found.interrupted:
-        # Half a search is not what the rest of the test would build on.
-        raise KeyboardInterrupt
     return tuple(point.rule for point in found.points[1:])
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, expit
 
-from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, next_random, refit, set_support
+from chanceline.perceptron.hinge import Hinge, fit, next_random, random_state, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.select.methods.omp import candidate, fit_greedily
-from chanceline.select.methods.tabu import drop_cheapest, random_state
 from chanceline.select.outcome import Candidate
+from chanceline.select.swaps import candidate, drop_cheapest
+from chanceline.select.tabu import fit_greedily
 
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000
@@ -92,32 +92,33 @@ def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beli
     return True
 
 
-def passing(hinge: Hinge, count: int, state: NDArray, pace: Pace) -> Iterator[tuple[int, bool]]:
+def passing(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
     """Message passing for K = `count`; at every look (steps done, whether the K largest marginals separate).
 
     Ends early if it runs away. The workspace then holds the support that was tested.
     """
     n, patterns = hinge.columns.shape
     kept = hinge.kept
-    mean = np.array([0.02 * next_random(state) - 0.01 for _ in range(n)])
+    mean = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
     beliefs = Beliefs(mean, np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     while beliefs.steps < pace.steps:
         if not amp_steps(hinge.narrow, kept, count, beliefs, pace.reinforcement, LOOK_EVERY):
             return
         order = np.argsort(-beliefs.evidence[: n - kept], kind="stable")[:count]
         support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
-        set_support(hinge, support, np.zeros(support.size))
-        yield beliefs.steps, bool(refit(hinge, MAX_NEWTON))
+        set_support(hinge, support)
+        yield beliefs.steps, fit(hinge)
 
 
-def pass_down(hinge: Hinge, best: int, state: NDArray, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
+def pass_down(hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
     """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
+    hinge.random[:] = random_state(seed)
     failures, shrink = 0, 0.97
     pace = SLOW if hinge.margins.size >= SLOWLY_FROM else BRISK
     while failures < tries and best > 1:
         goal = min(best - 1, int(shrink * best))
         found = False
-        for steps, found in passing(hinge, goal, state, pace):
+        for steps, found in passing(hinge, goal, pace):
             if found:
                 spent += steps
                 break
@@ -130,9 +131,9 @@ def pass_down(hinge: Hinge, best: int, state: NDArray, tries: int, spent: int = 
             continue
         separable = True
         while separable:
-            best = hinge.size - hinge.kept
+            best = hinge.selected
             yield candidate(hinge, spent)
-            separable = best > 1 and drop_cheapest(hinge, state)
+            separable = best > 1 and drop_cheapest(hinge)
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
@@ -142,7 +143,7 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     yield first
     limit = DEFAULT_BUDGET if budget is None else budget
     if separable:
-        for event in pass_down(hinge, first.support.size, random_state(seed), tries=10**9, spent=added):
+        for event in pass_down(hinge, first.support.size, seed, tries=10**9, spent=added):
             yield event
             if (event.iterations if isinstance(event, Candidate) else event) >= limit:
                 return

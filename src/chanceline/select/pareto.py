@@ -14,16 +14,15 @@ from chanceline._results import Result, visible
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.data import column_names
+from chanceline.perceptron.fit import widest_rule
+from chanceline.perceptron.hinge import NEWTON, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule
 from chanceline.select.front_line import all_singles
 from chanceline.select.front_pairs import promising_pairs
-from chanceline.select.front_pool import is_wide, pool_of_columns, pooled
-from chanceline.select.front_rule import widest_rule
-from chanceline.select.front_swaps import Best, choose_addition, load, make_best, note, swap_steps
-from chanceline.select.front_trimmed import NEWTON, Trimmed, fit_trimmed, make_trimmed, put_in, take_out, use
-from chanceline.select.methods.tabu import random_state
 from chanceline.select.outcome import Candidate
+from chanceline.select.pool import is_wide, pool_of_columns, pooled
+from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
@@ -58,7 +57,6 @@ class Front(Result):
     n_samples, n_features : shape of the table.
     iterations : swaps done.
     seed : of the search.
-    interrupted : Ctrl-C ended the search early; the points are the best so far.
     feature_names : names of the columns, if X has names (a DataFrame).
     """
 
@@ -68,7 +66,6 @@ class Front(Result):
     intercept: bool
     iterations: int
     seed: int
-    interrupted: bool = False
     feature_names: tuple[str, ...] | None = None
 
     kind = "search"
@@ -101,8 +98,7 @@ class Front(Result):
 
     def __str__(self) -> str:
         lines = [f"Fewest errors found among {self.n_samples} samples, {self.n_features} variables"]
-        lines[0] += " (interrupted: the best so far)" if self.interrupted else ""
-        lines += ["  k  errors  variables"]
+        lines.append("  k  errors  variables")
         for point in self.points:
             shown = ", ".join(map(visible, self.features(point)[:12])) + (", …" if point.rule.n_selected > 12 else "")
             lines.append(f"{point.k:3d}  {point.errors:6d}  {shown}".rstrip())
@@ -116,7 +112,7 @@ class Front(Result):
             "intercept": self.intercept,
             "iterations": self.iterations,
             "seed": self.seed,
-            "interrupted": self.interrupted,
+            "interrupted": False,  # for one version: Ctrl-C raises KeyboardInterrupt
             "front": [
                 {
                     "k": point.k,
@@ -157,7 +153,7 @@ def front(
     -------
     Front
         Errors are counted exactly; a sample on the threshold is an error. One variable is searched exhaustively, more by
-        a heuristic, so that fewer errors may be possible. After Ctrl-C the best so far, with `interrupted` set.
+        a heuristic, so that fewer errors may be possible.
     """
     max_features = whole_number(max_features, "max_features")
     budget = None if budget is None else whole_number(budget, "The budget, a number of swaps,")
@@ -167,13 +163,9 @@ def front(
     pool = pool_of_columns(problem, most + 1) if is_wide(problem) else None
     walk = FrontSearch(problem if pool is None else pooled(problem, pool), most, seed)
     total = default_budget(walk.problem, most) if budget is None else budget
-    interrupted = False
-    try:
-        for done in walk.run(total):
-            if progress is not None:
-                progress(done, total)
-    except KeyboardInterrupt:
-        interrupted = True
+    for done in walk.run(total):
+        if progress is not None:
+            progress(done, total)
     return Front(
         points=walk.points(problem, pool),
         n_samples=problem.n_samples,
@@ -181,7 +173,6 @@ def front(
         intercept=problem.intercept,
         iterations=walk.done,
         seed=seed,
-        interrupted=interrupted,
         feature_names=column_names(X),
     )
 
@@ -196,46 +187,54 @@ def default_budget(problem: Problem, most: int) -> int:
     return max(1000, min(int(work / swap * math.sqrt(max(most, 1) / 10)), SWAPS_A_SUPPORT * supports))
 
 
+def majority(problem: Problem) -> tuple[int, float]:
+    """Errors without any variable, and the threshold that puts everybody in the larger class; without one all are wrong."""
+    if not problem.intercept:
+        return problem.n_samples, 0.0
+    positive = int(np.count_nonzero(problem.y > 0))
+    negative = problem.n_samples - positive
+    return min(positive, negative), 1.0 if positive >= negative else -1.0
+
+
 def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0) -> Iterator[Candidate | int]:
     """The first point of the front with at most `errors` errors, or that with the fewest on up to `FRONT_AT_MOST` variables."""
     walk = FrontSearch(problem, min(problem.n_features, FRONT_AT_MOST), seed)
     for done in walk.run(default_budget(problem, walk.most) if budget is None else budget):
         yield spent + done
     found = walk.best.errors[: walk.most + 1]
-    yield walk.candidate(int(np.argmax(found <= max(errors, int(found.min())))), spent + walk.done)
+    first = int(np.argmax(found <= max(errors, int(found.min()))))
+    yield walk.best.candidate(first, problem.kept, spent + walk.done)
 
 
 class FrontSearch:
-    """The workspace of one search: the trimmed fit, the best rules so far, and the clocks of the swaps."""
+    """The workspace of one search: the fit, and the best rules so far."""
 
     def __init__(self, problem: Problem, most: int, seed: int) -> None:
-        n, patterns = problem.columns.shape
         self.problem = problem
         self.most = most
-        self.random = random_state(seed)
         # Room for one variable more than asked for: a swap adds before it drops.
-        self.state: Trimmed = make_trimmed(problem.columns, problem.kept, most + 2)
-        self.best: Best = make_best(most + 1, problem.kept, patterns)
-        self.until = np.zeros(n, dtype=np.int64)
-        # The intercept is never added or dropped.
-        self.until[n - problem.kept :] = np.iinfo(np.int64).max
-        self.clock = np.zeros(1, dtype=np.int64)
+        self.hinge = make_hinge(problem.columns, most + 2 + problem.kept, problem.kept, seed=seed)
+        self.best = make_best(most + 1, problem.kept, problem.n_samples)
         self.near = 2
         self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.done = 0
 
     def run(self, budget: int) -> Iterator[int]:
         """Singles, pairs, greedy paths, then visits to every size in turn; yields the swaps done."""
-        self._constant()
+        self.best.errors[0], constant = majority(self.problem)
+        self.best.supports[0, 0], self.best.weights[0, 0] = self.problem.n_features, constant
         if self.most == 0:
             return
         self._singles()
         yield 0
-        self._paths()
+        self._grow(0.0)
+        self._grow(1.0)
         yield 0
-        if self.most >= 2:
-            self._pairs()
-            yield 0
+        for pair in promising_pairs(self.problem, PAIRS_TRIED) if self.most >= 2 else ():
+            self._start(pair)
+            self._fit(2, 0.0)
+            self._fit(2, 1.0)
+        yield 0
         turn = 0
         while self.done < budget:
             sizes = [k for k in range(2, self.most + 1) if self.best.errors[k - 1] > 0]
@@ -248,115 +247,94 @@ class FrontSearch:
                 return
             turn += 1
 
-    def _constant(self) -> None:
-        """No variable: everybody in the larger class, or without a threshold everybody wrong."""
-        problem, best = self.problem, self.best
-        if problem.kept:
-            positive = int(np.count_nonzero(problem.y > 0))
-            best.errors[0] = min(positive, problem.n_samples - positive)
-            best.supports[0, 0] = problem.n_features
-            best.weights[0, 0] = 1.0 if 2 * positive >= problem.n_samples else -1.0
-
     def _singles(self) -> None:
-        errors, rules = all_singles(self.problem.columns, self.problem.kept, self.random)
+        errors, rules = all_singles(self.problem.columns, self.problem.kept, self.hinge.random)
         for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
-            self._start(np.array([j]), rules[j, 1:], rules[j, 0])
-            note(self.state, self.best, 0, self.random)
+            self._start(np.array([j]), rules[j, 1 - self.problem.kept :])
+            try_out(self.hinge, self.best, newton=0)
 
-    def _start(self, support: NDArray[np.int64], weights: NDArray[np.float64], constant: float) -> None:
-        """Load a rule and its margins."""
-        kept = self.problem.kept
-        columns = np.concatenate([np.arange(self.problem.n_features, self.problem.n_features + kept), support])
-        values = np.concatenate([np.full(kept, constant), weights])
-        use(self.state, columns, values)
-        self.state.margins[:] = values @ self.problem.columns[columns]
+    def _start(self, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0) -> None:
+        """Load a rule; its weights begin with that of the threshold, if there is one."""
+        n = self.problem.n_features
+        set_support(self.hinge, np.concatenate([np.arange(n, n + self.problem.kept), support]), weights)
 
-    def _paths(self) -> None:
-        """Greedy additions from nothing: forgiving nobody, and forgiving one error fewer than the best makes."""
-        for allowed in (0, -1):
-            self._start(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0)
-            self._grow(allowed)
+    def _load(self, k: int) -> None:
+        """Continue from the best rule of k variables."""
+        size = k + self.problem.kept
+        set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
 
-    def _grow(self, allowed: int) -> None:
-        """Add the most promising columns as long as there is room, forgiving `allowed` patterns (−1: as the best wants)."""
-        for k in range(self.most + 1):
-            forgiven = allowed if allowed >= 0 else max(int(self.best.errors[k]) - 1, 0)
-            fit_trimmed(self.state, forgiven, NEWTON)
-            addition = choose_addition(self.state, self.until, 0, self.random)
-            if addition < 0:
+    def _allowed(self, k: int, share: float) -> int:
+        """This share of one error fewer than the best of k variables makes."""
+        return int(share * max(int(self.best.errors[k]) - 1, 0))
+
+    def _fit(self, k: int, share: float = 1.0, add: int = -1, drop: int = -1) -> int:
+        """Errors of the present support after a change and a fit that forgives as for k variables; kept if it is better."""
+        return try_out(self.hinge, self.best, add, drop, allowed=self._allowed(k, share), near=self.near)
+
+    def _grow(self, share: float) -> None:
+        """Greedy additions from nothing, as long as there is room, forgiving this share of the errors wanted."""
+        self._start(np.zeros(0, dtype=np.int64))
+        self._fit(0, share)
+        for k in range(1, self.most + 2):
+            promise = self._promise()
+            if promise.max() < 0:
                 return
-            put_in(self.state, addition)
-            fit_trimmed(self.state, forgiven, NEWTON)
-            note(self.state, self.best, self.near, self.random)
+            self._fit(k, share, add=int(promise.argmax()))
 
-    def _pairs(self) -> None:
-        for pair in promising_pairs(self.problem, PAIRS_TRIED):
-            self._start(pair, np.zeros(2), 0.0)
-            fit_trimmed(self.state, 0, NEWTON)
-            note(self.state, self.best, self.near, self.random)
-            fit_trimmed(self.state, max(int(self.best.errors[2]) - 1, 0), NEWTON)
-            note(self.state, self.best, self.near, self.random)
+    def _promise(self) -> NDArray[np.float32]:
+        """|a_jᵀ r| of every column that is not in use, r the slack of the active patterns."""
+        slack = self.hinge.active * (1.0 - self.hinge.margins)
+        return np.where(self.hinge.position < 0, np.abs(self.hinge.narrow @ slack.astype(np.float32)), np.float32(-1.0))
 
     def _visit(self, k: int, start: str, share: float, steps: int) -> None:
         """Swaps at size k, forgiving this share of the errors wanted."""
-        best, state, kept = self.best, self.state, self.problem.kept
-        self.until[: self.problem.n_features] = 0
-        self.clock[0] = 0
+        best, hinge = self.best, self.hinge
+        hinge.until[:] = 0
+        hinge.clock[0] = 0
         near = self.near if share == 1.0 else self.near + int(best.errors[k]) // NEARBY
         if start == "end" and (k, share) in self.ends:
-            self._start(self.ends[k, share], np.zeros(k), 0.0)
+            self._start(self.ends[k, share])
         elif start == "below" or best.errors[k] >= best.errors[k - 1] or best.supports[k, 0] < 0:
             self._add_one(k - 1)
         elif start == "above" and best.supports[k + 1, 0] >= 0:
             self._drop_one(k + 1)
         else:
-            load(state, best, k)
-        if state.k[0] - kept != k:
+            self._load(k)
+        if hinge.selected != k:
             return
-        fit_trimmed(state, int(share * max(int(best.errors[k]) - 1, 0)), NEWTON)
-        swap_steps(state, best, self.until, self.clock, self.random, share, near, steps)
-        self.ends[k, share] = state.support[kept : k + kept].copy()
+        fit_and_note(hinge, best, -1, -1, self._allowed(k, share), NEWTON, share, near, 0.0, 0, steps)
+        self.ends[k, share] = hinge.support[hinge.kept : hinge.size].copy()
         self.done += steps
 
     def _drop_one(self, k: int) -> None:
         """From the best rule of k variables to k − 1: every one is dropped once, and the drop of fewest errors kept."""
-        kept = self.problem.kept
         errors = []
-        for place in range(kept, k + kept):
-            load(self.state, self.best, k)
-            take_out(self.state, place)
-            errors.append(self._errors_after_fit(k - 1))
-        load(self.state, self.best, k)
-        take_out(self.state, kept + int(np.argmin(errors)))
+        for place in range(self.hinge.kept, self.hinge.kept + k):
+            self._load(k)
+            errors.append(self._fit(k - 1, drop=place))
+        self._load(k)
+        try_out(self.hinge, self.best, drop=self.hinge.kept + int(np.argmin(errors)), near=-1, newton=0)
 
     def _add_one(self, k: int) -> None:
         """From the best rule of k variables to k + 1: the most promising are tried, and the one of fewest errors kept."""
-        state, best = self.state, self.best
-        load(state, best, k)
-        self._errors_after_fit(k + 1)
-        promise = np.abs(state.narrow @ (state.active * (1.0 - state.margins)).astype(np.float32))
-        promise[state.position >= 0] = -1.0
-        columns = np.argsort(-promise, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(state.position < 0)))]
+        self._load(k)
+        self._fit(k + 1)
+        promise = self._promise()
+        columns = np.argsort(-promise, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(promise >= 0)))]
         errors = []
         for column in columns:
-            load(state, best, k)
-            put_in(state, column)
-            errors.append(self._errors_after_fit(k + 1))
-        load(state, best, k)
+            self._load(k)
+            errors.append(self._fit(k + 1, add=int(column)))
+        self._load(k)
         if errors:
-            put_in(state, columns[int(np.argmin(errors))])
-
-    def _errors_after_fit(self, k: int) -> int:
-        """Errors of the present support, fitted for one error fewer than the best of k variables makes; kept if it is better."""
-        fit_trimmed(self.state, max(int(self.best.errors[k]) - 1, 0), NEWTON)
-        return int(note(self.state, self.best, self.near, self.random))
+            try_out(self.hinge, self.best, add=int(columns[int(np.argmin(errors))]), near=-1, newton=0)
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> tuple[FrontPoint, ...]:
         """The rules found, in the columns of the whole problem, errors counted exactly, up to the first without."""
         found: list[FrontPoint] = []
         for k in range(self.most + 1):
             if self.best.errors[k] < (found[-1].errors if found else problem.n_samples + 1):
-                best = self.candidate(k, self.done)
+                best = self.best.candidate(k, problem.kept, self.done)
                 support = best.support if pool is None else pool[best.support]
                 rule = widest_rule(problem, support, best.weights, best.constant)
                 if not found or rule.errors < found[-1].errors:
@@ -366,10 +344,3 @@ class FrontSearch:
                     continue
             found.append(FrontPoint(k, found[-1].errors, found[-1].rule))
         return tuple(found)
-
-    def candidate(self, k: int, iterations: int) -> Candidate:
-        """The best rule of k variables, in scaled weights."""
-        kept = self.problem.kept
-        support, weights = self.best.supports[k, kept : k + kept], self.best.weights[k, : k + kept]
-        order = np.argsort(support)
-        return Candidate(support[order], weights[kept:][order], float(weights[0]) if kept else 0.0, iterations)

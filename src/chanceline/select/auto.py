@@ -6,18 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, make_hinge, refit, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.select.exact import fitted, prove
-from chanceline.select.front import fewest_found
-from chanceline.select.front_errors import run_with_errors
-from chanceline.select.front_pool import from_pool, is_wide, pool_of_columns, pooled
-from chanceline.select.methods.amp import SLOWLY_FROM, pass_down
-from chanceline.select.methods.l1 import l1_candidate
-from chanceline.select.methods.omp import candidate, fit_greedily
-from chanceline.select.methods.tabu import default_budget, random_state, step_cost, swap_down
-from chanceline.select.outcome import Bound, Candidate
+from chanceline.select.amp import SLOWLY_FROM, pass_down
+from chanceline.select.errors import run_with_errors
+from chanceline.select.exact import prove
+from chanceline.select.l1 import l1_candidate
+from chanceline.select.outcome import Candidate, LowerBound, fitted
+from chanceline.select.pareto import fewest_found
+from chanceline.select.pool import from_pool, is_wide, pool_of_columns, pooled
 from chanceline.select.singles_and_pairs import separating_pairs, separating_single
+from chanceline.select.swaps import candidate
+from chanceline.select.tabu import default_budget, fit_greedily, start_from, step_cost, swap_down
 
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
@@ -29,17 +28,7 @@ FEWEST_SWAPS = 500  # whose time the pairs may take in any case
 EXACT_NODES = 20_000_000
 
 
-def start_from(problem: Problem, found: Candidate) -> Hinge:
-    """A workspace at a separating candidate."""
-    support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), found.support])
-    hinge = make_hinge(problem.columns, support.size + 2, problem.kept)
-    weights = np.concatenate([np.full(problem.kept, found.constant), found.weights])
-    set_support(hinge, support, weights)
-    refit(hinge, MAX_NEWTON)
-    return hinge
-
-
-def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | Bound | int]:
+def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
     """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort."""
     if is_wide(problem):
         pool = pool_of_columns(problem, problem.n_samples)
@@ -58,24 +47,24 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
             yield from fewest_found(problem, budget, seed, spent)
             return
         best = relaxed
-        hinge = start_from(problem, best)
+        hinge, _ = start_from(problem, best)
     yield best
     lower = 1
     for event in sweep_below(problem, best, budget):
         if isinstance(event, Candidate):
             best = event
-        elif isinstance(event, Bound):
+        elif isinstance(event, LowerBound):
             lower = event.smallest
         yield event
     if best.support.size <= lower:
         return
     if best.support.size >= PASS_FROM:
         tries = 3 if problem.n_samples >= SLOWLY_FROM else 2
-        for event in pass_down(hinge, best.support.size, random_state(seed), tries, spent):
+        for event in pass_down(hinge, best.support.size, seed, tries, spent):
             if isinstance(event, Candidate):
                 best = event
             yield event
-        hinge = start_from(problem, best)
+        hinge, _ = start_from(problem, best)
     steps = affordable_swaps(problem, best.support.size) if budget is None else budget
     for event in swap_down(hinge, steps, seed, spent=best.iterations):
         yield event
@@ -92,18 +81,18 @@ def affordable_swaps(problem: Problem, size: int) -> int:
     return min(swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns))))
 
 
-def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterator[Candidate | Bound | int]:
+def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterator[Candidate | LowerBound | int]:
     """Every single variable and, where that is affordable, every pair: the smallest support if it has one or two variables."""
     n, done = problem.n_features, best.iterations
     if best.support.size < 2:
-        yield Bound(best.support.size, 0)
+        yield LowerBound(best.support.size, 0)
         return
     single = separating_single(problem)
     if single is not None:
         yield fitted(problem, np.array([single]), done)
-        yield Bound(1, n)
+        yield LowerBound(1, n)
         return
-    yield Bound(2, n)
+    yield LowerBound(2, n)
     pairs = n * (n - 1) // 2
     swaps = affordable_swaps(problem, best.support.size) if budget is None else budget
     if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
@@ -111,13 +100,13 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
     for pair in separating_pairs(problem):
         if pair is not None:
             yield fitted(problem, np.array(pair), done)
-            yield Bound(2, n + pairs)
+            yield LowerBound(2, n + pairs)
             return
         yield done
-    yield Bound(3, n + pairs)
+    yield LowerBound(3, n + pairs)
 
 
-def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | Bound | int]:
+def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
     """Method `exact`: a good support first, then size by size from below until one suffices or all are refuted.
 
     The budget counts nodes of the proof. When it ends, the outcome holds the best support and the bound so far.
@@ -127,7 +116,7 @@ def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) 
     for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed, errors):
         if isinstance(event, Candidate) and (best is None or event.support.size < best.support.size):
             best = event
-        elif isinstance(event, Bound):
+        elif isinstance(event, LowerBound):
             lower = event.smallest
         yield event
     if best is not None:

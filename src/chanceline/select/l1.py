@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from chanceline.perceptron.hinge import MAX_NEWTON, Hinge, make_hinge, refit, set_support
+from chanceline.perceptron.hinge import NEWTON, Hinge, fit, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.select.methods.omp import candidate
-from chanceline.select.methods.tabu import drop_place
 from chanceline.select.outcome import NOTHING, Candidate
+from chanceline.select.swaps import candidate
+from chanceline.select.tabu import start_from
 
 ROUNDS = 8
 
@@ -42,13 +42,11 @@ def _as_candidate(problem: Problem, columns: NDArray, weights: NDArray, iteratio
 
 def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
     """Drop variables one by one, the cheapest first, as long as the rest separates; stop when none can go."""
-    support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), start.support])
-    hinge = make_hinge(problem.columns, support.size + 1, problem.kept)
-    set_support(hinge, support, np.zeros(support.size))
-    if not refit(hinge, MAX_NEWTON):
+    hinge, separable = start_from(problem, start._replace(weights=np.zeros(start.support.size), constant=0.0))
+    if not separable:
         return
     yield candidate(hinge, iterations)
-    while hinge.k[0] > hinge.kept + 1 and drop_any(hinge):
+    while hinge.selected > 1 and drop_any(hinge):
         iterations += 1
         yield candidate(hinge, iterations)
 
@@ -59,7 +57,7 @@ def drop_any(hinge: Hinge) -> bool:
     support, weights = hinge.support[:size].copy(), hinge.weights[:size].copy()
     costs = weights[kept:] ** 2 / np.diag(hinge.inverse)[kept:size]
     for place in kept + np.argsort(costs, kind="stable"):
-        if drop_place(hinge, int(place)):
+        if fit(hinge, drop=int(place), newton=NEWTON):
             return True
         set_support(hinge, support, weights)
     return False
