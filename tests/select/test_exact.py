@@ -9,8 +9,8 @@ from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.random_problem import random_problem
 from chanceline.select import certify, cuts
 from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
-from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, fitted, prove
-from chanceline.select.outcome import Candidate, LowerBound
+from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, prove
+from chanceline.select.outcome import Candidate, LowerBound, fitted
 
 
 def balanced_problem(n, patterns, seed):

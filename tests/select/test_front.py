@@ -12,7 +12,7 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights
-from chanceline.select.exact import fitted
+from chanceline.select.exact import fitted_to_rest
 
 
 def fewest_by_rays(rows):
@@ -160,7 +160,7 @@ def test_fewest_errors_on_a_support_are_proven(kind):
         zero = int(np.sum(np.all(columns == 0, axis=1)))
         fewest = zero + fewest_by_rays(columns * y[:, None])
         for allowed in (fewest, fewest - 1):
-            found = fitted(problem, np.array(support), 0, max(allowed, 0))
+            found = fitted_to_rest(problem, np.array(support), 0, max(allowed, 0))
             weights, bias = problem.original(found.support, found.weights, found.constant)
             assert (np.count_nonzero(problem.margins(found.support, weights, bias) <= 1e-12) <= allowed) == (allowed == fewest)
 
