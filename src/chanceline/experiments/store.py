@@ -106,6 +106,12 @@ class Store:
             self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
             opened.enter_context(closing(self._connection))
             self._records = {record.task.id: record for record in self._read()}
+            if write:
+                # A write-ahead log saves a batch without waiting for the disk, and survives the death of the process. A closed
+                # store is one file again, which can be read in a read-only place.
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                opened.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
             self._opened = opened.pop_all() if write else ExitStack()
 
     def __enter__(self) -> Store:
@@ -115,7 +121,8 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        self._opened.close()
+        with self._explained():
+            self._opened.close()
 
     def __len__(self) -> int:
         return len(self._records)
@@ -184,8 +191,6 @@ class Store:
         empty = not (application or schema or ask("SELECT count(*) FROM sqlite_master").fetchone()[0])
         records = [] if empty and self._write else self._checked(application, schema)
         if self._write and schema != SCHEMA:
-            # Schema 2 kept a write-ahead log, whose files a reader in a read-only place would have to make.
-            ask("PRAGMA journal_mode = DELETE")
             with self._connection:
                 ask("BEGIN IMMEDIATE")
                 if empty:
