@@ -10,16 +10,6 @@ from chanceline.errors import InputError
 from chanceline.tables import load_data
 
 
-@pytest.fixture
-def read(tmp_path):
-    def load(text: str, label: str | None = "outcome", **settings):
-        path = tmp_path / "table.csv"
-        path.write_text(text)
-        return load_data(path, label, **settings)
-
-    return load
-
-
 def messages(dataset):
     return " | ".join(str(finding) for finding in dataset.findings)
 
