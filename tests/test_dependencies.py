@@ -14,8 +14,8 @@ import chanceline
 TREE = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = packages_distributions()
-# Used by name, not by import: pandas writes Parquet through it.
-BY_NAME = {"pyarrow"}
+# Used by name, not by import: pandas writes Parquet through the one, joblib runs on the other.
+BY_NAME = {"pyarrow", "dask"}
 
 
 def names(requirements: list[str]) -> set[str]:
