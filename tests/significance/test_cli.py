@@ -99,6 +99,7 @@ def test_figure(capsys, planted, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
+        (["nowhere.csv", "--label", "y"], "nowhere.csv"),
         ([], "give a data file"),
         (["{planted}", "--label", "statu"], "did you mean 'status'"),
         (["{planted}", "--label", "status", "--features", "g1,g77"], "no feature 'g77'"),

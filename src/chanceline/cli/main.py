@@ -24,6 +24,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from chanceline import __version__
 from chanceline.cli import experiments, memory, pages, plan, table, theory
 from chanceline.cli.output import complain, say
 from chanceline.errors import ChancelineError, InputError
@@ -66,8 +67,6 @@ def build_app() -> typer.Typer:
     @app.callback(invoke_without_command=True)
     def top(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
         if version:
-            from chanceline import __version__
-
             typer.echo(f"chanceline {__version__}")
             raise typer.Exit()
 
@@ -113,8 +112,8 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         complain("there is not enough memory for this; ask for less")
         return 3
-    except (Stopped, typer.Abort) as stopped:
-        number = stopped.args[0] if stopped.args else signal.SIGINT
+    except Stopped as stopped:
+        number = stopped.args[0]
         complain("interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
         return 128 + number
     except Exception as error:

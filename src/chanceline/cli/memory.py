@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, Seed, writable
-from chanceline.cli.output import print_json, progress_bar
+from chanceline.cli.output import answer, progress_bar
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,36 +71,36 @@ def memory(
     limit = _limit(report)
     if save is not None:
         network.save(save)
-    if json:
-        print_json(
-            {
-                **report.to_dict(),
-                "fixed_points": int(fixed.sum()),
-                "held_with_positive_fields": int(held.sum()),
-                "retrieval": basins.to_dict(),
-                "theory": limit,
-                "seed": seed,
-                "budget": budget,
-                "seconds": round(wall, 3),
-                "cpu_seconds": round(cpu, 3),
-            }
-        )
-        return
-    _print_memory(report, limit, basins, fixed)
-    print(f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)")
+    record = {
+        **report.to_dict(),
+        "fixed_points": int(fixed.sum()),
+        "held_with_positive_fields": int(held.sum()),
+        "retrieval": basins.to_dict(),
+        "theory": limit,
+        "seed": seed,
+        "budget": budget,
+        "seconds": round(wall, 3),
+        "cpu_seconds": round(cpu, 3),
+    }
+    time_line = f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)"
+    answer(record, "\n".join([*_lines(report, limit, basins, fixed), time_line]), json)
 
 
-def _print_memory(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> None:
-    print(report)
-    if limit["alpha_vs"] is not None:
-        print(
-            f"  limit of theory     load {limit['alpha_vs']:.4g} for chosen inputs, a share {limit['rho']:.3g} of them, at the "
-            f"median stability {limit['margin']:.3g}"
-        )
-    print(f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics")
-    print("  recall from noisy probes (share of flipped bits: overlap, recalled exactly)")
-    for noise, overlap, error, exact in zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True):
-        print(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}")
+def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> list[str]:
+    theory = (
+        f"  limit of theory     load {limit['alpha_vs']:.4g} for chosen inputs, a share {limit['rho']:.3g} of them, at the "
+        f"median stability {limit['margin']:.3g}"
+        if limit["alpha_vs"] is not None
+        else None
+    )
+    recalled = zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True)
+    return [
+        str(report),
+        *filter(None, [theory]),
+        f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics",
+        "  recall from noisy probes (share of flipped bits: overlap, recalled exactly)",
+        *(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}" for noise, overlap, error, exact in recalled),
+    ]
 
 
 def _limit(report: StorageReport) -> dict[str, Any]:

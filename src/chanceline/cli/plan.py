@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from math import log10
 from typing import Annotated
 
 import typer
 
+import chanceline
 from chanceline._validation import real_number
 from chanceline.cli.options import Intercept, Json, Level, Null
-from chanceline.cli.output import print_json
+from chanceline.cli.output import answer, print_json
 from chanceline.errors import ConvergenceError, InputError
 
 Features = Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")]
@@ -33,11 +35,9 @@ def bound(
 
     Example: [bold]chanceline bound -P 62 -N 2000 -M 3 --positives 40[/bold]
     """
-    from math import log10
+    from chanceline.chance import format_p
 
-    from chanceline.chance import chance_bound, format_p
-
-    result = chance_bound(
+    result = chanceline.chance_bound(
         samples,
         features,
         selected,
@@ -56,11 +56,13 @@ def bound(
     if errors > 0:
         after = min(0.0, result.log10_p + (errors + 1) * log10(2))
         print(f"If the number of errors was chosen after looking: p ≤ {format_p(after)}.")
-    print(f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})")
-    assumed = "fixed class sizes" if null == "fixed" else "fair coin (wrong for unbalanced classes)"
-    print(f"  null           {assumed}")
-    print(f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}")
-    print(f"  supports       10^{result.log10_supports:.2f}")
+    print(
+        f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})",
+        f"  null           {'fixed class sizes' if null == 'fixed' else 'fair coin (wrong for unbalanced classes)'}",
+        f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}",
+        f"  supports       10^{result.log10_supports:.2f}",
+        sep="\n",
+    )
 
 
 def plan(
@@ -81,7 +83,7 @@ def plan(
 
     Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
     """
-    from chanceline.chance import format_p, samples_needed
+    from chanceline.chance import format_p
 
     if (samples is None) == (selected is None):
         raise InputError("give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both.")
@@ -91,39 +93,33 @@ def plan(
         _largest(samples, features, positives, level, errors, null, intercept, json)
         return
     assert selected is not None
-    needed = samples_needed(features, selected, balance=balance, level=level, errors=errors, null=null, intercept=intercept)
-    if json:
-        print_json({"n_features": features, "n_selected": selected, **needed.to_dict()})
-        return
+    needed = chanceline.samples_needed(
+        features, selected, balance=balance, level=level, errors=errors, null=null, intercept=intercept
+    )
     classes = "" if needed.positives is None else f" ({needed.positives} + {needed.n_samples - needed.positives})"
-    print(f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g}).")
-    print(f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)")
+    first = f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g})."
+    record = {"n_features": features, "n_selected": selected, **needed.to_dict()}
+    answer(record, f"{first}\n  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)", json)
 
 
 def _largest(
     samples: int, features: int, positives: int | None, level: float, errors: int, null: str, intercept: bool, json: bool
 ) -> None:
     """The largest set that would convince, and for comparison the smallest that noise allows."""
-    from chanceline.chance import format_p, largest_convincing
-    from chanceline.significance.replica import chance_size
+    from chanceline.chance import format_p
 
-    largest = largest_convincing(
+    largest = chanceline.largest_convincing(
         samples, features, positives=positives, level=level, errors=errors, null=null, intercept=intercept
     )
     noise = None
     # The rigorous answer stands without it, where replica symmetry with errors has none.
     with contextlib.suppress(ConvergenceError):
-        noise = chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
-    if json:
-        record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
-        print_json({**record, "chance_size": noise and noise.to_dict()})
-        return
+        noise = chanceline.chance_size(samples, features, positives=positives, errors=errors, intercept=intercept)
+    text = f"Up to {largest.largest} of {features} features would convince at level {level:g}."
     if largest.largest == 0:
-        print(f"With {samples} samples no set of features would convince at level {level:g} by the bound.")
-    else:
-        print(f"Up to {largest.largest} of {features} features would convince at level {level:g}.")
-    for found in (largest.bound, largest.next_bound):
-        if found is not None:
-            print(f"  M = {found.n_selected}: p ≤ {format_p(found.log10_p)}")
-    if noise is not None:
-        print(f"For comparison, {noise}: {noise.kind}.")
+        text = f"With {samples} samples no set of features would convince at level {level:g} by the bound."
+    bounds = [bound for bound in (largest.bound, largest.next_bound) if bound is not None]
+    lines = [f"  M = {bound.n_selected}: p ≤ {format_p(bound.log10_p)}" for bound in bounds]
+    lines += [f"For comparison, {noise}: {noise.kind}."] if noise is not None else []
+    record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
+    answer({**record, "chance_size": noise and noise.to_dict()}, "\n".join([text, *lines]), json)

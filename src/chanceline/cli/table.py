@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import chanceline
 from chanceline._results import visible
 from chanceline.cli.options import (
     Budget,
@@ -25,13 +26,12 @@ from chanceline.cli.options import (
     names_in,
     with_settings,
 )
-from chanceline.cli.output import in_flags, print_json, progress_bar, say, show, status_line
+from chanceline.cli.output import answer, in_flags, print_json, progress_bar, say, show, status_line
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
 
 if TYPE_CHECKING:
-    from chanceline.select import SearchOutcome
     from chanceline.significance import SeparationTest
     from chanceline.tables import Dataset
 
@@ -150,6 +150,8 @@ def search(
 
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """
+    from chanceline.select import iter_search
+
     if (data is None) == (random is None):
         raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
     if random is None:
@@ -158,35 +160,15 @@ def search(
     else:
         X, y = _random_problem(random)
         names = tuple(f"x{j}" for j in range(X.shape[1]))
-    options = {} if size is None else {"size": size}
-    if size is not None and method != "biht":
-        raise InputError(f"--size belongs to the method biht, not to {method}; use --target to stop early.")
-    from chanceline.select.api import search as find
-
+    options: dict[str, Any] = {} if size is None else {"size": size}
     with status_line(quiet=quiet) as tell:
-        progress = None if tell is None else _improvements(tell)
-        outcome = find(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
+        for outcome in iter_search(X, y, method, budget, seed, intercept, errors=errors, target=target, **options):
+            if tell is not None:
+                left = f", {outcome.errors} errors" if outcome.errors else ""
+                tell(f"iteration {outcome.iterations}: {outcome.n_selected} variables{left}")
     record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
-    if json:
-        print_json(record)
-        return
-    show(str(outcome))
-    for name, weight in zip(record["features"], record["weights"], strict=True):
-        show(f"  {weight:+12.5g}  {name}")
-
-
-def _improvements(tell: Callable[[str], None]) -> Callable[[int, SearchOutcome], None]:
-    """A progress of the search that tells every improvement."""
-    told: tuple[int, int] | None = None
-
-    def progress(iterations: int, best: SearchOutcome) -> None:
-        nonlocal told
-        if (best.errors, best.n_selected) != told:
-            told = (best.errors, best.n_selected)
-            left = f", {best.errors} errors" if best.errors else ""
-            tell(f"iteration {iterations}: {best.n_selected} variables{left}")
-
-    return progress
+    weights = zip(record["features"], record["weights"], strict=True)
+    answer(record, "\n".join([str(outcome), *(f"  {weight:+12.5g}  {name}" for name, weight in weights)]), json)
 
 
 def _random_problem(text: str) -> tuple[Any, Any]:
@@ -227,11 +209,9 @@ def front(
 
     Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
     """
-    from chanceline.select.pareto import front as find
-
     dataset = _load(data, label, table, tell=True)
     with progress_bar("swaps", quiet=quiet) as progress:
-        found = find(
+        found = chanceline.front(
             dataset.X,
             dataset.y,
             intercept=intercept,
@@ -248,10 +228,7 @@ def front(
         draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
         say(f"figure written to {figure}")
     found = replace(found, feature_names=dataset.feature_names)
-    if json:
-        print_json({"source": dataset.source, "classes": dataset.classes, **found.to_dict()})
-        return
-    show(f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features")
-    print("  k  errors  features")
-    for point in found.points:
-        show(f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip())
+    first = f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features"
+    lines = [f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip() for point in found.points]
+    record = {"source": dataset.source, "classes": dataset.classes, **found.to_dict()}
+    answer(record, "\n".join([first, "  k  errors  features", *lines]), json)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import chanceline
 from chanceline.cli.options import Json, Report
-from chanceline.cli.output import print_json, say
+from chanceline.cli.output import answer, print_json, say
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def solve(
 
     Example: chanceline solve --alpha 1.2 --rho 0.5
     """
-    from chanceline.theory.solve import solve as solve_theory
-
-    _show(solve_theory(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.solve(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
 
 
 def capacity(
@@ -59,9 +58,7 @@ def capacity(
 
     Example: chanceline capacity 0.1 --balance 0.3
     """
-    from chanceline.theory.capacity import capacity as find_capacity
-
-    _show(find_capacity(rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.capacity(rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
 
 
 def density(
@@ -76,9 +73,7 @@ def density(
 
     Example: chanceline density 1.0
     """
-    from chanceline.theory.line import density as find_density
-
-    _show(find_density(alpha, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.density(alpha, balance=balance, margin=margin, errors=errors), json, report)
 
 
 def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
@@ -87,10 +82,7 @@ def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
         from chanceline.report import write_theory_report
 
         say(f"report written to {write_theory_report(result, report)}")
-    if json:
-        print_json(result.to_dict())
-    else:
-        print(result)
+    answer(result.to_dict(), str(result), json)
 
 
 def curve(
