@@ -161,7 +161,7 @@ def test_biht_at_fixed_size():
         ([[1.0, 2.0], [1.0, 3.0]], [0, 1, 1], "one label for each of the 2 rows"),
         ([[1.0], [2.0], [3.0]], [0, 1, 2], "two classes"),
         ([1.0, 2.0], [0, 1], "two dimensions"),
-        ([["a", "b"], ["c", "d"]], [0, 1], "matrix of numbers"),
+        ([["a", "b"], ["c", "d"]], [0, 1], "numbers only"),
     ],
 )
 def test_bad_data_are_named(X, y, message):

@@ -279,7 +279,7 @@ def test_bound_as_p_value_by_enumeration(positives):
         ({"X": np.full((12, 2), np.nan)}, "row 1, column 'x0'"),
         ({"X": np.ones((12, 3))}, "every feature is constant"),
         ({"features": ["age"]}, "no feature 'age'"),
-        ({"features": []}, "no feature was named"),
+        ({"features": []}, "at least one feature"),
         ({"level": 1.5}, "level"),
         ({"errors": 12}, "errors allowed"),
         ({"search": "magic"}, "magic"),

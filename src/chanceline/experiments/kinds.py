@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.experiments.sampling import count_separable, sample_counts
 from chanceline.experiments.tasks import derive_seed
-from chanceline.perceptron.data import contradictions
-from chanceline.perceptron.random_problem import random_problem
+from chanceline.perceptron.data import contradictions, random_problem
 from chanceline.select.api import search
 from chanceline.select.exact import count as count_supports
 from chanceline.select.pareto import front

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from chanceline._results import Result, plain
+from chanceline._results import Result
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.problem import make_problem
 
@@ -56,10 +55,6 @@ class Certificate(Result):
             verdict = f"{self.errors} errors"
         accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
         return f"{verdict}, {accuracy}" + ("" if np.isnan(self.margin) else f", margin {self.margin:.4g}")
-
-    def to_dict(self) -> dict[str, Any]:
-        values = {"separable": self.separable, "exact": self.exact, "resolution": self.resolution, "margin": self.margin}
-        return plain({"kind": self.kind, **values, "errors": self.errors, "multipliers": self.multipliers})
 
 
 def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:

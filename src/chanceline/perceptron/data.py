@@ -1,4 +1,4 @@
-"""Arrays and tables in memory, checked once: finite numbers, labels ±1, names."""
+"""Arrays and tables in memory, checked once: finite numbers, labels ±1, names; and random ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline._validation import shown, whole_number
+from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
 
 Floats = NDArray[np.float64]
+INPUTS = ("binary", "gaussian", "sphere")
+MOST_NUMBERS = 2 * 10**8  # of a random problem: 1.6 GB
 LARGEST = 1e100  # numbers between 1/LARGEST and LARGEST have squares, and sums of squares, that a double can hold
 
 
@@ -32,20 +34,24 @@ def check_arrays(
 
 def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
     """X as finite numbers that can be computed with, and a name for every column."""
-    if feature_names is None:
-        feature_names = column_names(X)
     data = as_numbers(X)
-    if data.ndim != 2:
+    if data.ndim != 2 or data.size == 0:
         raise InputError(f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}.")
-    if data.shape[0] == 0 or data.shape[1] == 0:
-        raise InputError(f"X must have at least one row and one column, but has shape {data.shape}.")
-    names = tuple(map(str, feature_names)) if feature_names is not None else tuple(f"x{j}" for j in range(data.shape[1]))
+    given = column_names(X) if feature_names is None else feature_names
+    names = tuple(map(str, given)) if given is not None else tuple(f"x{j}" for j in range(data.shape[1]))
     if len(names) != data.shape[1]:
         raise InputError(f"there are {len(names)} feature names for {data.shape[1]} columns of X.")
     if not np.isfinite(data).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(data))[0])
+        row, column = np.argwhere(~np.isfinite(data))[0]
         raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
-    check_range(data, names)
+    # Columns whose squares, or the squares of whose weights, no double can hold.
+    largest = np.maximum(data.max(axis=0), -data.min(axis=0))
+    odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
+    if odd.size:
+        raise InputError(
+            f"the largest value of column {names[odd[0]]!r} of X is {largest[odd[0]]:.3g}, too far from 1 to compute with; "
+            "multiply that column by a constant."
+        )
     return data, names
 
 
@@ -65,66 +71,31 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def as_numbers(X: ArrayLike) -> Floats:
-    """X as doubles in rows, a copy unless X is that already and read-only; what is no array of real numbers gets a sentence."""
-    if hasattr(X, "toarray"):
-        raise InputError("X is a sparse matrix; pass X.toarray().")
-    if np.ma.is_masked(X):
-        raise InputError("X has masked values; fill them or leave those rows out.")
-    no_numbers = InputError("X must be a matrix of numbers only; turn text columns into indicators or leave them out.")
+    """X as doubles in rows, a copy unless X is that already and read-only."""
+    if hasattr(X, "toarray") or np.ma.is_masked(X):
+        raise InputError("X must be a plain matrix: pass X.toarray() if it is sparse, and fill masked values.")
     try:
         raw: NDArray[Any] = np.asarray(X)
-    except ValueError:
-        raise no_numbers from None
-    if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
-        return raw
-    kind = raw.dtype.kind
-    if kind == "c" or (kind == "O" and any(isinstance(value, complex) for value in raw.flat)):
-        raise InputError("X holds complex numbers; take their real and imaginary parts as two columns.")
-    if kind in "mM":
-        raise InputError("X holds dates or times; turn them into numbers first.")
-    try:
-        with np.errstate(all="ignore"):
-            return np.array(X, dtype=np.float64, order="C")
+        if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
+            return raw
+        if raw.dtype.kind not in "cmM":
+            return np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
-        raise no_numbers from None
-
-
-def check_range(X: Floats, names: Sequence[str]) -> None:
-    """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
-    odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
-    if odd.size:
-        column = int(odd[0])
-        raise InputError(
-            f"the largest value of column {names[column]!r} of X is {largest[column]:.3g}, too far from 1 to compute with; "
-            "multiply that column by a constant."
-        )
+        pass
+    raise InputError("X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out.")
 
 
 def read_classes(y: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The labels, one for each row of an X of that shape, and their different values in order."""
     n_samples, n_features = shape
-    if hasattr(y, "toarray") or np.ma.is_masked(y):
-        raise InputError("y must be an array without masked values, one label for each row of X.")
-    try:
-        labels: NDArray[Any] = np.asarray(y)
-    except ValueError:
-        raise InputError("y must hold one label for each row of X, but holds lists of different lengths.") from None
+    labels: NDArray[Any] = np.asarray(y)
     if labels.shape == (n_features,) != (n_samples,):
         raise InputError(f"X has {n_samples} rows and {n_features} columns for {n_features} labels; pass X.T, samples are rows.")
-    if labels.shape != (n_samples,):
+    if labels.shape != (n_samples,) or np.ma.is_masked(y):
         raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
-    if labels.dtype.kind in "cmMV":
-        raise InputError("y must hold two classes as numbers or names, not complex numbers, dates or records.")
-    if labels.dtype.kind == "O":
-        if any(value is None or value != value for value in labels):
-            raise InputError("y has missing labels; remove those rows.")
-        try:
-            return labels, np.unique(labels)
-        except TypeError:
-            labels = labels.astype(str)
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(f"y has missing labels, the first in row {int(np.argmin(np.isfinite(labels))) + 1}; remove those rows.")
+    missing = [row for row, label in enumerate(labels.tolist(), 1) if label is None or label != label]
+    if missing:
+        raise InputError(f"y has missing labels, the first in row {missing[0]}; remove those rows.")
     return labels, np.unique(labels)
 
 
@@ -134,24 +105,17 @@ def _few(values: NDArray[Any]) -> str:
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
     """Sorted indices of the features named (or numbered)."""
-    if not isinstance(features, Sequence | np.ndarray) or isinstance(features, str | bytes) or np.ndim(features) != 1:
-        raise InputError(f"features must be a list of names or numbers, not {shown(features)}.")
-    if len(features) == 0:
-        raise InputError("no feature was named; name at least one or leave the features out to search.")
+    if len(features) == 0 or isinstance(features, str):
+        raise InputError("name at least one feature in a list, or leave the features out to search.")
     places = {name: j for j, name in enumerate(names)}
     indices = []
     for feature in features:
-        if isinstance(feature, str):
-            if feature not in places:
-                near = difflib.get_close_matches(feature, names, n=2)
-                hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
-                raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
-            indices.append(places[feature])
-        else:
-            index = whole_number(feature, "a feature's number", at_least=-(2**63))
-            if not 0 <= index < len(names):
-                raise InputError(f"feature {feature} does not exist; columns are numbered from 0 to {len(names) - 1}.")
-            indices.append(index)
+        if isinstance(feature, str) and feature not in places:
+            near = difflib.get_close_matches(feature, names, n=2)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+            raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
+        place = places[feature] if isinstance(feature, str) else feature
+        indices.append(whole_number(place, "a feature's number", at_most=len(names) - 1))
     if len(set(indices)) < len(indices):
         raise InputError("the same feature was named twice.")
     return np.array(sorted(indices), dtype=np.int64)
@@ -186,3 +150,37 @@ def contradictions(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple
         if positive and negative:
             pairs.append((min(positive[0], negative[0]), max(positive[0], negative[0])))
     return sorted(pairs)
+
+
+def random_problem(
+    n: int,
+    alpha: float | None = None,
+    seed: int = 0,
+    inputs: str = "binary",
+    *,
+    n_patterns: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Patterns X (P × N) and labels y = ±1 by fair coin, P = `n_patterns` or round(αN).
+
+    Parameters
+    ----------
+    inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the sphere of radius √N).
+    """
+    n = whole_number(n, "The number of variables", at_least=1)
+    if (alpha is None) == (n_patterns is None):
+        raise InputError("Give the number of patterns either as alpha (per variable) or as n_patterns, not both.")
+    wanted = real_number(alpha, "alpha") * n if alpha is not None else whole_number(n_patterns, "The number of patterns")
+    if not 0.5 < wanted <= MOST_NUMBERS / n:
+        most = f"and at most {MOST_NUMBERS:,} numbers in all"
+        raise InputError(f"There must be at least one pattern {most}, but alpha·n gives {wanted:.3g} patterns of {n} variables.")
+    patterns = round(wanted)
+    if inputs not in INPUTS:
+        raise InputError(f"There are no {inputs!r} inputs; choose one of {', '.join(INPUTS)}.")
+    generator = np.random.Generator(np.random.PCG64(whole_number(seed, "The seed")))
+    y = np.where(generator.integers(0, 2, patterns) == 1, 1.0, -1.0)
+    if inputs == "binary":
+        return np.where(generator.integers(0, 2, (patterns, n)) == 1, 1.0, -1.0), y
+    X = generator.standard_normal((patterns, n))
+    if inputs == "sphere":
+        X *= np.sqrt(n) / np.linalg.norm(X, axis=1, keepdims=True)
+    return X, y

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,8 @@ class Rule(Result):
     multipliers: Floats | None = None
 
     kind = "exact"
+    _derived = ("errors",)
+    _hidden = ("multipliers",)
 
     @property
     def errors(self) -> int:
@@ -52,17 +53,6 @@ class Rule(Result):
 
     def summary(self) -> str:
         return f"{self.n_selected} features, {self.errors} errors, margin {self.margin:.3g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "support": self.support.tolist(),
-            "weights": self.weights.tolist(),
-            "bias": self.bias,
-            "errors": self.errors,
-            "wrong": self.wrong.tolist(),
-            "margin": self.margin,
-        }
 
 
 def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:

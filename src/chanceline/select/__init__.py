@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chanceline.perceptron.certificate import Certificate, certify, check_weights
+from chanceline.perceptron.data import random_problem
 from chanceline.perceptron.fit import fewest_errors, separate
-from chanceline.perceptron.random_problem import random_problem
 from chanceline.perceptron.rule import Rule
 from chanceline.select.api import METHODS, iter_search, search
 from chanceline.select.exact import SupportCount, count
