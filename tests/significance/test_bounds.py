@@ -12,8 +12,7 @@ from scipy.stats import chisquare
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.bounds import UnionBound
-from chanceline.significance.plan import make_scheme
+from chanceline.significance.plan import UnionBound, make_scheme
 
 
 def rule(selected: int, errors: int = 0) -> Rule:

@@ -21,8 +21,8 @@ from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
 from chanceline.significance import separation_test
-from chanceline.significance.bounds import BOUND_SHARE, AlphaSpending
 from chanceline.significance.permutation import Procedure
+from chanceline.significance.plan import BOUND_SHARE, AlphaSpending
 from chanceline.significance.run import search_longer
 from chanceline.tables import load_data
 from chanceline.tables.examples import load_example

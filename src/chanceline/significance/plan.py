@@ -1,18 +1,38 @@
-"""What is asked of which table, and which labellings were as likely as the observed one; fixed before anything is computed."""
+"""What is fixed before the labels are looked at: which labellings were as likely as the observed one, what the rigorous bound
+says given the freedoms that are used, and how the level is spent.
+
+The overall p-value is spent in stages. Let γ be the share of the level that the bound may spend and β ≤ γ the largest value not
+above γ that its p-value p_b can take (known from P, N and the class sizes before the labels are seen; 0 if there is none).
+
+1. p = p_b if p_b ≤ γ.
+2. When the smallest separating set is asked for, the bound also speaks of points (K, e) of the front, e ≥ 1 errors counted after
+   looking: q = min 2^e·bound(K, e). If q ≤ γ₁, p is the smallest a with q ≤ a − β(a) (`UnionBound.beside_no_errors`), about q.
+3. Else p = min(1, p_perm + β + γ₁), or p_b + γ₁ if there was no permutation.
+
+P(p ≤ a) ≤ a for every a: for a < β only the first two stages can be that small, with probability at most β(a) + (a − β(a)); for
+larger a the stages add up to β + γ₁ + (a − β − γ₁). The bound may be taken at the best set that any search found, however long,
+because it covers all sets at once; the permutation p-value uses the standard procedure only.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import cycle, islice
+from math import ceil, log, log10
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing
+from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.data import contradictions, distinct_columns, find_features
 from chanceline.perceptron.fit import consistent_rows
-from chanceline.significance.bounds import AlphaSpending, NullSizes, UnionBound
+from chanceline.perceptron.rule import Rule
 from chanceline.significance.config import TestSettings
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.diagnostics import examine
@@ -20,6 +40,190 @@ from chanceline.tables.diagnostics import examine
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+LOG10_2 = log10(2.0)
+LN10 = log(10.0)
+# Share of the level that the bound may spend when permutations are there to spend the rest.
+BOUND_SHARE = 0.1
+# Share of the level for errors counted after looking, with permutations and without.
+LATER_SHARE = 0.01
+LATER_ALONE = 0.1
+
+
+@dataclass(frozen=True)
+class NullSizes:
+    """What the bound sees of a null hypothesis: units (samples or groups) and positives, in all and as (size, positives) of every
+    block (None if there is one).
+    """
+
+    n_units: int
+    positives: int
+    blocks: tuple[tuple[int, int], ...] | None
+    null: str
+
+    @property
+    def log_labellings(self) -> float:
+        """ln of the number of equally likely labellings."""
+        if self.null == "coin":
+            return self.n_units * LOG2
+        return sum(float(log_binomial(*pair)) for pair in self.blocks or ((self.n_units, self.positives),))
+
+    def of_count(self, count: int) -> NullSizes:
+        """`count` units of the same balance, or `count` blocks like the given ones in turn."""
+        if self.blocks is None:
+            share = self.positives / self.n_units
+            return NullSizes(count, min(max(round(share * count), 1), max(count - 1, 1)), None, self.null)
+        blocks = tuple(islice(cycle(self.blocks), count))
+        return NullSizes(sum(size for size, _ in blocks), sum(number for _, number in blocks), blocks, self.null)
+
+
+@dataclass(frozen=True)
+class AlphaSpending:
+    """What each stage may spend: `gate` is γ, `spent` is β, `later` is γ₁ (0 if that stage is not asked for)."""
+
+    gate: float
+    spent: float
+    later: float = 0.0
+
+    def convinces(self, log10_bound: float) -> bool:
+        return log10_bound <= log10(self.gate)
+
+    def later_convinces(self, log10_later: float) -> bool:
+        return self.later > 0 and log10_later <= log10(self.later)
+
+    def overall_log10_p(self, log10_bound: float, log10_later: float, permutation_p: float | None) -> float:
+        """log₁₀ of the overall p-value; `log10_later` is that of the second stage, `permutation_p` None without shuffles."""
+        if self.convinces(log10_bound):
+            return log10_bound
+        if self.later_convinces(log10_later):
+            return log10_later
+        last = 10.0**log10_bound if permutation_p is None else permutation_p + self.spent
+        return min(0.0, log10(last + self.later))
+
+
+@dataclass(frozen=True)
+class UnionBound:
+    """The bound as a p-value for the statistic that was declared.
+
+    * `errors` declared: the statistic is the smallest M that makes at most e errors, and the bound at (M, e) covers it.
+    * `errors` None, features chosen: both M and e were chosen after looking. Spending the share 2^−(e+1) of the level on every e
+      (they add up to 1) the p-value is 2^(e+1) times the bound at (M, e).
+    * `preregistered`: M is fixed, the statistic is the fewest errors, and the bound at (M, e) needs no factor.
+
+    When the smallest separating set was looked for (`errors` 0) and there is none, points (K, e) of the front still have a
+    p-value: `afterwards`.
+    """
+
+    sizes: NullSizes
+    n_features: int
+    intercept: bool
+    errors: int | None
+    preregistered: int | None = None
+
+    def spending(self, level: float, permutations: int, *, later: bool) -> AlphaSpending:
+        """What the stages may spend of the level; `later`: errors may be counted after looking."""
+        alone = permutations == 0
+        share = (LATER_ALONE if alone else LATER_SHARE) * level if later else 0.0
+        gate = level - share if alone else BOUND_SHARE * level
+        return AlphaSpending(gate, self.spent(gate), share)
+
+    def covers(self, rule: Rule) -> bool:
+        """Whether the rule attains what was declared, so that the bound speaks about it at all."""
+        return self.errors is None or rule.errors <= self.errors
+
+    def bound(self, rule: Rule) -> Bound:
+        """The bound for this rule, with `log10_p` as the valid p-value under the freedoms used."""
+        errors = self._errors(rule)
+        bound = self._at(self._selected(rule), min(errors, self.sizes.n_units - 1))
+        if not self.covers(rule) or errors >= self.sizes.n_units:
+            return replace(bound, log10_p=0.0)
+        return replace(bound, log10_p=min(0.0, bound.log10_p + self._premium(errors)))
+
+    def _errors(self, rule: Rule) -> int:
+        return rule.errors if self.errors is None else self.errors
+
+    def _selected(self, rule: Rule) -> int:
+        return self.preregistered or min(max(rule.n_selected, 1), self.n_features)
+
+    def _premium(self, errors: int) -> float:
+        """log₁₀ of the factor for errors counted after looking."""
+        return (errors + 1) * LOG10_2 if self.errors is None and self.preregistered is None else 0.0
+
+    @property
+    def _null(self) -> dict[str, Any]:
+        positives = self.sizes.positives if self.sizes.null == "fixed" else None
+        return {"positives": positives, "null": self.sizes.null, "intercept": self.intercept, "blocks": self.sizes.blocks}
+
+    def _at(self, selected: int, errors: int) -> Bound:
+        among, fixed = max(self.n_features, selected), self.preregistered is not None
+        return chance_bound(self.sizes.n_units, among, selected, errors=errors, preregistered=fixed, **self._null)
+
+    def _curve(self) -> Floats:
+        return bound_curve(self.sizes.n_units, self.n_features, errors=self.errors or 0, **self._null)
+
+    def afterwards(self, selected: int, errors: int) -> float:
+        """log₁₀ of 2^e·bound(K, e), e ≥ 1: the shares 2^−e add up to 1, so the smallest over all points is a p-value."""
+        if selected < 1 or not 1 <= errors < self.sizes.n_units:
+            return 0.0
+        return min(0.0, self._at(min(selected, self.n_features), errors).log10_p + errors * LOG10_2)
+
+    def at_front(self, selected: int, errors: int) -> float:
+        """log₁₀ of what the bound says about a point of the front; nothing about parts of what was preregistered."""
+        if self.preregistered is not None:
+            return 0.0
+        return self.afterwards(selected, errors) if errors else self._at(min(selected, self.n_features), 0).log10_p
+
+    def beside_no_errors(self, log10_q: float) -> float:
+        """The p-value for q = `afterwards` where the bound without errors came first: the smallest a with q ≤ a − β(a).
+
+        β(a) is the largest p-value ≤ a that the bound takes without errors, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values
+        lie orders of magnitude apart, and q is hardly changed.
+        """
+        below = self._curve()
+        pvalues = np.logaddexp(log10_q * LN10, below * LN10) / LN10
+        return min(0.0, float(pvalues[np.argmax(pvalues < np.append(below[1:], np.inf))]))
+
+    def largest(self, gate: float) -> int:
+        """The largest M that the bound would accept at p ≤ gate (without errors if these are free)."""
+        if self.sizes.n_units <= (self.errors or 0):
+            return 0
+        return int(np.searchsorted(self._curve() + self._premium(0), log10(gate), side="right")) - 1
+
+    def spent(self, gate: float) -> float:
+        """β: the largest attainable p-value of the bound that is not above the gate, 0 if there is none."""
+        if self.preregistered is not None:
+            # M is fixed and the statistic is the number of errors, with which the bound rises.
+            selected, only = self.preregistered, self.errors
+            errors = range(self.sizes.n_units) if only is None else range(only, only + 1)
+            count = bisect_right(errors, gate, key=lambda e: self._at(selected, e).pvalue)
+            return self._at(selected, errors[count - 1]).pvalue if count else 0.0
+        if self.errors is None:
+            return gate
+        largest = self.largest(gate)
+        return self._at(largest, self.errors).pvalue if largest > 0 else 0.0
+
+    def samples_needed(self, rule: Rule, level: float) -> int | None:
+        """Units (samples, or groups) from which on as many features and errors convince by the bound alone; None if out of reach
+        or if the rule makes more errors than were declared.
+
+        More of the same kind: the same balance of classes, or more blocks like those there are; and the same null, factor and
+        preregistration as in the test.
+        """
+        if not self.covers(rule):
+            return None
+        selected, errors, sizes = self._selected(rule), self._errors(rule), self.sizes
+        limit = log10(level) - self._premium(errors)
+
+        def convinces(count: int) -> bool:
+            more = sizes.of_count(count)
+            if not max(errors, 1) < more.n_units <= LARGEST or not 0 < more.positives < more.n_units:
+                return False
+            return replace(self, sizes=more)._at(selected, errors).log10_p <= limit
+
+        # Counted in units, or in blocks.
+        smaller = max(min(sizes.positives, sizes.n_units - sizes.positives), 1)
+        turn = ceil(sizes.n_units / smaller) + 1 if sizes.blocks is None else len(sizes.blocks)
+        count = first_convincing(convinces, 1, turn)
+        return None if count is None else sizes.of_count(count).n_units
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result
 from chanceline.chance.bound import Bound, format_p
 from chanceline.errors import InputError
-from chanceline.significance.bounds import AlphaSpending
 from chanceline.significance.config import TestSettings
 from chanceline.significance.permutation import FrontReading, PermutationReading
-from chanceline.significance.plan import Floats
+from chanceline.significance.plan import AlphaSpending, Floats
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.stepwise import ExpectedError
 from chanceline.significance.text import STRUCTURE, counted, predicted_positive
@@ -35,7 +34,7 @@ class SeparationTest(Result):
     verdict
         "structure", "chance allows this" or "cannot tell".
     pvalue, log10_pvalue
-        The overall p-value (`chanceline.significance.bounds` has the proof that it is valid). For features named after looking
+        The overall p-value (`chanceline.significance.plan` has the proof that it is valid). For features named after looking
         it is the bound's, which alone speaks about them.
     n_selected, features, errors
         The rule reported: how many features, their names, samples it gets wrong.
