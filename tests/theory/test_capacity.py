@@ -51,9 +51,17 @@ def test_curve_agrees_with_single_solves_in_any_order():
         assert point.replicon_alpha == pytest.approx(alone.replicon_alpha, abs=1e-10)
 
 
-@pytest.mark.parametrize("rho", [0.002, 0.05, 0.4, 0.8, 0.98])
-def test_density_inverts_capacity(rho):
-    back = chanceline.density(chanceline.capacity(rho).alpha)
+@pytest.mark.parametrize(
+    ("rho", "kind"),
+    [
+        *((rho, {}) for rho in (0.002, 0.05, 0.4, 0.8, 0.98)),
+        (0.07, {"balance": 0.15}),
+        (0.07, {"margin": 0.3}),
+        (0.07, {"errors": 0.02}),
+    ],
+)
+def test_density_inverts_capacity(rho, kind):
+    back = chanceline.density(chanceline.capacity(rho, **kind).alpha, **kind)
     assert back.rho == pytest.approx(rho, rel=1e-8)
     assert back.error < 1e-8
 
@@ -100,16 +108,28 @@ def test_first_moment_exponent_is_the_limit_of_covers_count():
     assert exact == pytest.approx(first_moment_exponent(p / n, m / n), abs=3e-3)
 
 
-@pytest.mark.parametrize("rho", [0, 1, -0.5, float("nan"), "many"])
-def test_bad_density_is_named(rho):
-    with pytest.raises(InputError, match="rho"):
-        chanceline.capacity(rho)
+BAD = [
+    *(("rho", chanceline.capacity, (rho,), {}) for rho in (0, 1, -0.5, float("nan"), "many")),
+    *(("alpha", chanceline.density, (alpha,), {}) for alpha in (0, 2, 2.5, float("inf"))),
+    *(("alpha", chanceline.solve, (alpha, 0.5), {}) for alpha in (float("nan"), -1, 0, "x")),
+    *(("rho", chanceline.solve, (1, rho), {}) for rho in (0, 1, float("inf"))),
+    ("full", chanceline.solve, (1.2, 0.5, "full"), {}),
+]
+ENSEMBLES = [
+    *(("balance", {"balance": balance}) for balance in (0, 1.2, "many")),
+    *(("margin", {"margin": margin}) for margin in (-0.1, math.inf)),
+    *(("errors", {"errors": errors}) for errors in (0.5, -0.1)),
+    ("rarer class", {"balance": 0.1, "errors": 0.2}),
+]
+ASKED = [(chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chanceline.solve, (0.9, 0.3))]
 
 
-@pytest.mark.parametrize("alpha", [0, 2, 2.5, float("inf")])
-def test_bad_load_is_named(alpha):
-    with pytest.raises(InputError, match="alpha"):
-        chanceline.density(alpha)
+@pytest.mark.parametrize(
+    ("word", "function", "arguments", "kind"), [*BAD, *((word, *asked, kind) for word, kind in ENSEMBLES for asked in ASKED)]
+)
+def test_bad_input_is_named(word, function, arguments, kind):
+    with pytest.raises(InputError, match=word):
+        function(*arguments, **kind)
 
 
 def test_results_print_well():

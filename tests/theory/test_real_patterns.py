@@ -1,7 +1,6 @@
 """Balance, margin and errors: gradients, identities, limits, first values, closed forms by other routes."""
 
 import math
-from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -11,25 +10,13 @@ from scipy.stats import norm
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory import rsb
 from chanceline.theory.bounds import bounds_at, first_moment_load, one_step_gardner, typical_load
 from chanceline.theory.closed_forms import gardner, l0_gardner, union_bound
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.kernels import pattern_side
 from chanceline.theory.quadrature import focused_rule
-from chanceline.theory.rs import Branch, Order, entrance_overlap, equations, free_entropy
-from chanceline.theory.solve import solve_1rsb
+from chanceline.theory.rs import Branch, entrance_overlap
 from chanceline.theory.symmetric import solve_rs
-
-CASES = [
-    Ensemble(0.3),
-    Ensemble(0.02),
-    Ensemble(0.5, 0.4),
-    Ensemble(0.2, 1.5),
-    Ensemble(0.5, 0.0, 0.05),
-    Ensemble(0.5, 0.3, 0.2),
-    Ensemble(0.3, 0.1, 0.1),
-]
 
 
 @pytest.mark.parametrize(
@@ -65,55 +52,6 @@ def test_as_many_tight_constraints_as_weights_for_every_balance(f, rho):
     assert abs(s.identity_error) <= 1e-10
     assert s.stability.within == pytest.approx(1, abs=1e-10)
     assert s.residual <= 1e-11
-
-
-@pytest.mark.parametrize("ensemble", CASES)
-def test_partial_derivatives_of_the_free_entropy_vanish(ensemble):
-    rho = 0.3
-    alpha = 0.97 * chanceline.capacity(rho, balance=ensemble.balance, margin=ensemble.margin, errors=ensemble.error_rate).alpha
-    s = solve_rs(alpha, rho, ensemble)
-    order = Order(s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, s.price if s.price is not None else math.inf)
-    assert free_entropy(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-10)
-    values = np.array(astuple(order))
-    free = [*range(6), *([6] if ensemble.free_threshold else []), *([7] if ensemble.error_rate else [])]
-    for index in free:
-        h = 1e-4 * max(abs(values[index]), 1e-3)
-        moved = [values.copy() for _ in range(4)]
-        for point, k in zip(moved, (-2, -1, 1, 2), strict=True):
-            point[index] += k * h
-        a, b, c, d = (free_entropy(Order(*point), alpha, rho, ensemble) for point in moved)
-        assert abs((8 * (c - b) - (d - a)) / (12 * h) * values[index]) <= 1e-7, index
-
-
-@pytest.mark.parametrize("ensemble", CASES)
-def test_analytic_derivatives(ensemble):
-    extra = ([-0.3] if ensemble.free_threshold else []) + ([0.2] if ensemble.error_rate else [])
-    point, rho, h = np.array([-2.0, -0.5, 0.4, 0.3, -0.2, *extra]), 0.4, 1e-4
-    state = equations(point, rho, ensemble)
-    for k, unit in enumerate(np.eye(len(point))):
-        around = [equations(point + j * h * unit, rho, ensemble) for j in (-2, -1, 1, 2)]
-
-        def slope(name, around=around):
-            f = [np.asarray(getattr(s, name)) for s in around]
-            return (8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * h)
-
-        np.testing.assert_allclose(state.jacobian[:, k], slope("residual"), atol=1e-8 * np.abs(state.jacobian).max())
-        assert state.alpha_gradient[k] == pytest.approx(slope("alpha"), abs=1e-8 * state.alpha)
-        assert state.entropy_gradient[k] == pytest.approx(slope("entropy"), rel=1e-7, abs=1e-8)
-
-
-@pytest.mark.parametrize("ensemble", CASES)
-def test_total_derivatives_of_the_entropy(ensemble):
-    rho, h = 0.3, 1e-4
-    keywords = {"balance": ensemble.balance, "margin": ensemble.margin, "errors": ensemble.error_rate}
-    alpha = 0.95 * chanceline.capacity(rho, **keywords).alpha
-    branch = Branch(rho, ensemble)
-    *_, before, after = branch.from_entrance(lambda state: state.alpha >= alpha and state.entropy < 0.61)
-    state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
-    by_alpha = (solve_rs(alpha + h, rho, ensemble).entropy - solve_rs(alpha - h, rho, ensemble).entropy) / (2 * h)
-    by_rho = (solve_rs(alpha, rho + h, ensemble).entropy - solve_rs(alpha, rho - h, ensemble).entropy) / (2 * h)
-    assert state.entropy_by_alpha == pytest.approx(by_alpha, rel=1e-5)
-    assert state.entropy_by_rho == pytest.approx(by_rho, rel=1e-4)
 
 
 def test_pattern_side_with_errors_is_the_integral():
@@ -187,12 +125,6 @@ def test_errors_towards_one_half_separate_any_load():
     loads = [chanceline.capacity(0.2, errors=e).alpha for e in (0.0, 0.1, 0.2, 0.3, 0.39)]
     assert np.all(np.diff(loads) > 0)
     assert loads[-1] > 30
-
-
-@pytest.mark.parametrize("kind", [{}, {"balance": 0.5, "margin": 0.0, "errors": 0.0}])
-def test_defaults_are_the_plain_line(kind):
-    assert chanceline.capacity(0.5, **kind).alpha == pytest.approx(1.7964865468, abs=5e-11)
-    assert chanceline.density(1.0, **kind).rho == pytest.approx(0.1623309934, abs=5e-11)
 
 
 def test_small_departures_are_continuous():
@@ -332,12 +264,6 @@ def test_first_moment_with_errors_counts_them():
     assert math.isinf(first_moment_load(rho, Ensemble(error_rate=0.3)))
 
 
-@pytest.mark.parametrize("kind", [{"balance": 0.15}, {"margin": 0.3}, {"errors": 0.02}])
-def test_density_inverts_capacity(kind):
-    back = chanceline.density(chanceline.capacity(0.07, **kind).alpha, **kind)
-    assert back.rho == pytest.approx(0.07, rel=1e-8)
-
-
 @pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
 def test_both_sides_of_the_cover_gardner_load_meet(kind):
     rho, ensemble = 0.3, Ensemble(**kind)
@@ -351,54 +277,6 @@ def test_both_sides_of_the_cover_gardner_load_meet(kind):
         gaps[-1] += [abs(side.threshold - gardner(ensemble).threshold) for side in (below, above)]
     for coarse, fine in zip(*gaps, strict=True):
         assert fine <= 0.4 * coarse + 1e-12
-
-
-@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
-def test_one_step_of_breaking_with_balance_and_margin(kind):
-    """Each saddle equation is a derivative of Σ, and the capacity lies a little below the symmetric one."""
-    rho, ensemble = 0.3, Ensemble(**kind)
-    symmetric, broken = (chanceline.capacity(rho, ansatz, **kind) for ansatz in ("rs", "1rsb"))
-    assert 0.97 * symmetric.alpha < broken.alpha < symmetric.alpha
-    assert broken.error < 1e-9
-    alpha = 0.3 * symmetric.replicon_alpha + 0.7 * broken.alpha
-    s = solve_1rsb(alpha, rho, ensemble)
-    assert s.broken
-    order = rsb.RSBOrder(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,), s.threshold)
-    assert rsb.free_entropy(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-9)
-    names = ["chi", "K", "E", "F1", *(["threshold"] if ensemble.free_threshold else [])]
-    moves = [lambda h, n=name: replace(order, **{n: getattr(order, n) * (1 + h)}) for name in names]
-    for name in ("p", "G", "x"):
-        for i, value in enumerate(getattr(order, name)):
-
-            def moved(h, name=name, i=i, value=value):
-                levels = list(getattr(order, name))
-                levels[i] = value * (1 + h)
-                return replace(order, **{name: tuple(levels)})
-
-            moves.append(moved)
-    h = 1e-4
-    for move in moves:
-        a, b, c, d = (rsb.free_entropy(move(k * h), alpha, rho, ensemble) for k in (-2, -1, 1, 2))
-        assert abs((8 * (c - b) - (d - a)) / (12 * h)) < 1e-7
-
-
-@pytest.mark.parametrize(
-    ("kind", "word"),
-    [
-        ({"balance": 0}, "balance"),
-        ({"balance": 1.2}, "balance"),
-        ({"balance": "many"}, "balance"),
-        ({"margin": -0.1}, "margin"),
-        ({"margin": math.inf}, "margin"),
-        ({"errors": 0.5}, "errors"),
-        ({"errors": -0.1}, "errors"),
-        ({"balance": 0.1, "errors": 0.2}, "rarer class"),
-    ],
-)
-def test_bad_patterns_are_named(kind, word):
-    for function, arguments in ((chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chanceline.solve, (0.9, 0.3))):
-        with pytest.raises(InputError, match=word):
-            function(*arguments, **kind)
 
 
 def test_no_breaking_with_errors_and_no_full_breaking_off_the_plain_line():

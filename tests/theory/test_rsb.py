@@ -7,6 +7,8 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.theory import rs, rsb
+from chanceline.theory.capacity import capacity
+from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.kernels import pattern_side, support_side
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
 from chanceline.theory.rsb_capacity import add_step, capacity_1rsb
@@ -22,7 +24,7 @@ def solution():
 
 
 def as_order(s):
-    return rsb.RSBOrder(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,))
+    return rsb.RSBOrder(s.chi, s.K, s.E, s.F1, (s.p0, s.p1), (s.G0, s.G1), (s.x,), s.threshold)
 
 
 def tensor_entropy(order, alpha, rho):
@@ -72,7 +74,7 @@ def natural_scales(order, rho):
     d = order.E - order.F1 + order.G[-1]
     lowest = d - np.array(order.x) @ np.diff(order.G)
     s2 = rho - order.p[-1]
-    yield from (("chi", order.chi), ("K", 1.0), ("E", lowest), ("F1", lowest))
+    yield from (("chi", order.chi), ("K", 1.0), ("E", lowest), ("F1", lowest), ("threshold", abs(order.threshold)))
     for i, x in enumerate([*order.x, 1.0]):
         yield f"G{i}", lowest / x
         yield f"p{i}", s2
@@ -81,17 +83,18 @@ def natural_scales(order, rho):
 
 
 def moved(order, name, shift):
-    if name in ("chi", "K", "E", "F1"):
+    if hasattr(order, name):
         return replace(order, **{name: getattr(order, name) + shift})
     values = list(getattr(order, name[0]))
     values[int(name[1:])] += shift
     return replace(order, **{name[0]: tuple(values)})
 
 
-def scaled_derivative(order, name, scale, alpha, rho):
+def scaled_derivative(order, name, scale, alpha, rho, ensemble=PLAIN):
     """dΣ/d(parameter)·scale by a difference of fourth order."""
     h = 2e-3
-    up, down, up2, down2 = (rsb.free_entropy(moved(order, name, k * h * scale), alpha, rho) for k in (1, -1, 2, -2))
+    shifts = [k * h * scale for k in (1, -1, 2, -2)]
+    up, down, up2, down2 = (rsb.free_entropy(moved(order, name, shift), alpha, rho, ensemble) for shift in shifts)
     return (8 * (up - down) - (up2 - down2)) / 12 / h
 
 
@@ -102,11 +105,27 @@ def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha):
         assert abs(scaled_derivative(order, name, scale, alpha, RHO)) < 2e-9, name
 
 
+@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
+def test_the_same_with_balance_and_margin(kind):
+    """And the capacity lies a little below the symmetric one."""
+    rho, ensemble = 0.3, Ensemble(**kind)
+    symmetric, broken = (capacity(rho, ansatz, **kind) for ansatz in ("rs", "1rsb"))
+    assert 0.97 * symmetric.alpha < broken.alpha < symmetric.alpha
+    assert broken.error < 1e-9
+    alpha = 0.3 * symmetric.replicon_alpha + 0.7 * broken.alpha
+    s = solve_1rsb(alpha, rho, ensemble)
+    order = as_order(s)
+    assert s.broken
+    assert rsb.free_entropy(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-9)
+    for name, scale in natural_scales(order, rho):
+        assert abs(scaled_derivative(order, name, scale, alpha, rho, ensemble)) < 1e-7, name
+
+
 def test_two_steps_are_stationary_too():
-    capacity = add_step(capacity_1rsb(RHO))
-    order = capacity.state.order
+    two = add_step(capacity_1rsb(RHO))
+    order = two.state.order
     for name, scale in natural_scales(order, RHO):
-        assert abs(scaled_derivative(order, name, scale, capacity.state.alpha, RHO)) < 2e-9, name
+        assert abs(scaled_derivative(order, name, scale, two.state.alpha, RHO)) < 2e-9, name
 
 
 def test_break_point_zero_and_one_give_replica_symmetry_back():
