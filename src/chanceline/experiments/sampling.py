@@ -89,21 +89,17 @@ def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> i
 
 
 @kernel()
-def walk(hinge: Any, order: NDArray, m: int, steps: int, state: NDArray) -> int:
-    """Swap one variable in for one out, kept when the new support separates; returns how many were kept.
+def walk(hinge: Any, order: NDArray, m: int, steps: int, state: NDArray) -> None:
+    """Swap one variable in for one out, kept when the new support separates.
 
     Proposals are symmetric, so the walk leaves the uniform measure on the rung's supports as it is.
     """
-    kept = 0
     for _ in range(steps):
         i = int(next_random(state) * m)
         j = m + int(next_random(state) * (order.size - m))
         order[i], order[j] = order[j], order[i]
-        if fits(hinge, order[:m]):
-            kept += 1
-        else:
+        if not fits(hinge, order[:m]):
             order[i], order[j] = order[j], order[i]
-    return kept
 
 
 @dataclass
@@ -144,7 +140,7 @@ class _Ladder:
         """Add rungs of growing θ up to 1, each with about a quarter of the supports of the one below or more."""
         theta = 0.0
         for _ in range(MOST_BETWEEN):
-            orders = self._explore()
+            orders = [self._move(self.rungs[-1])[1].copy() for _ in range(EXPLORE)]  # to place the next rung by
             low, high, fitting = theta, 1.0, orders
             trial = 1.0
             for _ in range(BISECTIONS):
@@ -165,25 +161,17 @@ class _Ladder:
                 return True
         return False
 
-    def _explore(self) -> list[NDArray[np.int64]]:
-        """Supports of the top rung, to place the next one by."""
-        top, orders = self.rungs[-1], []
-        for _ in range(EXPLORE):
-            self._move(top)
-            orders.append(top.order.copy())
-        return orders
-
-    def _move(self, rung: _Rung) -> int:
-        """New supports on a rung: drawn on the lowest (returns how many draws that took), by a walk on the others."""
+    def _move(self, rung: _Rung) -> tuple[int, NDArray[np.int64]]:
+        """A new support on a rung: drawn on the lowest (how many draws that took comes first), by a walk on the others."""
         if rung is self.rungs[0]:
-            return int(draw(rung.hinge, rung.order, self.m, 2**40, self.state))
+            return int(draw(rung.hinge, rung.order, self.m, 2**40, self.state)), rung.order
         walk(rung.hinge, rung.order, self.m, self.steps, self.state)
-        return 1
+        return 1, rung.order
 
     def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Move every walk, then offer each support to the rung above; returns what stood there, and what was tried."""
         hits = np.ones(len(self.rungs))
-        tries = np.array([self._move(rung) for rung in self.rungs], dtype=float)
+        tries = np.array([self._move(rung)[0] for rung in self.rungs], dtype=float)
         for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
             if fits(above.hinge, below.order[: self.m]):
                 below.order, above.order = above.order, below.order
