@@ -29,7 +29,7 @@ GRAPH = {name: others - SHOWN_BY.get(name, set()) for name, others in architectu
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
-    "errors": set(), "_deprecated": set(), "_validation": {"errors"}, "_io": set(), "_results": set(), "_parallel": {"errors"},
+    "errors": set(), "_lazy": set(), "_validation": {"errors"}, "_io": set(), "_results": set(), "_parallel": {"errors"},
 }  # fmt: skip
 PACKAGES = {
     "perceptron": set(),

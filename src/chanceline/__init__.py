@@ -6,8 +6,9 @@ Names load on first use, so that importing the package costs nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from chanceline._lazy import lazy
 
 __version__ = "0.3.0.dev0"
 
@@ -39,34 +40,28 @@ __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
     # "as" tells type checkers that the name is public.
-    from chanceline.chance import Bound as Bound
-    from chanceline.chance import chance_bound as chance_bound
-    from chanceline.chance import largest_convincing as largest_convincing
-    from chanceline.chance import samples_needed as samples_needed
-    from chanceline.errors import ChancelineError as ChancelineError
-    from chanceline.errors import ConvergenceError as ConvergenceError
-    from chanceline.errors import InputError as InputError
+    from chanceline.chance import (
+        Bound as Bound,
+        chance_bound as chance_bound,
+        largest_convincing as largest_convincing,
+        samples_needed as samples_needed,
+    )
+    from chanceline.errors import (
+        ChancelineError as ChancelineError,
+        ConvergenceError as ConvergenceError,
+        InputError as InputError,
+    )
     from chanceline.memory import AssociativeMemory as AssociativeMemory
     from chanceline.select import SearchOutcome as SearchOutcome
     from chanceline.select.api import search as search
-    from chanceline.select.pareto import Front as Front
-    from chanceline.select.pareto import front as front
-    from chanceline.significance import SeparationTest as SeparationTest
-    from chanceline.significance import separation_test as separation_test
-    from chanceline.significance.replica import ChanceSize as ChanceSize
-    from chanceline.significance.replica import chance_size as chance_size
-    from chanceline.theory.capacity import capacity as capacity
-    from chanceline.theory.capacity import capacity_curve as capacity_curve
+    from chanceline.select.pareto import Front as Front, front as front
+    from chanceline.significance import SeparationTest as SeparationTest, separation_test as separation_test
+    from chanceline.significance.replica import ChanceSize as ChanceSize, chance_size as chance_size
+    from chanceline.theory.capacity import capacity as capacity, capacity_curve as capacity_curve
     from chanceline.theory.line import density as density
     from chanceline.theory.solve import solve as solve
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'chanceline' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chanceline.chance import bound_curve, chance_bound, format_p, largest_convincing, samples_needed
 from chanceline.errors import InputError

@@ -3,8 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, canonical, derive_seed, find_kind, make_task

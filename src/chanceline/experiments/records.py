@@ -1,5 +1,5 @@
 """The former home of `chanceline.experiments.store.Record`."""
 
-from chanceline._deprecated import moved
+from chanceline._lazy import lazy
 
-__getattr__ = moved(__name__, {name: f"chanceline.experiments.store:{name}" for name in ("Record", "frame")})
+__getattr__ = lazy(__name__, {}, {name: f"chanceline.experiments.store:{name}" for name in ("Record", "frame")})

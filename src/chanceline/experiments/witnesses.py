@@ -1,11 +1,12 @@
 """The former name of `chanceline.experiments.scaling`."""
 
-from chanceline._deprecated import moved
+from chanceline._lazy import lazy
 
 _SCALING = "chanceline.experiments.scaling"
 _SAME = ("log_first_moment", "first_moment_size", "entropy_points", "capacity_points", "broken_density")
-__getattr__ = moved(
+__getattr__ = lazy(
     __name__,
+    {},
     {
         **{name: f"{_SCALING}:{name}" for name in _SAME},
         "union_density": "chanceline.theory.bounds:first_moment_density",

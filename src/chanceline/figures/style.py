@@ -9,8 +9,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from chanceline._deprecated import moved
 from chanceline._io import check_target, write_bytes
+from chanceline._lazy import lazy
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,4 +129,4 @@ def fit_phone(figure: Figure) -> None:
         figure.legend(handles, labels, loc="outside lower left")
 
 
-__getattr__ = moved(__name__, {"house_style": "chanceline.figures.style:figure_style"})
+__getattr__ = lazy(__name__, {}, {"house_style": "chanceline.figures.style:figure_style"})

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.data import check_labels, check_matrix
-from chanceline.perceptron.data import contradictions as find_contradictions
+from chanceline.perceptron.data import check_labels, check_matrix, contradictions as find_contradictions
 
 Floats = NDArray[np.float64]
 BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed

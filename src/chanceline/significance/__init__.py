@@ -5,9 +5,9 @@ Names load on first use: the command line reads the settings without loading Num
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from chanceline._lazy import lazy
 from chanceline.significance.config import TestSettings
 
 _HOMES = {
@@ -26,8 +26,4 @@ if TYPE_CHECKING:
     from chanceline.significance.result import SeparationTest
     from chanceline.significance.run import judge, separation_test
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy(__name__, _HOMES)

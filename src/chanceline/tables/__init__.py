@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from chanceline._lazy import lazy
 
 if TYPE_CHECKING:
     from chanceline.tables.dataset import Dataset, Finding, TableSettings
@@ -11,10 +12,9 @@ if TYPE_CHECKING:
     from chanceline.tables.read import load_data
 
 __all__ = ["Dataset", "Finding", "TableSettings", "examine", "load_data"]
-_HOMES = {"examine": "diagnostics", "load_data": "read"}
+_HOMES = dict.fromkeys(__all__, "chanceline.tables.dataset") | {
+    "examine": "chanceline.tables.diagnostics",
+    "load_data": "chanceline.tables.read",
+}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'dataset')}"), name)
+__getattr__ = lazy(__name__, _HOMES)

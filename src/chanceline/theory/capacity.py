@@ -13,8 +13,7 @@ from chanceline._validation import shown
 from chanceline.errors import InputError
 from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.ensemble import Ensemble, EnsembleResult, check_rho
-from chanceline.theory.line import APPROXIMATE, End, with_error, zero_entropy
-from chanceline.theory.line import density as density
+from chanceline.theory.line import APPROXIMATE, End, density as density, with_error, zero_entropy
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs import Branch
 from chanceline.theory.rsb_capacity import capacity_1rsb, full_breaking
