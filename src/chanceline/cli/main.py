@@ -16,8 +16,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
@@ -25,17 +26,17 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from chanceline import __version__
-from chanceline.cli import experiments, memory, pages, plan, table, theory
 from chanceline.cli.output import complain, say
 from chanceline.errors import ChancelineError, InputError
 
 # What another name mends; any other refusal of the system is the machine's (a full disk).
 WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-# Science packages load inside the commands.
+# Command → its module and function. A command line imports the module of its own command, and that loads science inside.
 COMMANDS = {
-    "test": table.run_test, "bound": plan.bound, "plan": plan.plan, "search": table.search, "front": table.front,
-    "solve": theory.solve, "capacity": theory.capacity, "density": theory.density, "curve": theory.curve,
-    "memory": memory.memory, "reproduce": experiments.reproduce, "explore": pages.explore, "report": pages.report,
+    "test": "table:run_test", "bound": "plan:bound", "plan": "plan:plan", "search": "table:search", "front": "table:front",
+    "solve": "theory:solve", "capacity": "theory:capacity", "density": "theory:density", "curve": "theory:curve",
+    "memory": "memory:memory", "sweep": "experiments:sweep_commands", "reproduce": "experiments:reproduce",
+    "explore": "pages:explore", "report": "pages:report",
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ class Commands(TyperGroup):
             raise Stopped(*error.args or (signal.SIGINT,)) from None
 
 
-def build_app() -> typer.Typer:
+def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="chanceline",
         cls=Commands,
@@ -70,9 +71,13 @@ def build_app() -> typer.Typer:
             typer.echo(f"chanceline {__version__}")
             raise typer.Exit()
 
-    for name, command in COMMANDS.items():
-        app.command(name)(command)
-    app.add_typer(experiments.sweep_commands, name="sweep")
+    for name in names:
+        module, _, function = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"chanceline.cli.{module}"), function)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
     return app
 
 
@@ -99,7 +104,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command line and return the exit code; whatever goes wrong on purpose is one sentence on stderr."""
     try:
-        command = get_command(build_app())
+        command = get_command(build_app(arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS))
         code = command.main(args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False)
     except (ChancelineError, ValueError, OverflowError) as error:
         complain(str(error))
