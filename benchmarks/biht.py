@@ -14,7 +14,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from chanceline.select import random_problem  # noqa: E402
-from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain  # noqa: E402
+from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain  # noqa: E402
 
 FIRST_SEED = 70_000
 PROBLEMS, REPEATS = 5, 5

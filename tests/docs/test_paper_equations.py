@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from chanceline.select import certify, count, random_problem, separate
-from chanceline.select.methods.biht import greedy_biht_plain, threshold
+from chanceline.select.biht import greedy_biht_plain, threshold
 
 
 def feasible(X, y, support) -> bool:

@@ -16,8 +16,8 @@ from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
-from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain
-from chanceline.select.singles_and_pairs import constraints, pair_separates, sweep_singles
+from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
+from chanceline.select.pairs import constraints, pair_separates, separating_single
 
 
 def plain_inverse(hinge):
@@ -243,7 +243,7 @@ def test_pairs_and_singles_by_another_route():
             assert pair_separates(values[i], values[j], first, second, cone) == expected
             seen.add(expected)
         alone = [j for j in range(5) if certify(X, y, np.array([j]), intercept).separable]
-        assert sweep_singles(values, first, second, 0) == (alone[0] if alone else -1)
+        assert separating_single(problem) == (alone[0] if alone else None)
     assert seen == {True, False}
 
 

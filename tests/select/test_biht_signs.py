@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chanceline.select.methods.biht import gaussian_start, greedy_biht, greedy_biht_plain, threshold
-from chanceline.select.methods.biht_signs import (
+from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain, threshold
+from chanceline.select.biht_signs import (
     CLOSED,
     FAR,
     add_rows,

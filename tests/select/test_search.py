@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 import chanceline
 from chanceline.errors import InputError
 from chanceline.select import METHODS, certify, check_weights, iter_search, random_problem, separate
-from chanceline.select.methods.biht import gaussian_start, greedy_biht_plain
+from chanceline.select.biht import gaussian_start, greedy_biht_plain
 
 HEURISTICS = [name for name in METHODS if name != "biht"]
 

@@ -18,8 +18,8 @@ from chanceline.perceptron.fit import scaled_rule, widest_rule
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.amp import run_amp
 from chanceline.select.auto import run_auto, run_exact
+from chanceline.select.biht import run_biht, run_greedy_biht
 from chanceline.select.l1 import run_l1, run_reweighted_l1
-from chanceline.select.methods.biht import run_biht, run_greedy_biht
 from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, fitted
 from chanceline.select.tabu import run_omp, run_tabu
 

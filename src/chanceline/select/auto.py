@@ -12,9 +12,9 @@ from chanceline.select.errors import run_with_errors
 from chanceline.select.exact import prove
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, fitted
+from chanceline.select.pairs import separating_pairs, separating_single
 from chanceline.select.pareto import fewest_found
 from chanceline.select.pool import from_pool, is_wide, pool_of_columns, pooled
-from chanceline.select.singles_and_pairs import separating_pairs, separating_single
 from chanceline.select.swaps import candidate
 from chanceline.select.tabu import default_budget, fit_greedily, start_from, step_cost, swap_down
 

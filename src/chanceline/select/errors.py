@@ -9,9 +9,8 @@ import numpy as np
 
 from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.select.front_line import all_singles
-from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.outcome import Candidate, LowerBound
+from chanceline.select.pairs import all_singles, promising_pairs
 from chanceline.select.pareto import PAIRS_TRIED, fewest_found, majority
 from chanceline.select.swaps import Best, cheapest, fit_and_note, make_best, try_out
 

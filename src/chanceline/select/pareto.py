@@ -18,9 +18,8 @@ from chanceline.perceptron.fit import widest_rule
 from chanceline.perceptron.hinge import NEWTON, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import Rule
-from chanceline.select.front_line import all_singles
-from chanceline.select.front_pairs import promising_pairs
 from chanceline.select.outcome import Candidate
+from chanceline.select.pairs import all_singles, promising_pairs
 from chanceline.select.pool import is_wide, pool_of_columns, pooled
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, random_state
 from chanceline.perceptron.problem import Problem
-from chanceline.select.front_line import all_singles
 from chanceline.select.outcome import Candidate, LowerBound
+from chanceline.select.pairs import all_singles
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 2_000_000  # of the columns in the pool

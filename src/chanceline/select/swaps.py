@@ -20,7 +20,7 @@ from chanceline.perceptron.hinge import (
     refit,
 )
 from chanceline.perceptron.linalg import NONE, ZERO, counter
-from chanceline.select.front_line import count_errors, descend
+from chanceline.select.line import count_errors, descend
 from chanceline.select.outcome import Candidate
 
 IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up

@@ -25,7 +25,7 @@ from chanceline.errors import InputError
 from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import add_scaled
 from chanceline.perceptron.problem import Problem
-from chanceline.select.methods.biht_signs import biht_signs, sign_tables
+from chanceline.select.biht_signs import biht_signs, sign_tables
 from chanceline.select.outcome import Candidate
 
 STEP = 0.002  # τ P

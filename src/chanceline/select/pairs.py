@@ -1,4 +1,4 @@
-"""All single variables and all pairs, exhaustively: is there a support of size one or two?
+"""All single variables and all pairs: those that separate, exhaustively; the errors of singles; promising pairs.
 
 With an intercept, w separates if and only if w·(x_μ − x_ν) > 0 for every positive μ and negative ν, so the intercept
 drops out and a pair of variables leaves directions in the plane. Every constraint cuts the cone of allowed directions;
@@ -12,15 +12,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import kernel
+from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.margin import SEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem
+from chanceline.select.line import fewest_on_line
 
 CONSTRAINTS_AT_MOST = 20_000
+PAIRS_AT_MOST = 100_000_000
+BLOCK = 512
+NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
 
 
-@kernel()
+@inner_kernel()
 def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     """Intersect the open cone between directions (c0, c1) and (c2, c3), counter-clockwise, with x·u + y·v > 0.
 
@@ -70,20 +74,6 @@ def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, af
     return -1, -1
 
 
-@kernel()
-def sweep_singles(values: NDArray, first: NDArray, second: NDArray, start: int) -> int:
-    """The first variable from `start` on that meets all constraints alone (with either sign), or −1."""
-    for j in range(start, values.shape[0]):
-        lowest, highest = np.inf, -np.inf
-        for c in range(first.size):
-            value = values[j, first[c]] - (values[j, second[c]] if second[c] >= 0 else 0.0)
-            lowest = min(lowest, value)
-            highest = max(highest, value)
-        if lowest > 0.0 or highest < 0.0:
-            return j
-    return -1
-
-
 def constraints(problem: Problem) -> tuple[NDArray, NDArray, NDArray]:
     """Values per variable and index pairs (first, second) so that every constraint is values[first] − values[second].
 
@@ -105,12 +95,14 @@ def constraints(problem: Problem) -> tuple[NDArray, NDArray, NDArray]:
 
 def separating_single(problem: Problem) -> int | None:
     """A variable that separates alone, or None: exhaustive."""
-    values, first, second = constraints(problem)
-    j = -1
-    while (j := int(sweep_singles(values, first, second, j + 1))) >= 0:
-        if separates(problem, np.array([j])):
-            return j
-    return None
+    columns, y = problem.columns[: problem.n_features], problem.y
+    if problem.intercept and y.min() < y.max():
+        # The values of one class all lie below those of the other.
+        positive, negative = columns[:, y > 0], -columns[:, y < 0]
+        apart = (positive.min(axis=1) > negative.max(axis=1)) | (positive.max(axis=1) < negative.min(axis=1))
+    else:
+        apart = (columns > 0).all(axis=1) | (columns < 0).all(axis=1)
+    return next((int(j) for j in np.flatnonzero(apart) if separates(problem, np.array([j]))), None)
 
 
 def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
@@ -133,3 +125,64 @@ def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
 def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
     """Whether some w on these variables (and the intercept) has all patterns right."""
     return largest_margin(problem.rows(support), early=True).verdict == SEPARABLE
+
+
+@kernel()
+def sweep_singles_for_errors(columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray) -> None:
+    """For every column alone the fewest errors, and its rule (threshold, weight).
+
+    With a threshold the rule is ±1 + t·x, a line search from m = ±y along y·x; without one it is t·x.
+    """
+    n, patterns = columns.shape[0] - kept, columns.shape[1]
+    breaks = np.empty(patterns)
+    margins = np.zeros(patterns)
+    for j in range(n):
+        errors[j] = patterns + 1
+        for sign in range(1, -2 * kept, -2):
+            if kept:
+                for pattern in range(patterns):
+                    margins[pattern] = sign * columns[n, pattern]
+            found, step = fewest_on_line(margins, columns[j], breaks, state)
+            if found < errors[j]:
+                errors[j] = found
+                rules[j, 0], rules[j, 1] = sign * kept, step
+
+
+def all_singles(
+    columns: NDArray[np.float64], kept: int, state: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The fewest errors of every column alone, exactly, and its rule (threshold, weight)."""
+    n = columns.shape[0] - kept
+    errors, rules = np.zeros(n, dtype=np.int64), np.zeros((n, 2))
+    sweep_singles_for_errors(columns, kept, errors, rules, state)
+    return errors, rules
+
+
+def promising_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
+    """Up to `count` pairs of large gain by least squares, each variable with its best partner; none where pairs are too many.
+
+    Two variables that are weak alone may be strong together. With unit columns, c_j their products with the labels and g_ij with
+    each other, the pair (i, j) lowers the residual sum of squares by (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²).
+    """
+    n = problem.n_features
+    if n < 2 or n * (n - 1) // 2 > PAIRS_AT_MOST:
+        return np.zeros((0, 2), dtype=np.int64)
+    unit = problem.columns[:n] * problem.y
+    target = problem.y.copy()
+    if problem.intercept:
+        unit -= unit.mean(axis=1, keepdims=True)
+        target -= target.mean()
+    length = np.linalg.norm(unit, axis=1, keepdims=True)
+    unit = np.divide(unit, length, out=np.zeros_like(unit), where=length > 0)
+    products = (unit @ target).astype(np.float32)
+    narrow = unit.astype(np.float32)
+    gains, partners = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.int64)
+    for first in range(0, n, BLOCK):
+        some, own, other = slice(first, first + BLOCK), products[first : first + BLOCK, None], products[first:]
+        gram = narrow[some] @ narrow[first:].T
+        rest = 1 - gram * gram
+        # Every pair once, and no variable with one that is nearly the same.
+        gain = (own**2 + other**2 - 2 * own * other * gram) / np.where(np.triu(rest > NEARLY_EQUAL, 1), rest, np.inf)
+        gains[some], partners[some] = gain.max(axis=1), first + gain.argmax(axis=1)
+    order = np.argsort(-gains, kind="stable")[: min(count, n - 1)]
+    return np.column_stack([order, partners[order]])[gains[order] > 0]

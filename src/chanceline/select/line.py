@@ -96,34 +96,3 @@ def descend(
         errors = count_errors(margins)
         idle = 0 if errors < before else idle + 1
     return errors
-
-
-@kernel()
-def sweep_singles_for_errors(columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray) -> None:
-    """For every column alone the fewest errors, and its rule (threshold, weight).
-
-    With a threshold the rule is ±1 + t·x, a line search from m = ±y along y·x; without one it is t·x.
-    """
-    n, patterns = columns.shape[0] - kept, columns.shape[1]
-    breaks = np.empty(patterns)
-    margins = np.zeros(patterns)
-    for j in range(n):
-        errors[j] = patterns + 1
-        for sign in range(1, -2 * kept, -2):
-            if kept:
-                for pattern in range(patterns):
-                    margins[pattern] = sign * columns[n, pattern]
-            found, step = fewest_on_line(margins, columns[j], breaks, state)
-            if found < errors[j]:
-                errors[j] = found
-                rules[j, 0], rules[j, 1] = sign * kept, step
-
-
-def all_singles(
-    columns: NDArray[np.float64], kept: int, state: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The fewest errors of every column alone, exactly, and its rule (threshold, weight)."""
-    n = columns.shape[0] - kept
-    errors, rules = np.zeros(n, dtype=np.int64), np.zeros((n, 2))
-    sweep_singles_for_errors(columns, kept, errors, rules, state)
-    return errors, rules

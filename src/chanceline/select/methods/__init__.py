@@ -1,1 +1,0 @@
-"""One file for each method of `chanceline.search`."""
