@@ -77,7 +77,7 @@ def test_largest_loads_of_what_cannot_be_measured():
         largest_loads(21, 5, neurons=30)
 
 
-def test_noise_turns_over_the_exact_share():
+def test_noise_flips_the_exact_share():
     pattern = np.ones((4, 50))
     noisy = add_noise(pattern, 0.1, np.random.default_rng(0))
     assert (noisy == -1).sum(axis=1).tolist() == [5] * 4

@@ -27,9 +27,9 @@ def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *,
     n_neurons = whole_number(n_neurons, "The number of neurons", at_least=1)
     if n_patterns is None:
         n_patterns = round(real_number(load, "The load") * (n_neurons - 1))
-    count = whole_number(n_patterns, "The number of patterns", at_least=1)
     random = np.random.default_rng(whole_number(seed, "The seed"))
-    return (2 * random.integers(0, 2, (count, n_neurons)) - 1).astype(np.int8)
+    shape = (whole_number(n_patterns, "The number of patterns", at_least=1), n_neurons)
+    return (2 * random.integers(0, 2, shape) - 1).astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,8 +102,7 @@ def load_curve(
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
     rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule for fan_in in fan_ins for wiring in wirings]
     # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations of order √N.
-    most = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
-    patterns = random_patterns(n_neurons, n_patterns=most, seed=seed)
+    patterns = random_patterns(n_neurons, n_patterns=2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
     held = np.array(list(run_ordered(_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress)))
     return [
@@ -185,7 +184,7 @@ def retrieval(
 
 
 def add_noise(patterns: ArrayLike, noise: float, random: np.random.Generator) -> NDArray[np.int8]:
-    """Patterns (one in each row) with round(noise · n) bits of each turned over."""
+    """Patterns (one in each row) with round(noise · n) bits of each flipped."""
     noisy = np.array(patterns, dtype=np.int8)
     flips = round(noise * noisy.shape[1])
     for row in noisy:

@@ -89,9 +89,8 @@ class StorageReport(Result):
         }
 
     def summary(self) -> str:
-        solved = self.n_neurons - self.unsolved.size
         return (
-            f"{solved} of {self.n_neurons} neurons hold all {self.n_patterns} patterns "
+            f"{self.n_neurons - self.unsolved.size} of {self.n_neurons} neurons hold all {self.n_patterns} patterns "
             f"(load {self.load:.3g}, {self.wiring} wiring, κ ≥ {self.kappa:g})"
         )
 
@@ -153,9 +152,13 @@ class AssociativeMemory:
             raise InputError(f"There is no {wiring!r} wiring; choose one of {', '.join(WIRINGS)}.")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
-        budget = whole_number(budget, "The budget", at_most=2**62)
-        count = count_inputs(fan_in, self.n_neurons - 1)
-        self.rule = Rule(wiring, count, float(kappa), budget, whole_number(seed, "The seed"))
+        self.rule = Rule(
+            wiring,
+            count_inputs(fan_in, self.n_neurons - 1),
+            float(kappa),
+            whole_number(budget, "The budget", at_most=2**62),
+            whole_number(seed, "The seed"),
+        )
         self.report: StorageReport | None = None
         self._couplings: csr_array | None = None
 
@@ -308,8 +311,10 @@ class AssociativeMemory:
         return columns[:, 0] if np.ndim(like) == 1 else columns.T
 
     def __repr__(self) -> str:
-        state = f"wiring={self.rule.wiring!r}, seed={self.rule.seed}{', empty' if self._couplings is None else ''}"
-        return f"AssociativeMemory({self.n_neurons}, fan_in={self.fan_in!r}, {state})"
+        return (
+            f"AssociativeMemory({self.n_neurons}, fan_in={self.fan_in!r}, wiring={self.rule.wiring!r}, "
+            f"seed={self.rule.seed}{', empty' if self._couplings is None else ''})"
+        )
 
 
 def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:

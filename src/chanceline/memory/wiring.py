@@ -95,17 +95,16 @@ def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
 
 def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
     """The search gives inputs that separate; then κ is raised, by more inputs up to the fan-in and by swaps."""
-    n_inputs = rows.shape[1]
     random = np.random.default_rng(seed)
     chosen = _separating(rows, rule.fan_in, rule.budget, seed)
     if chosen.separates:
         if rule.fan_in is not None:
             chosen = grow(rows, chosen, rule.fan_in)
         elif rule.kappa > 0:
-            chosen = grow(rows, chosen, n_inputs, enough=rule.kappa)
+            chosen = grow(rows, chosen, rows.shape[1], enough=rule.kappa)
             chosen = shrink(rows, chosen, rule.kappa, rule.budget // SWAP_COST, random)
         chosen = swap(rows, chosen, rule.budget // SWAP_COST, random)
-    return chosen, not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(n_inputs)), rule.kappa)
+    return chosen, not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(rows.shape[1])), rule.kappa)
 
 
 def _separating(rows: Floats, fan_in: int | None, budget: int, seed: int) -> Fit:
