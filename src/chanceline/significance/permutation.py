@@ -36,7 +36,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
 from chanceline.perceptron.rule import Rule, make_rule
-from chanceline.select.api import FORGIVING, iter_search
+from chanceline.select.api import FORGIVING, search
 from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 
@@ -349,9 +349,7 @@ class Procedure:
         rows = np.arange(len(y)) if errors else consistent_rows(X, y)
         if self.intercept and np.all(y[rows] == y[rows[0]]):
             return constant_rule(X, y, NOTHING)
-        options: dict[str, Any] = {} if self.target is None else {"target": self.target}
-        # Not `search`, which would turn Ctrl-C into the outcome of a shorter search.
-        *_, best = iter_search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, **options)
+        best = search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, target=self.target)
         return make_rule(X, y, best.support, best.weights, best.bias)
 
     def _selected(self, X: Floats, y: Floats) -> Ints:
