@@ -10,8 +10,8 @@ from numba import njit
 from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
+from chanceline.perceptron import linalg
 from chanceline.perceptron.hinge import find_flips, find_pulls, fit, flip_four, make_hinge, set_support, smallest_first
-from chanceline.perceptron.linalg import border, combine, next_pivot, unborder
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
@@ -27,27 +27,20 @@ def plain_inverse(hinge):
     return np.linalg.inv(part @ part.T + hinge.ridge * np.eye(size))
 
 
+def from_python(kernel):
+    """What only kernels call, with a way in from Python."""
+    return njit(lambda *arguments: kernel(*arguments))
+
+
+border, combine, next_pivot, unborder = map(from_python, (linalg.border, linalg.combine, linalg.next_pivot, linalg.unborder))
+
+
 @njit
 def flip_these(hinge, patterns):
     for place in range(patterns.size):
         hinge.loose[place] = patterns[place]
         hinge.active[patterns[place]] = 1.0 - hinge.active[patterns[place]]
     return flip_four(hinge, 0, patterns.size)
-
-
-@njit
-def flips_of(hinge, allowed):
-    return find_flips(hinge, allowed, 0.0)
-
-
-@njit
-def pulls_of(hinge):
-    find_pulls(hinge)
-
-
-@njit
-def select_smallest(values, count):
-    smallest_first(values, count)
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -112,7 +105,7 @@ def test_pulls_are_the_gradient(patterns):
     hinge = make_hinge(columns_of("gaussian", patterns=patterns), 4)
     set_support(hinge, np.array([2, 5]), np.array([0.7, -1.2]))
     fit(hinge, newton=0)
-    pulls_of(hinge)
+    from_python(find_pulls)(hinge)
     slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.columns[[2, 5]], 0.0)
     np.testing.assert_allclose(hinge.pulls, hinge.columns @ slack, atol=1e-12)
 
@@ -136,14 +129,14 @@ def test_the_smallest_margins_are_forgiven(allowed):
     set_support(hinge, np.array([1, 5, 8]), [0.5, -0.5, 0.5])
     fit(hinge, newton=0)
     before = hinge.active.copy()
-    flips = flips_of(hinge, allowed)
+    flips = from_python(find_flips)(hinge, allowed, 0.0)
     inactive = np.flatnonzero((hinge.active < 0.5) & (hinge.margins < 1.0))
     assert inactive.size == allowed
     assert hinge.margins[inactive].max() <= hinge.margins[hinge.active > 0.5].min()
     assert sorted(hinge.loose[:flips]) == np.flatnonzero(before != hinge.active).tolist()
     values = np.random.default_rng(allowed).integers(0, 9, 40).astype(float)
     expected = np.sort(values)[:allowed]
-    select_smallest(values, allowed)
+    from_python(smallest_first)(values, allowed)
     np.testing.assert_array_equal(np.sort(values[:allowed]), expected)
 
 

@@ -4,14 +4,14 @@ E(w) = ½ Σ' (1 − a_μ·w)₊² + ½ ε|w|², where Σ' leaves out the `allow
 where so many errors suffice.
 
 The inverse of the active Hessian, (A_actᵀA_act + εI)⁻¹, follows every change by an update of low rank: patterns that
-become active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products.
-
-Kernels are loops over scalars: array expressions and slice assignments compile ten times slower.
+become active or inactive, a variable that is added or dropped. A refit then costs a few matrix–vector products. Kernels are
+loops over scalars: array expressions and slice assignments compile ten times slower.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,13 @@ NEWTON = counter(30)
 NEWTON_AFTER_ADDITION = counter(2)
 
 
-class Hinge(NamedTuple):
+class Hinge(
+    namedtuple(
+        "Hinge",
+        "columns rows narrow kept ridge k support weights position margins active inverse target flips_since_rebuild "
+        "trial shift flipped images factors loose work pulls until clock random",
+    )
+):
     """State of one fit, and of a walk from support to support.
 
     Attributes
@@ -64,38 +70,11 @@ class Hinge(NamedTuple):
     flips_since_rebuild : how many patterns the inverse was updated for, one number; many after a new start.
     trial, shift : the Newton step of the weights and of the margins.
     flipped, images, factors : work space for four patterns that flip, and what the inverse makes of them.
-    loose : work space for patterns with slack, or that flip.
-    work : work space for margins to be sorted in.
+    loose, work : work space for patterns with slack, or that flip, and for margins to be sorted in.
     pulls : a_jᵀr of every column j, r = 1 − Aw the slack of the active patterns.
     until, clock : a column is tabu until the clock has reached its time.
     random : state of the generator.
     """
-
-    columns: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    narrow: NDArray[np.float32]
-    kept: int
-    ridge: float
-    k: NDArray[np.int64]
-    support: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    position: NDArray[np.int64]
-    margins: NDArray[np.float64]
-    active: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    target: NDArray[np.float64]
-    flips_since_rebuild: NDArray[np.int64]
-    trial: NDArray[np.float64]
-    shift: NDArray[np.float64]
-    flipped: NDArray[np.float64]
-    images: NDArray[np.float64]
-    factors: NDArray[np.float64]
-    loose: NDArray[np.int64]
-    work: NDArray[np.float64]
-    pulls: NDArray[np.float64]
-    until: NDArray[np.int64]
-    clock: NDArray[np.int64]
-    random: NDArray[np.uint64]
 
     @property
     def size(self) -> int:
@@ -230,13 +209,13 @@ def find_flips(hinge: Any, allowed: int, noise: float) -> int:
 @inner_kernel()
 def border_inverse(hinge: Any, size: int) -> None:
     """Let the inverse of the first `size` columns of the support, and the target, take in the next one."""
-    column, cross, patterns = hinge.columns[hinge.support[size]], hinge.flipped[0], hinge.margins.size
+    column, cross = hinge.columns[hinge.support[size]], hinge.flipped[0]
     for i in range(size):
         cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
     diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
     pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
     border(hinge.inverse, size, max(pivot, hinge.ridge), hinge.trial)
-    hinge.target[size] = dot_first(column, hinge.active, patterns)
+    hinge.target[size] = dot_first(column, hinge.active, column.size)
 
 
 @inner_kernel()
@@ -266,8 +245,7 @@ def enter_support(hinge: Any, support: NDArray) -> None:
 def flip_four(hinge: Any, start: int, count: int) -> bool:
     """Update for up to four patterns r, loose ones from `start` on, that entered or left the active set (t = ±1).
 
-    Sherman and Morrison, one after another: (H + t r rᵀ)⁻¹ = H⁻¹ − u uᵀ / (t + rᵀu), u = H⁻¹r. The inverse is read and
-    written once for all four. False if the update would be unstable.
+    Sherman and Morrison: (H + t r rᵀ)⁻¹ = H⁻¹ − u uᵀ / (t + rᵀu), u = H⁻¹r. False if the update would be unstable.
     """
     k, rows, images, factors = hinge.k[0], hinge.flipped, hinge.images, hinge.factors
     for b in range(FOUR):
@@ -341,8 +319,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
     """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
     Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, lets patterns flip, and stops when the active
-    set repeats; True as soon as at most `allowed` margins are not positive. The first step trusts the active set found, which
-    after one variable came or went is nearly right.
+    set repeats; True as soon as at most `allowed` margins are not positive. The first step trusts the active set found.
     """
     if hinge.flips_since_rebuild[0] > REBUILD_AFTER:
         rebuild(hinge, allowed)
@@ -398,7 +375,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
 
 @inner_kernel()
 def find_pulls(hinge: Any) -> None:
-    """a_jᵀr for every column, the gradient of E, from the active rows alone: most have no slack."""
+    """a_jᵀr for every column, the gradient of E, from the active rows alone."""
     count = ZERO
     for pattern in range(hinge.margins.size):
         if hinge.active[pattern] > 0.5:
@@ -416,17 +393,16 @@ def choose_addition(hinge: Any) -> int:
     best, largest = NONE, -1.0
     for attempt in range(2):
         for j in range(hinge.position.size):
+            if attempt > 0:
+                # Everything else was tabu: few variables. Forget the tabus.
+                hinge.until[j] = 0
             if hinge.position[j] < 0 and hinge.until[j] <= hinge.clock[0]:
                 size = abs(hinge.pulls[j]) * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
                 if size > largest:
                     best, largest = j, size
-        if best >= 0 or attempt > 0:
+        if best >= 0:
+            hinge.until[best] = hinge.clock[0] + 2 + int(6 * next_random(hinge.random))
             break
-        # Everything else is tabu: few variables. Forget the tabus.
-        for j in range(hinge.until.size):
-            hinge.until[j] = 0
-    if best >= 0:
-        hinge.until[best] = hinge.clock[0] + 2 + int(6 * next_random(hinge.random))
     return best
 
 
@@ -449,17 +425,19 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
     """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
 
     A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
-    few steps after it came or went. Noise of a fifth keeps the walk from going in circles.
+    few steps after it came or went. Noise keeps the walk from going in circles.
     """
-    done, enough = ZERO, refit(hinge, add, drop, allowed, 0.0, most)
-    while done < swaps and not enough:
-        done += 1
-        addition = choose_addition(hinge)
-        if addition < 0:
-            return swaps, False
-        refit(hinge, addition, NONE, allowed, 0.0, NEWTON_AFTER_ADDITION)
-        enough = refit(hinge, NONE, choose_removal(hinge), allowed, 0.0, NEWTON)
-    return done, enough
+    for half in range(2 * swaps + 1):
+        enough = refit(hinge, add, drop, allowed, 0.0, most)
+        if half % 2:
+            add, drop, most = NONE, choose_removal(hinge), NEWTON
+        elif enough or half == 2 * swaps:
+            return half // 2, enough
+        else:
+            add, drop, most = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION
+            if add < 0:
+                break
+    return swaps, False
 
 
 @kernel()

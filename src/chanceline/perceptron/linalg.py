@@ -37,13 +37,13 @@ def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
     return total
 
 
-@kernel(fastmath=FAST)
+@inner_kernel(fastmath=FAST)
 def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
     for i in range(count):
         out[i] += factor * vector[i]
 
 
-@kernel(fastmath=FAST)
+@inner_kernel(fastmath=FAST)
 def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
     """out = Σ_i factor_i vectors[chosen_i], four at a time: fewer passes over the sum."""
     for j in range(out.size):
@@ -58,7 +58,7 @@ def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out
         add_scaled(out, factors[i], vectors[chosen[i]], out.size)
 
 
-@kernel(fastmath=FAST)
+@inner_kernel(fastmath=FAST)
 def rank_one(matrix: NDArray, factor: float, vector: NDArray, k: int) -> None:
     for i in range(k):
         scaled = factor * vector[i]
@@ -90,7 +90,7 @@ def four_products(matrix: NDArray, vectors: NDArray, k: int, out: NDArray) -> No
         out[0, i], out[1, i], out[2, i], out[3, i] = p, q, r, s
 
 
-@kernel()
+@inner_kernel()
 def next_pivot(inverse: NDArray, size: int, cross: NDArray, diagonal: float, work: NDArray) -> float:
     """What a new row (cross, diagonal) of a symmetric matrix has that those before it have not; work = M⁻¹·cross."""
     for i in range(size):
@@ -98,7 +98,7 @@ def next_pivot(inverse: NDArray, size: int, cross: NDArray, diagonal: float, wor
     return diagonal - dot_first(cross, work, size)
 
 
-@kernel()
+@inner_kernel()
 def border(inverse: NDArray, size: int, pivot: float, work: NDArray) -> None:
     """Inverse of a symmetric matrix that gains a row, with that row's pivot and `work` from `next_pivot`."""
     rank_one(inverse, 1.0 / pivot, work, size)
@@ -108,7 +108,7 @@ def border(inverse: NDArray, size: int, pivot: float, work: NDArray) -> None:
     inverse[size, size] = 1.0 / pivot
 
 
-@kernel()
+@inner_kernel()
 def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     """Inverse of a symmetric matrix that loses a row; the last row takes its place."""
     last = size - 1

@@ -96,20 +96,22 @@ def fit_and_note(
     With share = 1 always after one error fewer than the best; with less, so much of that is forgiven, down to the plain
     squared hinge, whose landscape is smoother. Returns the errors after the first fit and the swaps done.
     """
-    refit(hinge, add, drop, allowed, 0.0, most)
-    errors = note(hinge, best, near)
-    features, done = hinge.k[0] - hinge.kept, ZERO
-    while done < swaps and best.errors[features] > wanted:
-        done += 1
-        allowed = int(share * (best.errors[features] - 1))
-        addition = choose_addition(hinge)
-        if addition < 0:
-            return errors, swaps
-        refit(hinge, addition, NONE, allowed, noise, NEWTON_AFTER_ADDITION)
-        note(hinge, best, NONE)
-        refit(hinge, NONE, choose_removal(hinge), allowed, 0.0, NEWTON)
-        note(hinge, best, near)
-    return errors, done
+    features, errors, jitter, watch = NONE, ZERO, 0.0, near
+    for half in range(2 * swaps + 1):
+        refit(hinge, add, drop, allowed, jitter, most)
+        counted = note(hinge, best, watch)
+        if half == 0:
+            features, errors = hinge.k[0] - hinge.kept, counted
+        if half % 2:
+            add, drop, most, jitter, watch = NONE, choose_removal(hinge), NEWTON, 0.0, near
+        elif half == 2 * swaps or best.errors[features] <= wanted:
+            return errors, half // 2
+        else:
+            allowed = int(share * (best.errors[features] - 1))
+            add, drop, most, jitter, watch = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION, noise, NONE
+            if add < 0:
+                break
+    return errors, swaps
 
 
 def cheapest(hinge: Hinge) -> int:
