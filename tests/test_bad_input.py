@@ -58,7 +58,7 @@ LINES = (
     "explore --no-open --out out.html",
 )
 WORDS = (
-    "nan", "inf", "-inf", "1e308", "5e-324", "0", "1", "-1", "2", "0.5", "0.9999999999999999", "9223372036854775808", "", "abc",
+    "nan", "inf", "-inf", "1e12", "1e-12", "0", "1", "-1", "2", "0.5", "0.9999999999999999", "9223372036854775808", "", "abc",
     "None", "\x1b[31mred", "\udcff", "a,b", "N=8,alpha=inf", "N=0,alpha=1", "nowhere/x", ".", "data.csv", "data.npz",
     "store.sqlite", "patterns.npy", "cut.csv", "cut.npz", "cut.sqlite", "empty", "exact", "--json", "--help",
 )  # fmt: skip
