@@ -10,7 +10,7 @@ multiple of ½, so ties and zeros are decided by the algorithm and not by roundi
 
 Up to a hundred patterns flip at every iteration, but most of them flip back at the next: the weights swing with period two
 and drift slowly. So the jitted loop brings the pull of the wrong patterns, and the velocity of the margins, up to date from
-those of two iterations ago. On ±1 data it counts in whole numbers (`biht_signs.py`), which is another five times faster.
+those of two iterations ago.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from chanceline.errors import InputError
 from chanceline.perceptron.compiled import inner_kernel, kernel
 from chanceline.perceptron.linalg import add_scaled
 from chanceline.perceptron.problem import Problem
-from chanceline.select.biht_signs import biht_signs, sign_tables
 from chanceline.select.outcome import Candidate
 
 STEP = 0.002  # τ P
@@ -141,34 +140,25 @@ def biht_steps(
     return done
 
 
-def greedy_biht(
-    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST, by_signs: bool = True
-) -> Iterator[tuple[NDArray, int, int]]:
-    """The working reading, jitted; (w/τ, K, iterations) at the end of every K. `by_signs` allows the ±1 path."""
+def greedy_biht(columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST) -> Iterator[tuple[NDArray, int, int]]:
+    """The working reading, jitted; (w/τ, K, iterations) at the end of every K."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    signs, signed_rows = sign_tables(columns)
-    by_signs = by_signs and signs.size > 0
-    gram = np.zeros((0, 0) if by_signs else (patterns, patterns))
+    gram = np.zeros((patterns, patterns))
+    settled = (TOLERANCE * n * patterns / STEP) ** 2
     is_fixed = np.zeros(n, dtype=bool)
 
     def fix(places: NDArray) -> None:
         is_fixed[places] = True
-        if not by_signs:
-            gram[:] += columns[places].T @ columns[places]
-
-    def inner_loop(free: int, done: int) -> int:
-        settled = (TOLERANCE * n * patterns / STEP) ** 2
-        if by_signs:
-            return biht_signs(signs, signed_rows, w, is_fixed, free, done, most, settled)
-        return biht_steps(columns, rows, gram, w, is_fixed, free, done, most, settled)
+        gram[:] += columns[places].T @ columns[places]
 
     fix(np.arange(n - kept, n))
     w = start * patterns / STEP
     # The first iteration starts from a dense w.
     w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), 1 + kept, is_fixed)
     count = 1 + kept
-    iterations = inner_loop(int(np.argmax(np.abs(w[: n - kept]))), 1)
+    free = int(np.argmax(np.abs(w[: n - kept])))
+    iterations = biht_steps(columns, rows, gram, w, is_fixed, free, 1, most, settled)
     while True:
         yield w, count, iterations
         if not np.any(rows @ w < 0.0) or count >= n:
@@ -176,7 +166,7 @@ def greedy_biht(
         fix(np.flatnonzero((w != 0.0) & ~is_fixed))
         count += 1
         if count - np.count_nonzero(is_fixed) == 1:
-            iterations += inner_loop(-1, 0)
+            iterations += biht_steps(columns, rows, gram, w, is_fixed, -1, 0, most, settled)
         else:
             # A free place that ended at zero was not fixed, so there is more than one now.
             w, done, _ = plain_loop(columns, rows, w, count, is_fixed, 0, np.inf, most)
