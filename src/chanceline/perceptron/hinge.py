@@ -140,8 +140,7 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
 
 def fit_hinge(rows: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
     """The least squared hinge on all columns of the rows a_μ: whether every margin is positive, and the weights."""
-    hinge = make_hinge(rows.T, rows.shape[1])
-    set_support(hinge, np.arange(rows.shape[1]))
+    hinge = make_hinge(rows.T, rows.shape[1], kept=rows.shape[1])
     return fit(hinge), hinge.weights
 
 
