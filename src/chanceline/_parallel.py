@@ -10,8 +10,8 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 from chanceline.errors import ChancelineError, InputError
@@ -22,6 +22,7 @@ Progress = Callable[[int, int], None]
 
 # A call that takes its worker with it every time must end too.
 MOST_LOSSES = 5
+LOSSES = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}  # what joblib and Dask raise when a worker died
 CONNECT_SECONDS = 10
 
 
@@ -52,21 +53,33 @@ def run_ordered(
         When the same call lost its worker six times. Whatever a call raises is raised here, KeyboardInterrupt at once.
     """
     todo = list(items)
-    done = losses = 0
-    while done < len(todo):
+    done = 0
+    with closing(resumed(lambda: start(function, todo[done:], common, n_jobs))) as values:
+        for done, value in enumerate(values, 1):
+            if progress is not None:
+                progress(done, len(todo))
+            yield value
+
+
+def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
+    """What joblib's generator yields; when a worker is lost, `begin` makes another one for what is missing."""
+    losses = 0
+    while True:
         try:
-            with ended_early(start(function, todo[done:], common, n_jobs)) as values:
+            with ended_early(begin()) as values:
                 for value in values:
-                    done, losses = done + 1, 0
-                    if progress is not None:
-                        progress(done, len(todo))
+                    losses = 0
                     yield value
+            return
         except Exception as error:
             losses += 1
-            if not is_loss(error):
+            if type(error).__name__ not in LOSSES:
                 raise
             if losses > MOST_LOSSES:
-                raise lost(error) from error
+                reason = str(error).partition("\n")[0]
+                raise WorkersLostError(
+                    f"the workers died again and again ({reason}): too little memory? What was finished is whole."
+                ) from error
 
 
 def start(
@@ -129,16 +142,6 @@ def cluster(scheduler: str | None) -> Iterator[None]:
         raise InputError(f"no Dask scheduler answers at {scheduler} ({error}); start one or correct the address") from error
     with client, parallel_config("dask", client=client):
         yield
-
-
-def is_loss(error: BaseException) -> bool:
-    """Whether a call ended because its worker died."""
-    return type(error).__name__ in {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}
-
-
-def lost(error: BaseException) -> WorkersLostError:
-    reason = str(error).partition("\n")[0]
-    return WorkersLostError(f"the workers died again and again ({reason}): too little memory? What was finished is whole.")
 
 
 def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) -> Value:

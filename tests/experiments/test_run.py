@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from threading import Event
 
 import psutil
 import pytest
@@ -73,19 +72,6 @@ def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_pat
         assert [r.task.parameters["trial"] for r in iter_run(walks(8), store=store)] == [5, 6, 7]
         assert list(iter_run(walks(8), store=store)) == []
         assert [r.task for r in run(reversed(walks(8)), store=store)] == walks(8)[::-1]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_stop_finishes_what_runs_and_starts_nothing_new(walks, tmp_path, n_jobs):
-    stop = Event()
-    with Store(tmp_path / "s.sqlite", write=True) as store:
-        seen = []
-        for record in iter_run(walks(200, pause=0.02), n_jobs=n_jobs, store=store, stop=stop):
-            seen.append(record.task)
-            if len(seen) == 5:
-                stop.set()
-        assert 5 <= len(seen) < 60
-        assert {task.id for task in seen} == store.finished()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

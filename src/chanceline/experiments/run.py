@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import cache
 from importlib.metadata import version
 from itertools import takewhile
-from threading import Event
+from typing import Any
 
 from chanceline import __version__, _parallel
 from chanceline.errors import ChancelineError
@@ -53,7 +53,6 @@ def iter_run(
     n_jobs: int | None = 1,
     store: Store | None = None,
     batch: int = 1,
-    stop: Event | None = None,
 ) -> Iterator[Record]:
     """Run the tasks that the store does not have yet; yield each record once it is saved.
 
@@ -67,40 +66,35 @@ def iter_run(
         Opened for writing. Finished tasks are skipped, new records saved as they come.
     batch : int
         Tasks handed over together: raise it when one takes milliseconds.
-    stop : Event, optional
-        Once set, nothing new starts; what is running is finished and saved.
 
     Notes
     -----
-    KeyboardInterrupt (Ctrl-C without `stop`) ends the run at once: every record yielded so far is saved, the tasks in hand stay
+    KeyboardInterrupt ends the run at once: every record yielded so far is saved, the tasks in hand stay
     open. After a task has failed, those that were running are still finished and saved before its error is raised. A worker
     that is killed costs its tasks; they are done again.
     """
     done = store.finished() if store is not None else set()
     missing = {task.id: task for task in tasks if task.id not in done}
-    stop = stop or Event()
+    ours = made_with().partition(",")[0]
     failures: list[TaskError] = []
-    losses = 0
-    while missing and not (stop.is_set() or failures):
+
+    def begin() -> Any:
         todo = list(missing.values())
         batches = (todo[start : start + batch] for start in range(0, len(todo), batch))
-        # Taken when a worker becomes free: a stop starts nothing new.
-        wanted = takewhile(lambda _: not (stop.is_set() or failures), batches)
-        try:
-            with closing(_parallel.start(execute, wanted, (), n_jobs, ordered=False)) as finished:
-                for records, failure in finished:
-                    losses = 0
-                    if failure is not None:
-                        failures.append(failure)
-                    for record in _save(records, store):
-                        del missing[record.task.id]
-                        yield record
-        except Exception as error:
-            losses += 1
-            if not _parallel.is_loss(error):
-                raise
-            if losses > _parallel.MOST_LOSSES:
-                raise _parallel.lost(error) from error
+        # Taken when a worker becomes free: after a failure nothing new starts.
+        return _parallel.start(execute, takewhile(lambda _: not failures, batches), (), n_jobs, ordered=False)
+
+    with closing(_parallel.resumed(begin)) as finished:
+        for records, failure in finished:
+            if failure is not None:
+                failures.append(failure)
+            if others := {record.made_with.partition(",")[0] for record in records} - {ours}:
+                raise TaskError(f"a worker runs {others.pop()} and this process {ours}; install one version everywhere")
+            if store is not None:
+                store.add(records)
+            for record in records:
+                del missing[record.task.id]
+                yield record
     if failures:
         raise failures[0]
 
@@ -112,14 +106,3 @@ def run(tasks: Iterable[Task], *, n_jobs: int | None = 1, store: Store | None = 
     if store is not None:
         records |= {record.task.id: record for record in store.records()}
     return [records[task.id] for task in wanted]
-
-
-def _save(records: list[Record], store: Store | None) -> list[Record]:
-    ours = made_with().partition(",")[0]
-    for record in records:
-        theirs = record.made_with.partition(",")[0]
-        if theirs != ours:
-            raise TaskError(f"a worker runs {theirs} and this process {ours}; install one version everywhere")
-    if store is not None:
-        store.add(records)
-    return records
