@@ -6,12 +6,12 @@ with unequal classes and a threshold: inputs are Gaussian and a share `balance` 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._results import plain
 from chanceline.errors import InputError
 from chanceline.experiments.sampling import count_separable, sample_counts
 from chanceline.experiments.tasks import derive_seed
@@ -103,8 +103,9 @@ def log_count(
     return {
         "m": m,
         "first": 2 * m,
-        "log_counts": _plain(curve.log_counts),
-        "errors": _plain(curve.errors),
+        # Six decimals are far below the noise.
+        "log_counts": plain(curve.log_counts.round(6)),
+        "errors": plain(curve.errors.round(6)),
     }
 
 
@@ -147,8 +148,3 @@ def whole(value: float, what: str) -> int:
     if abs(value - nearest) > 1e-9:
         raise InputError(f"{what} is {value:g}; choose sizes that make it a whole number")
     return nearest
-
-
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
-    """Six decimals are far below the noise, and JSON has no NaN."""
-    return [round(float(value), 6) if math.isfinite(value) else None for value in values]

@@ -250,27 +250,24 @@ def entropy_points(
     """
     import pandas as pd
 
-    samples: dict[tuple[str, float, float, int, str], list[float]] = {}
-    for row in () if counts is None else counts.itertuples(index=False):
-        key = (row.inputs, row.rho, row.alpha, int(row.n), "exact")
-        samples.setdefault(key, []).append(math.log(row.count) if row.count else -math.inf)
-    for row in () if curves is None else curves.itertuples(index=False):
-        for alpha in loads:
-            value = _on_curve(row, alpha)
-            if value is not None:
-                samples.setdefault((row.inputs, row.rho, alpha, int(row.n), "Monte Carlo"), []).append(value)
+    samples = [
+        (row.inputs, row.rho, row.alpha, int(row.n), "exact", math.log(row.count) if row.count else -math.inf)
+        for row in (() if counts is None else counts.itertuples(index=False))
+    ] + [
+        (row.inputs, row.rho, alpha, int(row.n), "Monte Carlo", value)
+        for row in (() if curves is None else curves.itertuples(index=False))
+        for alpha in loads
+        if (value := _on_curve(row, alpha)) is not None
+    ]
+    point = ["inputs", "rho", "alpha", "n", "source"]
     measured = None if shares is None else shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
     rows = []
-    for (inputs, rho, alpha, n, source), logs in sorted(samples.items()):
+    for (inputs, rho, alpha, n, source), logs in pd.DataFrame(samples, columns=[*point, "log"]).groupby(point)["log"]:
         value, error = typical(logs)
         moment, moment_error = _first_moment(n, (inputs, round(alpha * n), round(rho * n)), measured)
         rows.append(
             {
-                "inputs": inputs,
-                "rho": rho,
-                "alpha": alpha,
-                "n": n,
-                "source": source,
+                **dict(zip(point, (inputs, rho, alpha, n, source), strict=True)),
                 "problems": len(logs),
                 "empty": float(np.mean(np.isneginf(logs))),
                 "entropy": value / n,

@@ -68,14 +68,12 @@ def frame(records: Iterable[Record]) -> pandas.DataFrame:
     """Records as a table, in an order that depends on their contents alone; lists (curves) as JSON text."""
     import pandas
 
-    rows: list[dict[str, Any]] = []
-    parameters: set[str] = set()
-    for record in records:
-        parameters.update(record.task.parameters)
-        row = {"kind": record.task.kind, **record.task.parameters, **record.result, "made_with": record.made_with}
-        rows.append({name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()})
-    table = pandas.DataFrame(rows)
-    return table.sort_values(["kind", *sorted(parameters)], kind="stable", ignore_index=True) if rows else table
+    known = list(records)
+    parameters = sorted({name for record in known for name in record.task.parameters})
+    rows = [{"kind": r.task.kind, **r.task.parameters, **r.result, "made_with": r.made_with} for r in known]
+    texts = [{name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()} for row in rows]
+    table = pandas.DataFrame(texts)
+    return table.sort_values(["kind", *parameters], kind="stable", ignore_index=True) if rows else table
 
 
 class Store:

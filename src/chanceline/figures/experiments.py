@@ -30,9 +30,8 @@ Axes = Any
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 4}
 SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
 LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
-INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs"), "sphere": (COLOURS["here"], "s", "inputs on the sphere")}
-# Points of the two kinds of inputs stand side by side.
-SHIFTS = {"binary": -0.006, "sphere": 0.006}
+# Colour, marker and label; points of the two kinds of inputs stand side by side, shifted by the last.
+INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs", -0.006), "sphere": (COLOURS["here"], "s", "inputs on the sphere", 0.006)}
 
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
@@ -103,8 +102,15 @@ def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: st
         colour, marker = SIZES.get(n, ("0.3", "D"))
         ax.errorbar(group["density"], group["load"], xerr=group["error"], color=colour, marker=marker, label=f"$N={n}$", **POINTS)
     if limits is not None and len(limits):
-        style = {**POINTS, "color": "black", "marker": "x", "label": r"$N\to\infty$, extrapolated"}
-        ax.errorbar(limits["searched"], limits["alpha"], xerr=limits["searched_error"], **style)
+        ax.errorbar(
+            limits["searched"],
+            limits["alpha"],
+            xerr=limits["searched_error"],
+            color="black",
+            marker="x",
+            label=r"$N\to\infty$, extrapolated",
+            **POINTS,
+        )
     ax.set(xlabel=r"density $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
     ax.legend(loc="lower right")
 
@@ -113,11 +119,11 @@ def draw_entropy_limits(ax: Axes, limits: pd.DataFrame, curve: pd.DataFrame, rho
     """Σ against α at one ρ: theory as a line (`curve` has alpha, rs), counts extrapolated to N → ∞ as points with error bars."""
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
     for inputs, group in limits[limits["rho"] == rho].groupby("inputs"):
-        colour, marker, label = INPUTS[str(inputs)]
+        colour, marker, label, shift = INPUTS[str(inputs)]
         for name, fill, what, apart in (("exact", "none", "exact counts", 3), ("both", colour, "with Monte Carlo", 1)):
             if name in group and group[name].notna().any():
                 style = {**POINTS, "color": colour, "marker": marker, "mfc": fill, "capsize": 2, "label": f"{label}, {what}"}
-                ax.errorbar(group["alpha"] + apart * SHIFTS[str(inputs)], group[name], group[f"{name}_error"], **style)
+                ax.errorbar(group["alpha"] + apart * shift, group[name], group[f"{name}_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
@@ -148,8 +154,8 @@ def draw_capacity_limits(ax: Axes, limits: pd.DataFrame) -> None:
     breaking = theory["rsb"] - theory["rs"]
     ax.plot(theory["alpha"], breaking, "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking")
     for inputs, group in limits.groupby("inputs"):
-        colour, marker, label = INPUTS[str(inputs)]
+        colour, marker, label, shift = INPUTS[str(inputs)]
         style = {**POINTS, "color": colour, "marker": marker, "capsize": 2, "label": label}
-        ax.errorbar(group["alpha"] + SHIFTS[str(inputs)], group["searched"] - group["rs"], group["searched_error"], **style)
+        ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
     legend_below(ax, 4)

@@ -42,12 +42,11 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
                 label=f"{wiring} inputs",
                 **style,
             )
-    sizes = sorted({point.n_neurons for point in loads})
-    of = f"Largest load of {', '.join(map(str, sizes))} neurons"
+    sizes = ", ".join(map(str, sorted({point.n_neurons for point in loads})))
     ax.set(
         xlabel="density ρ, the share of inputs kept",
         ylabel="load α, patterns held for each input",
-        title=f"{of}\n(half of the neurons hold it; bar: down to what all hold)",
+        title=f"Largest load of {sizes} neurons\n(half of the neurons hold it; bar: down to what all hold)",
         xlim=(0, None),
         ylim=(0, None),
     )
@@ -69,8 +68,12 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
         )
     noises = np.linspace(0, max(result.noises.max() for result in curves.values()), 2)
     ax.plot(noises, 1 - 2 * noises, color="black", ls=":", lw=1, label="the probe itself")
-    labels = {"xlabel": "share of flipped bits in the probe", "ylabel": "overlap after recall"}
-    ax.set(**labels, title="Recall from noisy probes", ylim=(None, 1.03))
+    ax.set(
+        xlabel="share of flipped bits in the probe",
+        ylabel="overlap after recall",
+        title="Recall from noisy probes",
+        ylim=(None, 1.03),
+    )
     legend_below(ax)
 
 
@@ -80,6 +83,9 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
         for result in results:
             line = "-" if result.how == "weakest" else ":"
             ax.plot(result.shares, result.bits, ls=line, markersize=4, label=f"{wiring}, {result.how} cut", **STYLES[wiring])
-    labels = {"xlabel": "share of couplings cut after learning", "ylabel": "share of bits still held"}
-    ax.set(**labels, title="Robustness against lost couplings")
+    ax.set(
+        xlabel="share of couplings cut after learning",
+        ylabel="share of bits still held",
+        title="Robustness against lost couplings",
+    )
     legend_below(ax)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -57,15 +57,14 @@ FORMATS = (".svg", ".png", ".pdf")
 NARROW_LETTERS = 38
 
 
-@contextmanager
-def figure_style() -> Iterator[None]:
+def figure_style() -> AbstractContextManager[None]:
     """One look for all figures, without touching the user's settings."""
     import matplotlib as mpl
 
     ink: dict[Any, Any] = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), COLOURS["ink"]
     )
-    with mpl.rc_context(
+    return mpl.rc_context(
         {
             **ink,
             "figure.dpi": 110,
@@ -79,8 +78,7 @@ def figure_style() -> Iterator[None]:
             "lines.linewidth": 1.8,
             "svg.hashsalt": "chanceline",
         }
-    ):
-        yield
+    )
 
 
 def check_figure(path: Path | str) -> Path:

@@ -50,8 +50,8 @@ def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | 
     lines = (("within", "rs", "-", "within a support (the paper's)"), ("between", "breaks", "-", "between supports"))
     _draw_lines(ax, table["alpha"], ((table[name] - 1, *style) for name, *style in lines))
     if crossing is not None:
-        place = {"xytext": (-8, 16), "textcoords": "offset points", "ha": "right"}
-        ax.annotate(rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), **place)
+        text = rf"unstable from $\alpha={crossing:.4f}$"
+        ax.annotate(text, (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right")
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
     _label(ax, "upper left", xlabel=LOAD, ylabel=r"replicon product $-\,1$")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -119,14 +120,9 @@ def largest_loads(n_neurons: int, fan_in: float, wiring: str = "selected", seed:
 
 def _held(job: tuple[int, Rule], patterns: Patterns) -> int:
     neuron, rule = job
-    enough, too_many = 0, patterns.shape[0] + 1
-    while too_many - enough > 1:
-        middle = (enough + too_many) // 2
-        if can_learn(neuron, patterns[:middle], rule):
-            enough = middle
-        else:
-            too_many = middle
-    return enough
+    # The largest number first, as the first that can be learned is looked for.
+    numbers = range(len(patterns), -1, -1)
+    return numbers[bisect_left(numbers[:-1], True, key=lambda number: can_learn(neuron, patterns[:number], rule))]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -86,17 +86,11 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     return found
 
 
-def broken_ratio() -> list[list[float]]:
-    """[ρ, α_VS with one step of symmetry breaking over α_VS with replica symmetry], by increasing ρ.
-
-    The ratio changes slowly, so that straight lines between its values are accurate to six digits.
-    """
-    return [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
-
-
 def explorer_page() -> str:
     """The whole page as one HTML text: style, script and the table of lines inside."""
-    data = {"table": diagram_table(), "broken": broken_ratio(), "unequal": unequal_table()}
+    # What symmetry breaking makes of α_VS changes slowly: straight lines between the values are accurate to six digits.
+    broken = [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
+    data = {"table": diagram_table(), "broken": broken, "unequal": unequal_table()}
     code = Markup("").join(map(asset, ("chance.js", "lines.js", "diagram.js", "explorer.js")))
     scripts = [Markup(f"const DATA = {htmlsafe_json_dumps(data)};"), code]
     return ENVIRONMENT.get_template("explorer.html").render(scripts=scripts)

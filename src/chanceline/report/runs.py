@@ -74,11 +74,6 @@ FIGURES = {
 
 def write_sweep_report(store: str | Path, path: str | Path) -> Path:
     """Write the results of a sweep's store as one HTML file."""
-    return sweep_page(store).write(path)
-
-
-def sweep_page(store: str | Path) -> Page:
-    """The page before it is written."""
     with Store(store) as results:
         records = list(results.records())
     if not records:
@@ -103,7 +98,7 @@ def sweep_page(store: str | Path) -> Page:
     }
     pictures = {kind: _pictures(frame) for kind, frame in tables.items()}
     values = {"tasks": len(records), "seconds": seconds, "tables": tables, "pictures": pictures}
-    return Page("sweep.html", f"Sweep {name}", record, values, provenance)
+    return Page("sweep.html", f"Sweep {name}", record, values, provenance).write(path)
 
 
 def averages(records: list[Record]) -> pd.DataFrame:
@@ -111,15 +106,13 @@ def averages(records: list[Record]) -> pd.DataFrame:
     keys = sorted({key for record in records for key in record.task.parameters if key != "trial"})
     rows = [{**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}} for record in records]
     frame = pd.DataFrame(rows)
-    numeric = [name for name in frame if str(name).startswith("result:") and pd.api.types.is_numeric_dtype(frame[name])]
     varied = [key for key in keys if frame[key].nunique(dropna=False) > 1] or keys[:1]
     grouped = frame.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
-    for name in numeric:
+    for name in frame.select_dtypes(("number", "bool")).filter(like="result:"):
         estimates = [average(values.dropna()) for _, values in grouped[name]]
-        label = str(name).removeprefix("result:")
-        table[label] = [value for value, _ in estimates]
-        table[f"± {label}"] = [error for _, error in estimates]
+        label = name.removeprefix("result:")
+        table[label], table[f"± {label}"] = zip(*estimates, strict=True)
     return table
 
 
@@ -152,12 +145,7 @@ def _pictures(frame: pd.DataFrame) -> dict[str, dict[str, Markup]]:
 
 def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
     """Write the figures and numbers of a `reproduce` folder as one HTML file, by default `report.html` in it."""
-    source = Path(folder)
-    return reproduce_page(source).write(source / "report.html" if path is None else path)
-
-
-def reproduce_page(folder: Path) -> Page:
-    """The page before it is written."""
+    folder = Path(folder)
     if not (folder / "provenance.json").is_file():
         raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
     try:
@@ -185,7 +173,8 @@ def reproduce_page(folder: Path) -> Page:
         raise InputError(f"{folder} is damaged ({error}), or another version wrote it; run reproduce again.") from error
     provenance = {"mode": made["mode"], "made with": packages, "SHA-256 of the data": hashlib.sha256(tables).hexdigest()}
     record = {"provenance": made, "numbers": numbers.where(numbers.notna(), None).to_dict("records")}
-    return Page("reproduce.html", "The paper's figures, recomputed", record, values, provenance)
+    page = Page("reproduce.html", "The paper's figures, recomputed", record, values, provenance)
+    return page.write(folder / "report.html" if path is None else path)
 
 
 def readable_width(svg: str) -> int:
@@ -193,10 +182,6 @@ def readable_width(svg: str) -> int:
     found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', svg)
     letters = [100 * float(scale) for scale in re.findall(r"scale\((0\.\d+) -0", svg)]
     return ceil(float(found[1]) * SMALLEST_LETTER / min(letters)) if found and letters else 0
-
-
-def spelled(quantity: str) -> str:
-    return quantity.replace("rho=", "ρ = ").replace("alpha=", "α = ")
 
 
 def rounded(value: float, error: Any) -> str:

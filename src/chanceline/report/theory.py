@@ -44,11 +44,6 @@ TheoryResult = ReplicaSolution | Capacity | Density
 
 def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
     """Write the result of `solve`, `capacity` or `density` as one HTML file."""
-    return theory_page(result).write(path)
-
-
-def theory_page(result: TheoryResult) -> Page:
-    """The page before it is written."""
     record, rho, alpha = result.to_dict(), result.rho, result.alpha
     diagram = diagram_frame(result.ensemble)
     values: dict[str, Any] = {
@@ -62,9 +57,9 @@ def theory_page(result: TheoryResult) -> Page:
         curve, entropy = entropy_curve(rho, result.ensemble), result.entropy
         values["regime"] = REGIMES[result.regime]
         values["entropy"] = drawn(lambda ax: _draw_entropy(ax, *curve, alpha, entropy), "entropy")
-        return Page("theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values)
+        return Page("theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values).write(path)
     found = f"α_VS({rho:g}) = {alpha:.8g}" if isinstance(result, Capacity) else f"ρ_VS({alpha:g}) = {rho:.8g}"
-    return Page("theory.html", f"The chance line: {found}", record, {**values, "found": found})
+    return Page("theory.html", f"The chance line: {found}", record, {**values, "found": found}).write(path)
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 from chanceline._io import write_text
 from chanceline.figures.style import save
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _PACKAGES = ("chanceline", "numpy", "scipy", "numba", "matplotlib", "pandas")
 
@@ -40,13 +40,19 @@ class Folder:
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def save(self, name: str, figure: Any, table: pd.DataFrame) -> None:
-        """Write `name`.png, `name`.svg and `name`.csv, and close the figure."""
-        import matplotlib.pyplot as plt
+    def draw(
+        self, name: str, table: pd.DataFrame, *panels: Callable[[Any], None], size: tuple[float, float] = (7.4, 5.6)
+    ) -> None:
+        """`save` a figure of panels side by side, one for each function, which gets its axes."""
+        figure = Figure(figsize=size, layout="constrained")
+        for ax, draw in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            draw(ax)
+        self.save(name, figure, table)
 
+    def save(self, name: str, figure: Figure, table: pd.DataFrame) -> None:
+        """Write `name`.png, `name`.svg and `name`.csv."""
         for kind in ("png", "svg"):
             save(figure, self.path / f"{name}.{kind}")
-        plt.close(figure)
         write_text(self.path / f"{name}.csv", table.to_csv(index=False))
         self.written.append(name)
         self.say(f"{name}: png, svg, csv")
@@ -57,8 +63,6 @@ class Folder:
 
     def finish(self) -> None:
         """Write numbers.csv and provenance.json."""
-        import pandas as pd
-
         write_text(self.path / "numbers.csv", pd.DataFrame(self.numbers).to_csv(index=False))
         provenance = {
             "mode": self.mode,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -42,12 +41,10 @@ def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ and α_VS(ρ)."""
     size = SIZES[folder.mode]
     loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs)
-    figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
-    draw_capacity(ax, loads, capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40)))
     table = pd.DataFrame([result.to_dict() for result in loads])
-    table["cover_gardner"] = 2 * table["rho"]
-    table["alpha_vs"] = [capacity(rho).alpha for rho in table["rho"]]
-    folder.save("memory_capacity", figure, table)
+    table = table.assign(cover_gardner=2 * table["rho"], alpha_vs=[capacity(rho).alpha for rho in table["rho"]])
+    theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
+    folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory))
 
 
 def memory_stability(folder: Folder) -> None:
@@ -85,10 +82,8 @@ def memory_stability(folder: Folder) -> None:
                     for result in cuts[wiring]
                     for share, value in zip(result.shares, result.bits, strict=True)
                 ]
-    figure, axes = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
-    draw_retrieval(axes[0], recalls)
-    draw_cutting(axes[1], cuts)
-    folder.save("memory_stability", figure, pd.DataFrame(rows))
+    panels = (lambda ax: draw_retrieval(ax, recalls), lambda ax: draw_cutting(ax, cuts))
+    folder.draw("memory_stability", pd.DataFrame(rows), *panels, size=(10, 5.6))
 
 
 def memory_couplings(folder: Folder) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from chanceline.experiments.run import iter_run
 from chanceline.experiments.scaling import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
@@ -44,12 +44,13 @@ def panels(folder: Folder) -> None:
     """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
     table = branch_table(RHO, 60 if folder.mode == "quick" else 200)
     end = capacity(RHO)
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7.4), layout="constrained")
-    draw_overlaps(axes[0, 0], table, RHO)
-    draw_response(axes[0, 1], table, RHO)
-    draw_entropy(axes[1, 0], table, RHO, end.alpha)
-    draw_stability(axes[1, 1], table, RHO, end.replicon_alpha)
-    for letter, ax in zip("abcd", axes.flat, strict=True):
+    figure = Figure(figsize=(10, 7.4), layout="constrained")
+    axes = figure.subplots(2, 2).flat
+    draw_overlaps(axes[0], table, RHO)
+    draw_response(axes[1], table, RHO)
+    draw_entropy(axes[2], table, RHO, end.alpha)
+    draw_stability(axes[3], table, RHO, end.replicon_alpha)
+    for letter, ax in zip("abcd", axes, strict=True):
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
     point = solve(1.2, RHO)
@@ -60,9 +61,7 @@ def panels(folder: Folder) -> None:
 def capacity_diagram(folder: Folder) -> None:
     """α_VS(ρ) with every closed-form curve."""
     table = curve_table(evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True)
-    figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
-    draw_capacity(ax, table)
-    folder.save("capacity", figure, table)
+    folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in RHOS:
         end = capacity(rho)
         folder.number(f"capacity at rho={rho:g}", end.alpha, end.error, "RS", "capacity figure, solid blue line")
@@ -73,9 +72,7 @@ def unequal_classes(folder: Folder) -> None:
     rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.mode == "quick" else 60)]
     parts = [curve_table(rhos, balance=balance).assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
     table = pd.concat(parts, ignore_index=True)
-    figure, ax = plt.subplots(figsize=(7.4, 5.6), layout="constrained")
-    draw_balances(ax, table)
-    folder.save("unequal_classes", figure, table)
+    folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):
         end = capacity(0.1, balance=balance)
         folder.number(f"capacity at rho=0.1, balance {balance:g}", end.alpha, end.error, "RS")
@@ -94,20 +91,16 @@ def entropy_with_breaking(folder: Folder) -> None:
     )
     loads = np.linspace(critical.alpha - 0.06, 1.8, 16 if folder.mode == "quick" else 40)
     symmetric = pd.DataFrame({"alpha": alpha, "entropy": solve_rs(float(alpha), RHO).entropy} for alpha in loads)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    draw_entropies(axes[0], symmetric, broken, critical.alpha)
-    draw_break_point(axes[1], broken)
     table = pd.concat([symmetric.assign(ansatz="rs"), broken.assign(ansatz="1rsb")])
-    folder.save("entropy_breaking", figure, table)
+    panels = (lambda ax: draw_entropies(ax, symmetric, broken, critical.alpha), lambda ax: draw_break_point(ax, broken))
+    folder.draw("entropy_breaking", table, *panels, size=(11, 4.4))
 
 
 def capacity_with_breaking(folder: Folder) -> None:
     """The capacity diagram with and without breaking, from the shipped table."""
     table = pd.DataFrame.from_records(capacity_table())
-    figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
-    draw_diagram(axes[0], table)
-    draw_corrections(axes[1], table)
-    folder.save("capacity_breaking", figure, table)
+    panels = (lambda ax: draw_diagram(ax, table), lambda ax: draw_corrections(ax, table))
+    folder.draw("capacity_breaking", table, *panels, size=(12, 5))
     for row in capacity_table():
         if row.rho in RHOS:
             folder.number(f"capacity at rho={row.rho:g}, one step of breaking", row.alpha_1rsb, row.error_1rsb, "1RSB")
