@@ -246,7 +246,7 @@ def test_a_damaged_folder_is_named(folder, file, content):
 
 def test_every_figure_of_reproduce_has_a_heading():
     stages = Path(chanceline.reproduce.__file__).parent.glob("*.py")
-    saved = {name for path in stages for name in re.findall(r'folder\.save\("(\w+)"', path.read_text(encoding="utf-8"))}
+    saved = {name for path in stages for name in re.findall(r'folder\.(?:save|draw)\("(\w+)"', path.read_text(encoding="utf-8"))}
     assert {"panels", "capacity"} <= saved <= set(FIGURES)
 
 

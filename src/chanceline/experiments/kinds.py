@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from chanceline._results import plain
 from chanceline.errors import InputError
-from chanceline.experiments.sampling import count_separable, sample_counts
+from chanceline.experiments.sampling import RIDGE, fits, sample_counts
 from chanceline.experiments.tasks import derive_seed
 from chanceline.perceptron.data import contradictions, random_problem
+from chanceline.perceptron.hinge import make_hinge
 from chanceline.select.api import search
 from chanceline.select.exact import count as count_supports
 from chanceline.select.pareto import front
@@ -77,7 +78,8 @@ def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: in
         shape = (m * min(together, draws - start), patterns)
         # On the sphere a pattern's length does not matter for its sign, so Gaussian entries do.
         columns = rng.standard_normal(shape)
-        hits += count_separable(np.sign(columns) if inputs == "binary" else columns, m)
+        hinge = make_hinge(np.sign(columns) if inputs == "binary" else columns, m, ridge=RIDGE)
+        hits += sum(fits(hinge, np.arange(first, first + m)) for first in range(0, len(columns), m))
     return {"hits": hits}
 
 

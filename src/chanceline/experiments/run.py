@@ -6,7 +6,7 @@ it stays open, and the next run does it again from its beginning.
 
 from __future__ import annotations
 
-import sys
+import platform
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -28,9 +28,8 @@ class TaskError(ChancelineError):
 @cache
 def made_with() -> str:
     """Versions of everything that takes part in the arithmetic."""
-    python = ".".join(map(str, sys.version_info[:3]))
     parts = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba")]
-    return ", ".join([f"chanceline {__version__}", f"python {python}", *parts])
+    return ", ".join([f"chanceline {__version__}", f"python {platform.python_version()}", *parts])
 
 
 def execute(tasks: Sequence[Task]) -> tuple[list[Record], TaskError | None]:

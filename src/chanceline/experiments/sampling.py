@@ -64,19 +64,6 @@ def fits(hinge: Any, support: NDArray) -> bool:
 
 
 @kernel()
-def _count_blocks(hinge: Any, m: int, blocks: int) -> int:
-    hits = 0
-    for block in range(blocks):
-        hits += fits(hinge, np.arange(block * m, (block + 1) * m))
-    return hits
-
-
-def count_separable(columns: NDArray[np.float64], m: int) -> int:
-    """Cut the columns (·, P) into blocks of m, each a problem of its own, and count those that separate."""
-    return int(_count_blocks(make_hinge(columns, m, ridge=RIDGE), m, len(columns) // m))
-
-
-@kernel()
 def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> int:
     """Uniform supports order[:m] until one separates; returns how many were drawn, or 0 if none did."""
     for attempt in range(attempts):
@@ -141,8 +128,7 @@ class _Ladder:
         theta = 0.0
         for _ in range(MOST_BETWEEN):
             orders = [self._move(self.rungs[-1])[1].copy() for _ in range(EXPLORE)]  # to place the next rung by
-            low, high, fitting = theta, 1.0, orders
-            trial = 1.0
+            low, high, trial = theta, 1.0, 1.0
             for _ in range(BISECTIONS):
                 hinge = self._hinge(old, new, trial)
                 standing = [order for order in orders if fits(hinge, order[: self.m])]

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.optimize import brentq
@@ -34,9 +35,6 @@ from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.solve import solve
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEWEST_SIZES = 3  # for an extrapolation
 SMALLEST_SIZE = 3.0  # of the first moment's K: below, the smallest K is a whole number that hardly varies
@@ -187,8 +185,6 @@ def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None =
 
 def shipped_points(figure: str) -> pd.DataFrame:
     """The points of a figure from the run that comes with the package."""
-    import pandas as pd
-
     with (resources.files("chanceline") / "data" / "experiments" / f"{known_figure(figure)}.csv").open() as file:
         return pd.read_csv(file)
 
@@ -248,8 +244,6 @@ def entropy_points(
         entropy, error, first_moment (its ln / N), first_moment_error (0 where Cover's count is used, else of the
         measured share), difference (entropy − first_moment).
     """
-    import pandas as pd
-
     samples = [
         (row.inputs, row.rho, row.alpha, int(row.n), "exact", math.log(row.count) if row.count else -math.inf)
         for row in (() if counts is None else counts.itertuples(index=False))
@@ -301,8 +295,6 @@ def _on_curve(row: Any, alpha: float) -> float | None:
 
 def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
     """Extrapolate each (inputs, ρ, α) in 1/N, from exact counts, from Monte Carlo and from both; theory beside them."""
-    import pandas as pd
-
     rows = []
     for (inputs, rho, alpha), group in points.dropna(subset="entropy").groupby(["inputs", "rho", "alpha"]):
         row: dict[str, Any] = {"inputs": inputs, "rho": rho, "alpha": alpha}
@@ -330,8 +322,6 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
     Solved means that the support separates; for the paper's greedy-BIHT, that it stopped by its own rule before K = N,
     which lets patterns lie on the boundary (`tied` is the share of problems where some do).
     """
-    import pandas as pd
-
     rows = []
     for (inputs, method, alpha, n), group in smallest.groupby(["inputs", "method", "alpha", "n"]):
         separated = group["separates"].astype(bool)
@@ -377,8 +367,6 @@ def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
 
     Sizes where the first moment's K is below 3 are left out: so small a whole number does not follow a smooth curve.
     """
-    import pandas as pd
-
     rows = []
     large = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):

@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,7 @@ def frame(records: Iterable[Record]) -> pandas.DataFrame:
     return table.sort_values(["kind", *parameters], kind="stable", ignore_index=True) if rows else table
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """A results file, opened for writing (one at a time) or for reading (any number, also during a run).
 
     A reader sees what was there when it was opened.
@@ -111,9 +111,6 @@ class Store:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
                 opened.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
             self._opened = opened.pop_all() if write else ExitStack()
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -28,8 +28,6 @@ from chanceline.errors import InputError
 from chanceline.experiments.tasks import Task, make_task
 
 _FOLDER = resources.files("chanceline") / "data" / "sweeps"
-_BLOCK_KEYS = {"kind", "trials", "grid", "fixed"}
-_SWEEP_KEYS = {"name", "description", "batch", "block"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class Sweep:
 
 def builtin_names() -> list[str]:
     """Names of the sweeps that come with the package."""
-    files = (entry.name for entry in _FOLDER.iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    return sorted(entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
 
 
 def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
@@ -67,15 +64,10 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"the sweep {source} is not valid TOML: {error}") from error
-    return parse_sweep(content, default_name=Path(source).stem, trials=trials)
-
-
-def parse_sweep(content: Mapping[str, Any], *, default_name: str = "sweep", trials: int | None = None) -> Sweep:
-    """The sweep that a parsed TOML table describes."""
-    name = content.get("name", default_name)
+    name = content.get("name", Path(source).stem)
     if Path(str(name)).name != name:
         raise InputError(f"the sweep's name is {name!r}; it must be text without / or \\, as the store is named after it")
-    _refuse_unknown(f"the sweep {name}", content, _SWEEP_KEYS)
+    _refuse_unknown(f"the sweep {name}", content, {"name", "description", "batch", "block"})
     if not content.get("block"):
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
     batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
@@ -87,7 +79,7 @@ def parse_sweep(content: Mapping[str, Any], *, default_name: str = "sweep", tria
 
 def _placed_tasks(where: str, block: Mapping[str, Any], most: int | None) -> list[tuple[float, Task]]:
     """The block's tasks, each with its place in the block between 0 and 1."""
-    _refuse_unknown(where, block, _BLOCK_KEYS)
+    _refuse_unknown(where, block, {"kind", "trials", "grid", "fixed"})
     if "kind" not in block:
         raise InputError(f"{where} has no kind; say what to run")
     grid, fixed = block.get("grid", {}), block.get("fixed", {})

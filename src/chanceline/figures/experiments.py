@@ -122,8 +122,17 @@ def draw_entropy_limits(ax: Axes, limits: pd.DataFrame, curve: pd.DataFrame, rho
         colour, marker, label, shift = INPUTS[str(inputs)]
         for name, fill, what, apart in (("exact", "none", "exact counts", 3), ("both", colour, "with Monte Carlo", 1)):
             if name in group and group[name].notna().any():
-                style = {**POINTS, "color": colour, "marker": marker, "mfc": fill, "capsize": 2, "label": f"{label}, {what}"}
-                ax.errorbar(group["alpha"] + apart * shift, group[name], group[f"{name}_error"], **style)
+                ax.errorbar(
+                    group["alpha"] + apart * shift,
+                    group[name],
+                    group[f"{name}_error"],
+                    color=colour,
+                    marker=marker,
+                    mfc=fill,
+                    capsize=2,
+                    label=f"{label}, {what}",
+                    **POINTS,
+                )
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
@@ -155,7 +164,15 @@ def draw_capacity_limits(ax: Axes, limits: pd.DataFrame) -> None:
     ax.plot(theory["alpha"], breaking, "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking")
     for inputs, group in limits.groupby("inputs"):
         colour, marker, label, shift = INPUTS[str(inputs)]
-        style = {**POINTS, "color": colour, "marker": marker, "capsize": 2, "label": label}
-        ax.errorbar(group["alpha"] + shift, group["searched"] - group["rs"], group["searched_error"], **style)
+        ax.errorbar(
+            group["alpha"] + shift,
+            group["searched"] - group["rs"],
+            group["searched_error"],
+            color=colour,
+            marker=marker,
+            capsize=2,
+            label=label,
+            **POINTS,
+        )
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")
     legend_below(ax, 4)

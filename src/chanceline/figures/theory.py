@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from chanceline.figures.style import COLOURS
@@ -17,8 +16,12 @@ LOAD, DENSITY, LOAD_OF = r"load $\alpha$", r"density $\rho=M/N$", r"load $\alpha
 
 def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     """Panel (a): q₁ and q₀ against α."""
-    lines = (("q1", "rs", "-", "$q_1$, same choice of variables"), ("q0", "cover-gardner", "-", "$q_0$, different choices"))
-    _draw_lines(ax, table["alpha"], ((table[name], *style) for name, *style in lines))
+    _draw_lines(
+        ax,
+        table["alpha"],
+        (table["q1"], "rs", "-", "$q_1$, same choice of variables"),
+        (table["q0"], "cover-gardner", "-", "$q_0$, different choices"),
+    )
     _mark_cover_gardner(ax, rho)
     _label(ax, "upper left", xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
 
@@ -47,8 +50,12 @@ def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> 
 
 def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
     """Panel (d): both replicon products less 1. The paper's (within a support) is exactly marginal above 2ρ."""
-    lines = (("within", "rs", "-", "within a support (the paper's)"), ("between", "breaks", "-", "between supports"))
-    _draw_lines(ax, table["alpha"], ((table[name] - 1, *style) for name, *style in lines))
+    _draw_lines(
+        ax,
+        table["alpha"],
+        (table["within"] - 1, "rs", "-", "within a support (the paper's)"),
+        (table["between"] - 1, "breaks", "-", "between supports"),
+    )
     if crossing is not None:
         text = rf"unstable from $\alpha={crossing:.4f}$"
         ax.annotate(text, (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right")
@@ -60,14 +67,15 @@ def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | 
 def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
     typical = r"$\alpha_{\rm CG}$, typical choice" if "balance" in table else r"$\alpha_{\rm CG}=2\rho$, typical choice"
-    lines = (
-        ("union", "union", ":", "union bound (rigorous)"),
-        ("l0_gardner", "l0", "--", r"$\ell_0$-Gardner"),
-        ("alpha_vs", "rs", "-", r"$\alpha_{\rm VS}$, replica symmetric"),
-        ("cover_gardner", "cover-gardner", "-", typical),
-        ("vc", "vc", "-", r"$\alpha_{\rm VC}=\rho$, every choice"),
+    _draw_lines(
+        ax,
+        table["rho"],
+        (table["union"], "union", ":", "union bound (rigorous)"),
+        (table["l0_gardner"], "l0", "--", r"$\ell_0$-Gardner"),
+        (table["alpha_vs"], "rs", "-", r"$\alpha_{\rm VS}$, replica symmetric"),
+        (table["cover_gardner"], "cover-gardner", "-", typical),
+        (table["vc"], "vc", "-", r"$\alpha_{\rm VC}=\rho$, every choice"),
     )
-    _draw_lines(ax, table["rho"], ((table[name], *style) for name, *style in lines))
     if "replicon_alpha" in table:
         _shade_exact(ax, table, "replica symmetry is stable")
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
@@ -94,8 +102,13 @@ def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, crit
 def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
     """x, 1/K and xK/10 along the one-step branch: all finite where Σ = 0."""
     x, K = broken["x"], broken["K"]
-    lines = ((x, "rsb", "-", "$x$"), (1 / K, "cover-gardner", "-", "$1/K$"), (x * K / 10, "union", "-", "$xK/10$"))
-    _draw_lines(ax, broken["alpha"], lines)
+    _draw_lines(
+        ax,
+        broken["alpha"],
+        (x, "rsb", "-", "$x$"),
+        (1 / K, "cover-gardner", "-", "$1/K$"),
+        (x * K / 10, "union", "-", "$xK/10$"),
+    )
     ax.axvline(broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":")
     _label(ax, "best", xlabel=LOAD, ylim=(0, None))
 
@@ -103,13 +116,14 @@ def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
 def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
     """The capacity diagram with and without breaking; below the replicon line replica symmetry is exact."""
     _shade_exact(ax, table, "replica symmetry is exact")
-    lines = (
+    _draw_lines(
+        ax,
+        table["rho"],
         (table["replicon_alpha"], "breaks", "-", "symmetry between supports breaks"),
         (table["alpha_rs"], "rs", "--", r"$\alpha_{\rm VS}$, replica symmetric"),
         (table["alpha_1rsb"], "rsb", "-", r"$\alpha_{\rm VS}$, one step of breaking"),
         (2 * table["rho"], "cover-gardner", "-", r"$\alpha_{\rm CG}=2\rho$"),
     )
-    _draw_lines(ax, table["rho"], lines)
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
 
 
@@ -117,18 +131,19 @@ def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
     """How far each α_VS lies above the limit of infinitely many steps, relative to it; the last line is the limit's error."""
     known = table.dropna(subset=["alpha_full"])
     full = known["alpha_full"]
-    lines = (
+    _draw_lines(
+        ax,
+        known["rho"],
         (known["alpha_rs"] / full - 1, "rs", "--", "replica symmetric"),
         (known["alpha_1rsb"] / full - 1, "rsb", "-", "1 step"),
         (known["alpha_2rsb"] / full - 1, "union", "-", "2 steps"),
         (known["alpha_3rsb"] / full - 1, "l0", "-", "3 steps"),
         (known["error_full"] / full, "breaks", ":", "error of the limit"),
     )
-    _draw_lines(ax, known["rho"], lines)
     _label(ax, "best", xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
 
 
-def _draw_lines(ax: Axes, x: pd.Series, lines: Iterable[tuple[Any, ...]]) -> None:
+def _draw_lines(ax: Axes, x: pd.Series, *lines: tuple[Any, str, str, str]) -> None:
     """Values, name of the colour, style and label of each line."""
     for values, colour, style, label in lines:
         ax.plot(x, values, color=COLOURS[colour], linestyle=style, label=label)

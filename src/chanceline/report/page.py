@@ -148,9 +148,8 @@ class Page:
             content = json.dumps(record, indent=1, allow_nan=False)
         versions = {"chanceline": __version__, "Python": platform.python_version()} | {name: version(name) for name in PACKAGES}
         made = {**self.provenance, "versions": ", ".join(f"{name} {number}" for name, number in versions.items())}
-        template = ENVIRONMENT.get_template(self.template)
         frame = {"title": self.title, "record": escape(content), "provenance": made.items(), "references": self.references}
-        return template.render(self.values, **frame)
+        return ENVIRONMENT.get_template(self.template).render(self.values, **frame)
 
     def write(self, path: str | Path) -> Path:
         """Write the page; the file is whole or not there."""
