@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -71,24 +70,6 @@ def test_wrong_option_is_one_sentence_and_exit_code_2(name, capsys):
     assert captured.out == ""
     assert captured.err.startswith("chanceline: ")
     assert captured.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [
-    ("bound", "-P", "62", "-N", "2000", "-M", "3", "--positives", "40"),
-    ("plan", "-P", "62", "-N", "2000", "--positives", "40"),
-    ("solve", "-a", "1.2", "-r", "0.5"),
-    ("capacity", "0.5"),
-    ("density", "1.0"),
-    ("curve", "--points", "2"),
-    ("test", "--example", "planted", "--permutations", "0"),
-    ("explore", "--no-open"),
-], ids=lambda arguments: arguments[0])  # fmt: skip
-def test_json_is_all_there_is_on_stdout(arguments, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main([*arguments, "--json"])
-    assert stop.value.code == 0
-    assert json.loads(capsys.readouterr().out)
 
 
 def run_in_terminal(*arguments: str, **environment: str) -> str:

@@ -1,10 +1,6 @@
 """What goes to stderr and stdout: flags instead of parameters, nothing unseen, progress in a pipe and in a terminal."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 
 import pytest
 
@@ -54,27 +50,3 @@ def test_a_pipe_gets_a_line_now_and_then(capsys, monkeypatch):
         progress(3, 30)
         tell("12 variables")
     assert capsys.readouterr() == ("", "things: 3 of 30\n12 variables\n")
-
-
-def test_a_terminal_gets_a_bar_with_the_time_left():
-    code = (
-        "import time\n"
-        "from chanceline.cli.output import progress_bar\n"
-        "with progress_bar('[things]', quiet=False) as progress:\n"
-        "    for done in range(1, 11): progress(done, 20); time.sleep(0.05)\n"
-    )
-    parent, child = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=child, stderr=child, env=environment)
-    os.close(child)
-    written = b""
-    try:
-        while piece := os.read(parent, 4096):
-            written += piece
-    except OSError:
-        pass  # Linux says so when the other end of a terminal is closed
-    os.close(parent)
-    assert process.wait() == 0
-    assert b"[things]" in written
-    assert b"10/20" in written
-    assert b"0:00:0" in written

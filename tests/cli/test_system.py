@@ -137,17 +137,6 @@ def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_under_nohup_a_hang_up_is_ignored():
-    code = (
-        "import signal, os\n"
-        "from chanceline.cli import main as module\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "module.run = lambda arguments: (os.kill(os.getpid(), signal.SIGHUP), 7)[1]\n"
-        "module.main([])\n"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 7
-
-
 def test_old_names_of_options_work_with_a_warning(capsys):
     old = in_process(capsys, "memory", "--neurons", 10, "--quiet", "--json", "--workers", 1, "--engine", "processes")
     new = in_process(capsys, "memory", "--neurons", 10, "--quiet", "--json", "-j", 1)

@@ -1,7 +1,5 @@
 """solve, capacity, density, curve and reproduce, as a user meets them."""
 
-import json
-
 import pytest
 
 from chanceline.cli.main import main
@@ -12,30 +10,6 @@ def run(capsys, *arguments):
         main([str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return stop.value.code, captured.out, captured.err
-
-
-def test_solve_json(capsys):
-    code, out, err = run(capsys, "solve", "--alpha", 1.2, "--rho", 0.5, "--json")
-    record = json.loads(out)
-    assert (code, err) == (0, "")
-    assert {"alpha", "rho", "regime", "entropy", "q0", "q1", "chi", "K", "E", "F1", "F0", "residual"} <= set(record)
-    assert set(record["stability"]) >= {"within", "between"}
-    assert record["entropy"] == pytest.approx(0.667065, abs=5e-7)
-    below = json.loads(run(capsys, "solve", "--alpha", 0.8, "--rho", 0.5, "--json")[1])
-    assert (below["regime"], below["chi"]) == ("typical", None)
-
-
-def test_capacity_and_density_json(capsys):
-    record = json.loads(run(capsys, "capacity", 0.5, "--json")[1])
-    assert {"rho", "ansatz", "alpha", "error", "bounds", "replicon_alpha"} <= set(record)
-    assert set(record["bounds"]) == {"vc", "cover_gardner", "union", "l0_gardner"}
-    assert record["alpha"] == pytest.approx(1.79649, abs=5e-6)
-    assert json.loads(run(capsys, "density", 1.0, "--json")[1])["rho"] == pytest.approx(0.16233, abs=5e-6)
-
-
-def test_plain_output_is_for_people(capsys):
-    assert "α_VS = 1.7964865468" in run(capsys, "capacity", 0.5)[1]
-    assert "entropy" in run(capsys, "solve", "-a", 1.2, "-r", 0.5)[1]
 
 
 def test_curve_writes_a_table(capsys, tmp_path):
@@ -77,17 +51,6 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, arguments, culprit):
     assert err.count("\n") == 1
     assert culprit in err
     assert "Traceback" not in err
-
-
-@pytest.mark.parametrize("command", [("capacity", 0.1), ("density", 0.5), ("solve", "-a", 0.7, "-r", 0.1)])
-def test_balance_margin_and_errors_reach_the_theory_and_the_json(capsys, command):
-    _, out, _ = run(capsys, *command, "--balance", 0.3, "--margin", 0.05, "--json")
-    record = json.loads(out)
-    assert (record["balance"], record["margin"], record["errors"]) == (0.3, 0.05, 0)
-    assert record["threshold"] < 0
-    plain = json.loads(run(capsys, *command, "--json")[1])
-    assert (plain["balance"], plain["threshold"]) == (0.5, 0)
-    assert set(plain) == set(record)
 
 
 def test_curve_with_errors(capsys):

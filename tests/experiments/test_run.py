@@ -84,28 +84,6 @@ def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, n_jobs):
         assert tasks[3].id not in store.finished()
 
 
-def test_an_interrupted_search_leaves_its_task_open(tmp_path, monkeypatch):
-    from chanceline.experiments import kinds
-
-    tasks = [make_task("smallest", n=12, alpha=0.5, method="omp", trial=trial) for trial in range(3)]
-    whole = kinds.search
-    calls = []
-
-    def interrupted_in_the_second(*arguments, **options):
-        calls.append(options)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return whole(*arguments, **options)
-
-    monkeypatch.setattr(kinds, "search", interrupted_in_the_second)
-    with Store(tmp_path / "s.sqlite", write=True) as store:
-        with pytest.raises(KeyboardInterrupt):
-            run(tasks, store=store)
-        assert store.finished() == {tasks[0].id}
-        assert results(run(tasks, store=store)) == results(run(tasks))
-        assert len(calls) == 4 + 3
-
-
 SWEEP = """
 name = "walks"
 [[block]]

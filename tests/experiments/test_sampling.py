@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from chanceline.errors import InputError
-from chanceline.experiments.kinds import draw_problem, log_count
+from chanceline.experiments.kinds import draw_problem
 from chanceline.experiments.sampling import RIDGE, draw, fits, sample_counts, walk
-from chanceline.perceptron.data import contradictions
 from chanceline.perceptron.hinge import make_hinge
 
 
@@ -99,23 +97,3 @@ def test_no_support_at_all_gives_an_empty_curve():
     X = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     curve = sample_counts(X, np.array([1.0, -1.0]), 1, sweeps=10)
     assert len(curve.patterns) == len(curve.log_counts) == len(curve.errors) == 0
-
-
-def test_bad_sizes_are_refused():
-    X, y = draw_problem(8, 8, "sphere", 0)
-    with pytest.raises(InputError, match="between 1 and 7"):
-        sample_counts(X, y, 8)
-    with pytest.raises(InputError, match="sweeps"):
-        sample_counts(X, y, 4, sweeps=3)
-    with pytest.raises(InputError, match=r"rho·n is 5.6"):
-        log_count(0, n=14, rho=0.4, alpha=1.0)
-
-
-def test_problems_do_not_depend_on_the_method_and_contradictions_are_seen():
-    X, y = draw_problem(16, 20, "binary", 4)
-    again = draw_problem(16, 20, "binary", 4)
-    assert np.array_equal(X, again[0])
-    assert np.array_equal(y, again[1])
-    assert not contradictions(X, y)
-    assert contradictions(np.vstack([X, X[3]]), np.append(y, -y[3]))
-    assert not contradictions(np.vstack([X, X[3]]), np.append(y, y[3]))

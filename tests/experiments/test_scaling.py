@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from chanceline.errors import InputError
 from chanceline.experiments.kinds import count
 from chanceline.experiments.scaling import (
     average,
@@ -104,13 +103,6 @@ def test_average_covers_at_its_nominal_rate_with_few_samples_too():
         trials = [average(rng.normal(size=samples)) for _ in range(2000)]
         covered = np.mean([abs(value) < error for value, error in trials])
         assert abs(covered - 0.683) < 4 * np.sqrt(0.683 * 0.317 / 2000)
-
-
-def test_bad_points_are_refused():
-    with pytest.raises(InputError, match="2 sizes cannot fix 3"):
-        extrapolate([10, 20], [1, 1], [0.1, 0.1], degree=2)
-    with pytest.raises(InputError, match="positive error"):
-        extrapolate([10, 20, 30, 40], [1, 1, 1, np.nan], [0.1] * 4)
 
 
 def exact_first_moment(n, patterns, m):

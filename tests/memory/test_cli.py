@@ -37,15 +37,6 @@ def test_json_is_all_there_is_on_stdout(capsys, tmp_path):
     assert AssociativeMemory.load(path).is_stored(random_patterns(30, 0.7, 3)).all()
 
 
-def test_text_names_what_was_stored_and_what_was_not(capsys):
-    code, out, err = run(capsys, *SMALL, "--load", "1.5", "--fan-in", "4", "--wiring", "random", "--quiet")
-    assert code == 0
-    assert "0 of 30 neurons hold all 44 patterns" in out
-    assert "30 proven impossible" in out
-    assert "fixed points        0 of 44" in out
-    assert err == ""
-
-
 @pytest.mark.parametrize("kind", ["npy", "csv"])
 def test_own_patterns(capsys, tmp_path, kind):
     patterns = random_patterns(12, n_patterns=3, seed=0)

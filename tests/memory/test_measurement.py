@@ -70,13 +70,6 @@ def test_selected_inputs_hold_more_than_correlated_ones_and_these_more_than_rand
     assert typical["selected"] > 0.75  # 2ρ = 0.5
 
 
-def test_largest_loads_of_what_cannot_be_measured():
-    with pytest.raises(InputError, match="minimal"):
-        largest_loads(21, "minimal")
-    with pytest.raises(InputError, match="neurons must be between 1 and 21"):
-        largest_loads(21, 5, neurons=30)
-
-
 def test_noise_flips_the_exact_share():
     pattern = np.ones((4, 50))
     noisy = add_noise(pattern, 0.1, np.random.default_rng(0))

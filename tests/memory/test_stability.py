@@ -62,11 +62,6 @@ def test_inputs_that_cannot_separate_get_weights_with_few_errors():
     assert not found.multipliers.any()
 
 
-def test_contradiction_is_not_separated():
-    rows = np.array([[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]])
-    assert not fit(rows, np.arange(3)).separates
-
-
 def largest_by_enumeration(rows, size):
     return max(fit(rows, np.array(inputs)).stability for inputs in combinations(range(rows.shape[1]), size))
 

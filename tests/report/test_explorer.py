@@ -8,17 +8,9 @@ import re
 import numpy as np
 import pytest
 from browser import run_chromium, run_script
-from typer.testing import CliRunner
 
 from chanceline.chance import chance_bound, format_p, largest_convincing, samples_needed
-from chanceline.cli.main import build_app
 from chanceline.report.explorer import (
-    COLUMNS,
-    FIRST,
-    LAST,
-    NODES,
-    chebyshev_densities,
-    diagram_table,
     explorer_page,
     interpolated_lines,
     unequal_nodes,
@@ -141,20 +133,6 @@ def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path)
     assert coin == equal
     assert unequal[0] > 1.5 * equal[0]
     assert unequal[1] == pytest.approx(capacity(0.01, balance=0.1).bounds.cover_gardner, rel=2e-3)
-
-
-def test_table_is_what_the_solver_gives():
-    table = diagram_table()
-    assert len(table["rho"]) == NODES
-    assert table["rho"] == pytest.approx(chebyshev_densities(NODES), rel=1e-12)
-    assert FIRST < min(table["rho"]) < max(table["rho"]) < LAST
-    assert set(COLUMNS) < set(table)
-    for k in np.random.default_rng(1).choice(NODES, 5, replace=False):
-        point = capacity(table["rho"][k])
-        assert table["alpha_rs"][k] == pytest.approx(point.alpha, rel=1e-11)
-        assert table["replicon_alpha"][k] == pytest.approx(point.replicon_alpha, rel=1e-9)
-        assert table["union"][k] == pytest.approx(point.bounds.union, rel=1e-11)
-        assert table["l0_gardner"][k] == pytest.approx(point.bounds.l0_gardner, rel=1e-11)
 
 
 def test_table_of_unequal_classes_is_what_the_solver_gives():
@@ -308,10 +286,3 @@ def test_proof_line_is_drawn_once_it_is_computed(tmp_path):
 def test_page_needs_no_network(page):
     for forbidden in ("http://", "https://", "@import", "url(//", "src="):
         assert forbidden not in page, forbidden
-
-
-def test_command_writes_the_page_and_says_where(tmp_path):
-    out = tmp_path / "page.html"
-    done = CliRunner().invoke(build_app(), ["explore", "--no-open", "--json", "--out", str(out)])
-    assert done.exit_code == 0
-    assert json.loads(done.stdout) == {"page": str(out), "bytes": out.stat().st_size}

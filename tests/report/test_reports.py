@@ -12,16 +12,14 @@ import pandas as pd
 import pytest
 from browser import run_script
 
-import chanceline.reproduce
 from chanceline._results import visible
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
 from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
-from chanceline.figures.style import COLOURS
 from chanceline.report import read_report, write_reproduce_report, write_sweep_report, write_test_report, write_theory_report
-from chanceline.report.page import ENVIRONMENT, Page, drawn, hash_arrays, number, prose
+from chanceline.report.page import Page, hash_arrays, number
 from chanceline.report.runs import FIGURES, rounded
 from chanceline.report.separation import separation_page
 from chanceline.reproduce.folder import Folder
@@ -170,14 +168,6 @@ def folder(tmp_path) -> Path:
     return made.path
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_ready_figures_are_readable(folder, tmp_path, width):
-    text = write_reproduce_report(folder).read_text(encoding="utf-8")
-    seen = run_script(text, READABLE, tmp_path, width=width)
-    assert seen.pop("letters") >= 9.99
-    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
-
-
 @pytest.mark.parametrize(("result", "words"), [
     (lambda: solve(1.2, 0.5), ["Chosen variables separate", "0.66706483"]),
     (lambda: solve(0.8, 0.5), ["Typical choices separate"]),
@@ -244,23 +234,10 @@ def test_a_damaged_folder_is_named(folder, file, content):
         write_reproduce_report(folder)
 
 
-def test_every_figure_of_reproduce_has_a_heading():
-    stages = Path(chanceline.reproduce.__file__).parent.glob("*.py")
-    saved = {name for path in stages for name in re.findall(r'folder\.(?:save|draw)\("(\w+)"', path.read_text(encoding="utf-8"))}
-    assert {"panels", "capacity"} <= saved <= set(FIGURES)
-
-
 def test_numbers_are_rounded_to_their_error():
     assert [rounded(*pair) for pair in ((1.7352468, 0.0123), (1.7352468, 1e-9), (0.25, ""), (1234.5, 3.0))] == [
         "1.74 ± 0.01", "1.7352", "0.25", "1234 ± 3",
     ]  # fmt: skip
-
-
-def test_figures_follow_the_colours_of_the_page():
-    for drawing in drawn(lambda ax: ax.plot([1, 2], color=COLOURS["rs"]), "name").values():
-        assert "stroke: var(--rs)" in drawing
-        assert "fill: var(--ink)" in drawing
-        assert not set(re.findall(r"#[0-9a-f]{6}", drawing)) & set(COLOURS.values())
 
 
 def test_numbers_to_read():
@@ -278,14 +255,6 @@ def test_unseen_characters_are_written_out(noise, tmp_path):
     assert visible(text, keep="\n") == text
     assert "gene\\u202e\\x1b[31m\\u200b" in text
     assert read_report(path) == {"feature": name, "tag": "\U000e0041"}
-
-
-def test_numbers_are_short_and_kept_together_in_our_words_only():
-    assert prose("p = 2.5e-08 [1e-10, 3.0e+00]") == "p\u00a0=\u00a02.5e-8 [1e-10, 3.0]"
-    assert prose("p ≤ 2.5e-04 <b>") == "p\u00a0≤\u00a02.5e-4 &lt;b&gt;"
-    assert prose("gene = 3, minus ρ_VS") == "gene = 3, minus ρ<sub>VS</sub>"
-    table = ENVIRONMENT.get_template("parts.html").module.table
-    assert "gene 1e-08" in table(("feature",), [("gene 1e-08",)])
 
 
 def test_report_is_whole_or_not_there(noise, tmp_path):

@@ -102,14 +102,6 @@ def test_samples_needed_with_pairs_as_blocks():
     assert bound(20) == 0
 
 
-def test_samples_needed_begins_with_blocks_of_one_class():
-    y = np.array([1.0, 1, 1, 1, 1, -1, -1, -1])
-    scheme = make_scheme(y, blocks=np.repeat(np.arange(4), 2))
-    needed = UnionBound(scheme.sizes, 10, True, 0).samples_needed(rule(1), 0.05)
-    assert needed is not None
-    assert needed > 8
-
-
 def test_no_number_of_samples_for_more_errors_than_declared():
     assert UnionBound(make_scheme(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
 
@@ -150,13 +142,6 @@ def test_uniform_on_what_the_null_allows(labels, options, number):
         groups = np.array(options["groups"])
         for labelling in counts:
             assert all(len(set(np.array(labelling)[groups == g])) == 1 for g in groups)
-
-
-def test_units_of_groups_and_blocks():
-    scheme = make_scheme(np.array([1.0, 1, -1, 1, -1, -1]), groups=[0, 0, 1, 2, 3, 3], blocks=[0, 0, 0, 1, 1, 1])
-    assert scheme.sizes.n_units == 4
-    assert scheme.sizes.positives == 2
-    assert scheme.sizes.blocks == ((2, 1), (2, 1))
 
 
 @pytest.mark.parametrize(

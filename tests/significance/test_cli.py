@@ -31,51 +31,6 @@ def planted(tmp_path):
     return path
 
 
-def test_bound_in_words(capsys):
-    _, out, _ = call(capsys, "bound", "-P", 62, "-N", 2000, "-M", 4, "--positives", 40, "--errors", 1)
-    assert "silent" in out
-    assert "after looking" in out
-    _, out, _ = call(capsys, "bound", "-P", 62, "-N", 2000, "-M", 3, "--null", "coin", "--no-intercept")
-    assert "fair coin" in out
-
-
-def test_plan_in_words(capsys):
-    _, out, _ = call(capsys, "plan", "-N", 2000, "-M", 5, "--balance", 0.35)
-    assert out.startswith("88 samples (31 + 57)")
-    code, _, err = call(capsys, "plan", "-N", 2000)
-    assert code == 2
-    assert "either -P" in err
-
-
-def test_test_in_words_and_json(capsys, planted):
-    code, out, _ = call(capsys, "test", planted, "--label", "status")
-    assert code == 0
-    assert out.startswith("STRUCTURE: 2 of 30 features separate all 40 samples")
-    assert "g1, g2" in out
-    _, out, _ = call(capsys, "test", planted, "--label", "status", "--features", "g1,g2", "--json", "--permutations", 0)
-    record = json.loads(out)
-    assert record["features"] == ["g1", "g2"]
-    assert record["classes"] == ["ill", "well"]
-    assert record["verdict"] == "structure"
-
-
-def test_json_has_the_front(capsys, planted):
-    _, out, _ = call(capsys, "test", planted, "--label", "status", "--always-permute", "--permutations", 99, "--json", "--quiet")
-    record = json.loads(out)
-    assert [point["k"] for point in record["front"]] == [1, 2, 3, 4, 5, 6]
-    for point in record["front"]:
-        assert set(point["shuffled"]) == {"low", "median", "high"}
-        assert point["shuffled"]["low"] <= point["shuffled"]["median"] <= point["shuffled"]["high"]
-        assert 0 < point["pvalue"] <= 1
-        assert point["fewest"] <= point["errors"]
-    assert min(point["pvalue"] for point in record["front"]) == record["permutation"]["pvalue"] == 0.01
-    assert record["permutation"]["statistic"] == "front"
-    assert record["rule_text"].startswith("predict well if ")
-    assert record["expected_error"]["error"] < 0.5
-    _, out, _ = call(capsys, "test", planted, "--label", "status", "--no-expected-error", "--json", "--quiet")
-    assert json.loads(out)["expected_error"] is None
-
-
 def test_a_cluster_gives_the_same_result(capsys, planted):
     from distributed import LocalCluster
 
@@ -184,10 +139,3 @@ def test_time_limit_keeps_what_is_done(capsys, planted):
     assert permutation["stopped_by"] == "time limit"
     assert permutation["done"] == 63
     assert permutation["pvalue"] == 1 / 64
-
-
-def test_report_is_written(capsys, planted, tmp_path):
-    page = tmp_path / "report.html"
-    _, _, err = call(capsys, "test", planted, "--label", "status", "--report", page)
-    assert "STRUCTURE" in page.read_text()
-    assert "report.html" in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,14 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from chanceline.errors import InputError
 from chanceline.perceptron.certificate import certify
 from chanceline.significance.permutation import (
-    PermutationRunner,
     Procedure,
     Value,
     clopper_pearson,
-    permutation_reading,
     read_draws,
 )
-from chanceline.significance.plan import make_scheme
 
 
 def values(*ranks):
@@ -82,64 +78,6 @@ def test_sequential_p_value_is_valid_and_interval_covers(stop_after):
     for level in (0.025, 0.05, 0.1, 0.2, 0.5):
         assert np.sum(np.array(pvalues) <= level) <= binom.isf(1e-4, 3000, level)
     assert covered >= binom.ppf(1e-4, 3000, 0.95)
-
-
-@dataclass(frozen=True)
-class Counting:
-    """A cheap statistic: the number of positive labels among the rows with a positive first column."""
-
-    def __call__(self, X, y):
-        hits = int(np.sum((X[:, 0] > 0) & (y > 0)))
-        return Value(hits, hits, 0)
-
-
-@dataclass(frozen=True)
-class Interrupting(Counting):
-    after: int
-
-    def __call__(self, X, y):
-        if len(CALLS) == self.after:
-            raise KeyboardInterrupt
-        CALLS.append(1)
-        return super().__call__(X, y)
-
-
-CALLS: list[int] = []
-
-
-@pytest.fixture
-def noise():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(30, 8)), np.repeat([1.0, -1.0], 15)
-
-
-def test_same_result_for_any_number_of_workers(noise):
-    X, y = noise
-    scheme = make_scheme(y)
-    procedure = Procedure(budget=30)
-    observed = procedure(X, y)
-    options = {"permutations": 12, "seed": 5, "stop_after": 4}
-    alone = permutation_reading(procedure, X, scheme, observed, **options)
-    together = permutation_reading(procedure, X, scheme, observed, runner=PermutationRunner(n_jobs=2), **options)
-    assert alone == together
-
-
-def test_interrupt_keeps_what_is_done(noise):
-    X, y = noise
-    CALLS.clear()
-    reading = permutation_reading(Interrupting(7), X, make_scheme(y), Value(-1, 0, 0), permutations=50, seed=0)
-    assert reading.interrupted
-    assert reading.done == 7
-    assert reading.pvalue == 1 / 8
-    assert reading.floor == 1 / 51
-
-
-def test_progress_is_told_in_order(noise):
-    X, y = noise
-    told = []
-    runner = PermutationRunner(progress=lambda *a: told.append(a))
-    permutation_reading(Counting(), X, make_scheme(y), Value(-1, 0, 0), permutations=5, seed=0, runner=runner)
-    assert told == [(k, 5) for k in range(1, 6)]
 
 
 def separable(X, y):

@@ -75,13 +75,6 @@ def test_a_data_set_brings_its_classes_names_and_blocks():
         separation_test(data.X)
 
 
-def test_whole_numbers_as_classes_are_written_without_a_point():
-    data = load_example("planted")
-    result = separation_test(data.X, data.y, **FAST)
-    assert result.classes == (-1.0, 1.0)
-    assert result.rule_text.startswith("predict 1 if")
-
-
 def test_rules_without_weights():
     nothing = np.zeros(0, dtype=np.int64)
     X = np.ones((3, 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,13 +9,9 @@ from math import comb, log10
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import linprog
-from sklearn.feature_selection import SelectKBest, f_classif
 
-import chanceline
-from chanceline._results import plain
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
@@ -30,44 +25,6 @@ from chanceline.tables.examples import load_example
 
 def run(dataset, **options):
     return separation_test(dataset.X, dataset.y, feature_names=dataset.feature_names, **options)
-
-
-@pytest.fixture(scope="module")
-def noise():
-    return load_example("noise")
-
-
-@pytest.fixture(scope="module")
-def noise_result(noise):
-    return run(noise, permutations=59, budget=1000, restarts=2)
-
-
-def test_noise_is_chance(noise, noise_result):
-    result = noise_result
-    assert result.verdict == "chance allows this"
-    assert result.separates
-    assert result.n_selected < 8
-    assert result.permutation.done == 59
-    assert result.pvalue > 0.05
-    assert result.log10_pvalue == pytest.approx(log10(result.pvalue))
-    assert result.replica.chance_reaches
-    assert any("samples of the same kind" in sentence for sentence in result.advice)
-    margins = noise.y * (noise.X[:, list(result.support)] @ np.array(result.weights) + result.bias)
-    assert margins.min() > 0
-    assert len(result.null_distribution) == result.permutation.done
-
-
-def test_prints_verdict_first_and_goes_through_json(noise_result):
-    text = str(noise_result)
-    assert text.startswith("CHANCE ALLOWS THIS: ")
-    for word in ("rigorous", "Monte Carlo", "asymptotic", "What would change this"):
-        assert word in text
-    record = json.loads(json.dumps(plain(noise_result.to_dict()), allow_nan=False))
-    wanted = "pvalue log10_pvalue verdict n_selected features bound permutation replica null_distribution reason"
-    assert set(wanted.split()) <= set(record)
-    assert record["bound"]["kind"] == "rigorous bound"
-    assert record["permutation"]["kind"] == "Monte Carlo"
-    assert record["replica"]["kind"] == "asymptotic"
 
 
 def test_the_features_that_the_p_value_rests_on_are_named():
@@ -182,15 +139,6 @@ def test_equal_rows_with_opposite_labels():
     assert "1 of which cannot be avoided" in signal.reason
 
 
-def test_selector_as_search():
-    data = load_example("planted")
-    selector = SelectKBest(f_classif, k=4)
-    result = separation_test(data.X, data.y, search=selector, permutations=19)
-    assert result.permutation is not None
-    assert "SelectKBest" in result.to_dict()["settings"]["search"]
-    assert result.permutation.observed.n_selected == 4
-
-
 def test_coin_null_and_no_intercept():
     data = load_example("planted")
     result = separation_test(data.X, data.y, null="coin", intercept=False, permutations=9, budget=200)
@@ -198,13 +146,6 @@ def test_coin_null_and_no_intercept():
     assert result.bias == 0
     chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
     assert chance.permutation.done > 0
-
-
-def test_data_frames_keep_their_names():
-    data = load_example("planted")
-    frame = pd.DataFrame(data.X, columns=[f"gene {j}" for j in range(500)])
-    result = chanceline.separation_test(frame, np.where(data.y > 0, "ill", "well"))
-    assert result.features == ("gene 0", "gene 1")
 
 
 def test_overall_p_is_the_documented_combination():
@@ -308,18 +249,6 @@ def test_central_nervous_system_is_chance(real_data):
     result = run(load_data(real_data("cns_pomeroy"), "label"), n_jobs=2)
     assert result.verdict == "chance allows this"
     assert result.n_selected <= 5
-
-
-@pytest.mark.parametrize(("loader", "classes", "most"), [("load_wine", (0, 1), 4), ("load_digits", (3, 8), 8)])
-def test_data_of_scikit_learn(loader, classes, most):
-    import sklearn.datasets
-
-    X, y = getattr(sklearn.datasets, loader)(return_X_y=True)
-    chosen = np.isin(y, classes)
-    result = separation_test(X[chosen], y[chosen] == classes[1], budget=500)
-    assert result.verdict == "structure"
-    assert result.n_selected <= most
-    assert result.log10_pvalue < -20
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "published-tables.md").read_text(encoding="utf-8")

@@ -60,14 +60,6 @@ def test_ends():
     assert "constant rule" in str(chanceline.chance_size(20, 100, positives=3, errors=3))
 
 
-def test_result_says_what_it_is():
-    size = chanceline.chance_size(40, 500, positives=20)
-    assert size.low < size.typical < size.high
-    assert "independent features" in size.kind
-    assert {"low", "typical", "high", "first_moment", "asymptotic", "kind"} <= set(size.to_dict())
-    assert "about 4 features" in size.summary()
-
-
 @pytest.mark.parametrize("change", [{"n_samples": 1}, {"n_features": 0}, {"positives": 10}, {"errors": -1}])
 def test_bad_shapes_are_named(change):
     with pytest.raises(InputError, match="number of"):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from chanceline.significance import separation_test
 from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, rank_losses
 from chanceline.significance.plan import make_scheme
 from chanceline.significance.stepwise import (
@@ -164,15 +163,6 @@ def test_adjusted_p_values_by_the_definition():
     assert draws.adjusted().min() == draws.reading().pvalue
 
 
-def test_the_most_outstanding_labelling_reaches_the_floor():
-    """The best of every K has rank one; only the farthest out of them is alone."""
-    losses = np.random.default_rng(12).uniform(0.5, 1.0, size=(100, 6))
-    losses[0, 2] = 0.01
-    draws = FrontDraws(losses, np.ones((100, 6), dtype=np.int64), 99, None)
-    assert draws.reading().pvalue == 0.01
-    assert draws.adjusted()[2] == 0.01
-
-
 def test_rounding_makes_no_difference_between_equal_losses():
     losses = np.array([[0.3], [0.3 * (1 + 1e-13)], [0.3 * (1 - 1e-13)], [0.4]])
     assert rank_losses(losses).ravel().tolist() == [3, 3, 3, 4]
@@ -227,22 +217,3 @@ def test_nothing_left_to_choose_ends_the_path():
     assert sorted(paths.chosen[0].tolist()) == [-1, -1, 0, 1]
     assert paths.losses[0, 3] == pytest.approx(paths.losses[0, 1], rel=1e-12)
     assert paths.support(0, 4).tolist() == [0, 1]
-
-
-def test_the_result_is_the_same_for_any_number_of_workers(monkeypatch):
-    monkeypatch.setattr("chanceline.significance.run.WORTH_PROCESSES", 0.0)
-    rng = np.random.default_rng(10)
-    X, y = rng.normal(size=(24, 30)), np.repeat([0, 1], 12)
-    options = {"permutations": 199, "expected_error": False}
-    assert separation_test(X, y, **options).to_dict() == separation_test(X, y, n_jobs=2, **options).to_dict()
-
-
-def test_correlated_pair_whose_difference_decides():
-    rng = np.random.default_rng(11)
-    X = rng.normal(size=(60, 500))
-    X[:, 1] = 0.99 * X[:, 0] + np.sqrt(1 - 0.99**2) * X[:, 1]
-    y = np.where(X[:, 0] - X[:, 1] + 0.02 * rng.normal(size=60) > 0, 1, 0)
-    scheme = make_scheme(np.where(y > 0, 1.0, -1.0))
-    draws, paths = draw_front(make_columns(X, scheme, True), scheme, permutations=199, steps=6, seed=0)
-    assert draws.reading().pvalue == 1 / 200
-    assert paths.support(0, 2).tolist() == [0, 1]

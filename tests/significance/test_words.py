@@ -152,14 +152,3 @@ def test_settings_are_checked_and_travel_with_the_result():
     for change, match in (({"time_limit": 0}, "time limit"), ({"largest": 0}, "largest"), ({"seed": 1.5}, "whole number")):
         with pytest.raises(InputError, match=match):
             TestSettings(**change)
-
-
-def test_short_repr_and_pages():
-    X, y = noise(20, 5)
-    result = separation_test(X, y, permutations=19, **QUICK)
-    assert repr(result) == f"<SeparationTest: {result.summary()}>"
-    assert len(repr(result)) < 120
-    assert result.verdict.upper() in result._repr_html_()
-    assert "<table>" in result._repr_html_()
-    assert result.to_html().startswith("<!doctype html>")
-    assert result.reason in str(result)

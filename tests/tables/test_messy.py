@@ -29,12 +29,6 @@ def test_lines_of_any_length(tmp_path, separator):
     assert dataset.y.tolist() == [-1, 1, 1, -1, -1, 1]
 
 
-@pytest.mark.parametrize("name", ["breast_west", "lung_gordon", "prostate_singh"])
-def test_real_tables_with_long_lines(real_data, name):
-    dataset = load_data(real_data(name), "-1")
-    assert dataset.X.shape == {"breast_west": (49, 7129), "lung_gordon": (181, 12533), "prostate_singh": (102, 12600)}[name]
-
-
 GENES = "gene,s1,s2,s3,s4\ng1,1.5,2,3,4\ng2,4,5,6,7.5\n"
 
 
@@ -160,11 +154,6 @@ def test_an_odd_cell_among_numbers_is_named(read, cell, remedy):
     assert filled.X[:, 1].tolist() == [2, 4, 4.25, 4.5, 6.5]
 
 
-def test_columns_of_percentages_are_no_text(read):
-    with pytest.raises(InputError, match=r"'1%' in row 1 \(and in 2 more rows\)"):
-        read("a,b,outcome\n1%,2,x\n3%,4.5,y\n4%,1,x\n")
-
-
 def test_text_stays_text(read):
     dataset = read("grade,when,b,outcome\n1a,2020-01-01,2,x\n2b,2020-01-02,4.5,y\n3,2021-03-01,1,x\n")
     assert dataset.feature_names == ("b",)
@@ -201,9 +190,3 @@ def test_quoted_separators_and_line_ends(read):
     assert dataset.feature_names == ("a, first", "two\nlines")
     assert dataset.classes == ("x, y", "z")
     assert dataset.X.tolist() == [[1, 2], [3, 4.5], [5, 6]]
-
-
-def test_old_line_ends(tmp_path):
-    path = tmp_path / "mac.csv"
-    path.write_bytes(b"a,b,outcome\r1,2,x\r3,4.5,y\r")
-    assert load_data(path, "outcome").X.tolist() == [[1, 2], [3, 4.5]]
