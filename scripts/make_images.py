@@ -94,14 +94,17 @@ def write_page(name: str, folder: Path, reproduced: Path | None) -> str:
 def write_screenshots(names: list[str], reproduced: Path | None) -> None:
     """Each page as on a desk (name.png) and on a phone (name-phone.png), in 128 colours."""
     sys.path.insert(0, str(ROOT / "tests" / "report"))
-    from browser import screenshot
+    from browser import framed, run_chromium
 
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             address = write_page(name, Path(folder), reproduced)
             for suffix, width, height in (("", 1280, 1100), ("-phone", 390, 1500)):
-                with Image.open(screenshot(address, name + suffix, width, height)) as picture:
-                    picture.convert("RGB").quantize(128).save(IMAGES / f"{name}{suffix}.png", optimize=True)
+                outer, target = framed(address, width, height, Path(folder)), Path(folder) / "shot.png"
+                run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
+                with Image.open(target) as picture:
+                    shown = picture.crop((0, 0, width, height)).convert("RGB")
+                    shown.quantize(128).save(IMAGES / f"{name}{suffix}.png", optimize=True)
 
 
 if __name__ == "__main__":

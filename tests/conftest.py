@@ -34,19 +34,40 @@ def real_data():
     return path_of
 
 
+@pytest.fixture
+def command(capsys):
+    """`command(*words)`: the exit code of a command, and what it writes to stdout and stderr."""
+
+    def call(*words: object) -> tuple[object, str, str]:
+        from chanceline.cli.main import main
+
+        with pytest.raises(SystemExit) as stop:
+            main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
 def start_dask(*arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.02)
+@pytest.fixture
+def wait_for():
+    """`wait_for(condition)`: until it is true, for at most a minute."""
+
+    def wait(condition) -> None:
+        deadline = time.monotonic() + 60.0
+        while not condition():
+            assert time.monotonic() < deadline, "the condition did not come true in time"
+            time.sleep(0.02)
+
+    return wait
 
 
 @pytest.fixture
-def dask_processes(tmp_path):
+def dask_processes(tmp_path, wait_for):
     """A real scheduler and two workers on loopback: the scheduler's address, and the processes, the scheduler first."""
     pytest.importorskip("distributed")
     file = tmp_path / "scheduler.json"

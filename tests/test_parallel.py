@@ -28,13 +28,6 @@ def toy(monkeypatch):
     return toy_calls
 
 
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("n_jobs", JOBS)
 def test_order_values_and_progress_do_not_depend_on_the_jobs(toy, n_jobs):
     items, common = range(50), (7, 2.0)
@@ -82,7 +75,7 @@ def test_a_call_that_always_kills_its_worker_ends_in_a_sentence(toy):
         list(run_ordered(toy.die_always, range(6), n_jobs=2))
 
 
-def test_ctrl_c_ends_the_run_and_its_workers_within_two_seconds(tmp_path):
+def test_ctrl_c_ends_the_run_and_its_workers_within_two_seconds(tmp_path, wait_for):
     script, marks = tmp_path / "script.py", tmp_path / "marks"
     marks.mkdir()
     script.write_text(

@@ -27,7 +27,11 @@ def kill(done, total):
     if done == 5:
         pids = workers()
         print(json.dumps(pids), file=sys.stderr, flush=True)
-        os.kill(pids[0] if sys.argv[1] == "worker" else os.getpid(), int(sys.argv[2]))
+        try:
+            os.kill(pids[0] if sys.argv[1] == "worker" else os.getpid(), int(sys.argv[2]))
+        finally:
+            if sys.argv[1] == "twice":
+                os.kill(os.getpid(), int(sys.argv[2]))
 
 @contextmanager
 def deadly(what, *, quiet):
@@ -76,11 +80,17 @@ def test_a_killed_worker_changes_nothing(table, undisturbed):
     assert json.loads(ended.stdout) == undisturbed
 
 
-def test_a_command_asked_to_end_says_what_the_shuffles_so_far_are_worth(table, undisturbed):
-    ended = run(table, "deadly.py", "command", int(signal.SIGTERM))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_asked_to_end_says_what_the_shuffles_so_far_are_worth(table, undisturbed, number):
+    ended = run(table, "deadly.py", "command", int(number))
     assert ended.returncode == 128 + signal.SIGINT
     reading = json.loads(ended.stdout)["permutation"]
     assert (reading["done"], reading["interrupted"]) == (5, True)
     assert reading["null_sizes"] == undisturbed["permutation"]["null_sizes"][:5]
     workers = [psutil.Process(pid) for pid in json.loads(ended.stderr.splitlines()[0]) if psutil.pid_exists(pid)]
     assert psutil.wait_procs(workers, timeout=30)[1] == []
+
+
+def test_the_second_signal_ends_at_once(table):
+    ended = run(table, "deadly.py", "twice", int(signal.SIGTERM))
+    assert (ended.returncode, ended.stdout) == (-signal.SIGTERM, "")

@@ -1,8 +1,5 @@
 """The finite-size stage of `reproduce`: small runs on the spot, the shipped run, and a full run that resumes."""
 
-import inspect
-import re
-
 import pandas as pd
 import pytest
 
@@ -81,12 +78,3 @@ def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path):
     assert folder.written == list(FIGURES)
     assert sum("the run that comes with the package" in line for line in lines) == 4
     assert not list(tmp_path.glob("*.sqlite"))
-
-
-def test_no_two_stages_write_the_same_figure():
-    """Each stage saves under literal names; one that took another's would overwrite it in silence."""
-    sources = [inspect.getsource(stage) for stage in stages.STAGES if stage is not stages.finite_size]
-    names = [name for source in sources for name in re.findall(r'folder\.(?:save|draw)\(\s*"([^"]+)"', source)]
-    assert len(names) > 3
-    assert len(set(names)) == len(names)
-    assert not set(names) & set(FIGURES)

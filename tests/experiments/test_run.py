@@ -5,12 +5,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
-from chanceline._parallel import WorkersLostError, cluster
+from chanceline._parallel import cluster
 from chanceline.experiments.run import TaskError, iter_run, run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
@@ -58,14 +57,6 @@ def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_table(dask
     assert first.wait() != 0
 
 
-def test_a_task_that_takes_its_worker_with_it_every_time_ends_the_run(tmp_path, walks):
-    tasks = [*walks(4), make_task("toy_kinds:die", n=1)]
-    with Store(tmp_path / "s.sqlite", write=True) as store:
-        with pytest.raises(WorkersLostError, match="memory"):
-            run(tasks, n_jobs=2, store=store)
-        assert tasks[-1].id not in store.finished()
-
-
 def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_path):
     with Store(tmp_path / "s.sqlite", write=True) as store:
         assert len(list(iter_run([*walks(5), *walks(5)], store=store))) == 5
@@ -109,20 +100,13 @@ def start(sweep, store, *options):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def wait_for(condition, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.01)
-
-
 def workers_of(process):
     """The processes that work, without the trackers of resources and without the dead."""
     children = psutil.Process(process.pid).children(recursive=True)
     return [child for child in children if "popen_loky" in " ".join(child.cmdline())]
 
 
-def test_sigkill_loses_at_most_what_is_in_flight(tmp_path):
+def test_sigkill_loses_at_most_what_is_in_flight(tmp_path, wait_for):
     sweep, store, whole = tmp_path / "walks.toml", tmp_path / "killed.sqlite", tmp_path / "whole.sqlite"
     sweep.write_text(SWEEP)
     for rows in (4, 25):
@@ -142,7 +126,7 @@ def test_sigkill_loses_at_most_what_is_in_flight(tmp_path):
     assert len(table(whole)) == 60
 
 
-def test_first_interrupt_saves_and_stops(tmp_path):
+def test_first_interrupt_saves_and_stops(tmp_path, wait_for):
     sweep, store = tmp_path / "walks.toml", tmp_path / "s.sqlite"
     sweep.write_text(SWEEP)
     process = start(sweep, store, "-j", "2", "--quiet")
@@ -152,17 +136,3 @@ def test_first_interrupt_saves_and_stops(tmp_path):
     assert process.returncode == 130
     assert "run the same command again" in message
     assert 4 <= count_rows(store) < 60
-
-
-def test_an_interrupt_does_not_wait_for_tasks(tmp_path):
-    sweep, store = tmp_path / "slow.toml", tmp_path / "s.sqlite"
-    sweep.write_text(SWEEP.replace("0.03", "600.0"))
-    process = start(sweep, store, "-j", "2", "--quiet")
-    wait_for(lambda: len(workers_of(process)) == 2)
-    time.sleep(1.0)
-    workers = workers_of(process)
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "run the same command again" in message
-    wait_for(lambda: not any(worker.is_running() for worker in workers))

@@ -8,7 +8,6 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from chanceline.experiments.kinds import count
 from chanceline.experiments.scaling import (
@@ -23,7 +22,6 @@ from chanceline.experiments.scaling import (
     log_first_moment,
     typical,
 )
-from chanceline.figures.experiments import draw_extrapolations
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.closed_forms import first_moment_exponent, union_bound
@@ -211,22 +209,6 @@ def test_capacity_limits_finds_what_was_put_in():
     limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
     assert limits["searched"] == pytest.approx(first_moment_density(1.0) + 0.05, abs=1e-9)
     assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)
-
-
-def test_the_figure_draws_the_fit_that_the_table_tells():
-    """The first moment's error weighs in both; without it the curve in the figure would end elsewhere."""
-    points = entropy_points(made_up_counts(0.36, -0.8), None, [])
-    points["first_moment_error"] = np.linspace(0.05, 0.0, len(points))
-    points["difference"] += np.array([0.03, -0.02, 0.01, 0.0])
-
-    def end_of_the_curve(shown):
-        ax = Figure().subplots()
-        draw_extrapolations(ax, shown, {1.0: 0.0})
-        return next(line for line in ax.lines if line.get_label() == r"$\alpha=1$").get_ydata()[0]
-
-    limit = end_of_the_curve(points)
-    assert first_moment_exponent(1.0, 0.25) + limit == pytest.approx(entropy_limits(points)["both"].iloc[0], abs=1e-6)
-    assert abs(end_of_the_curve(points.drop(columns="first_moment_error")) - limit) > 1e-4
 
 
 def test_former_names_still_work():

@@ -94,10 +94,3 @@ def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):
     picture, table = draw_figure("capacity", points)
     assert len(picture.axes) == 3
     assert {"searched", "searched_error", "rs", "rsb"} <= set(table.columns)
-
-
-def test_unknown_figures_and_formats_are_explained(tmp_path):
-    with pytest.raises(InputError, match="no figure of 'fig4'"):
-        draw_sweep("fig4", tmp_path / "x.png")
-    with pytest.raises(InputError, match=r"must end in \.svg, \.png, \.pdf"):
-        draw_sweep("best", tmp_path / "x.bmp")

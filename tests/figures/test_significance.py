@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chanceline.figures import style
-from chanceline.figures.significance import draw_samples, draw_test
+from chanceline.figures.significance import draw_samples
 from chanceline.significance import separation_test
 from chanceline.tables.examples import load_example
 
@@ -54,13 +54,6 @@ def test_every_sample_along_the_rule():
     scores = data.X[:, 0] * result.weights[0] + result.bias
     expected = np.sort(scores[data.y > 0] / np.abs(scores).max())
     np.testing.assert_allclose(np.sort(positive.get_xdata()), expected, rtol=1e-12)
-    plt.close(figure)
-
-
-def test_the_figure_of_the_verdict_has_its_word(result):
-    figure, ax = plt.subplots()
-    draw_test(ax, result)
-    assert ax.get_title() == result.verdict
     plt.close(figure)
 
 

@@ -50,24 +50,11 @@ def test_the_largest_load_is_held_and_one_more_pattern_is_not():
 
 def test_a_curve_is_made_of_its_points():
     curve = load_curve(21, [4, 0.5], ["random", "hebbian-selected"], seed=2, neurons=5)
-    assert [(point.fan_in, point.wiring) for point in curve] == [
-        (4, "random"),
-        (4, "hebbian-selected"),
-        (10, "random"),
-        (10, "hebbian-selected"),
-    ]
+    assert [point.fan_in for point in curve] == [4, 4, 10, 10]
+    assert [point.wiring for point in curve] == ["random", "hebbian-selected"] * 2
     for point in curve:
         alone = largest_loads(21, point.fan_in, point.wiring, seed=2, neurons=5)
         assert np.array_equal(alone.held, point.held)
-
-
-def test_selected_inputs_hold_more_than_correlated_ones_and_these_more_than_random_ones():
-    typical = {
-        wiring: largest_loads(41, 0.25, wiring, seed=1, budget=400, neurons=10).typical
-        for wiring in ("selected", "hebbian-selected", "random")
-    }
-    assert typical["random"] < typical["hebbian-selected"] < typical["selected"]
-    assert typical["selected"] > 0.75  # 2ρ = 0.5
 
 
 def test_noise_flips_the_exact_share():

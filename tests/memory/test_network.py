@@ -199,24 +199,6 @@ def test_fan_in_is_a_count_a_share_or_minimal(fan_in, count):
     assert AssociativeMemory(50, fan_in).rule.fan_in == count
 
 
-@pytest.mark.parametrize("fan_in", [0, 50, -1, 0.0, 1.5, float("nan"), "least", None])
-def test_impossible_fan_in_gets_one_sentence(fan_in):
-    with pytest.raises(InputError, match="fan-in must be a count from 1 to 49"):
-        AssociativeMemory(50, fan_in)
-
-
-@pytest.mark.parametrize(("bad", "words"), [
-    (np.ones((3, 4)), "5 entries in each row"),
-    (np.zeros((3, 5)), r"\+1 or −1 everywhere, but row 1 holds 0.0 in column 1"),
-    ([[1, 1, 1, 1, 1], [1, -1, 1, np.nan, 1]], "row 2 holds nan in column 4"),
-])  # fmt: skip
-def test_bad_patterns_get_one_sentence(bad, words):
-    memory = AssociativeMemory(5, 1)
-    for use in (memory.store, memory.is_stored, memory.recall):
-        with pytest.raises(InputError, match=words):
-            use(bad)
-
-
 @pytest.mark.slow
 def test_two_hundred_neurons_hold_a_load_of_0_8_with_a_quarter_of_the_couplings():
     patterns = random_patterns(200, 0.8, seed=1)

@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
-ARTEFACTS = Path(__file__).resolve().parents[2] / "results" / "screenshots"
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -76,15 +74,3 @@ def run_script(page: str, script: str, folder: Path, width: int = 800, state: st
     found = re.search(r'<pre id="outcome">(.+?)</pre>', document, re.DOTALL)
     assert found, "the page did not run to its end"
     return json.loads(html.unescape(found.group(1)))
-
-
-def screenshot(address: str, name: str, width: int, height: int) -> Path:
-    """A picture of the page in a window of the given size, kept under results/screenshots."""
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    target = ARTEFACTS / f"{name}.png"
-    with tempfile.TemporaryDirectory() as folder:
-        outer = framed(address, width, height, Path(folder))
-        run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
-    with Image.open(target) as picture:
-        picture.crop((0, 0, width, height)).save(target, optimize=True)
-    return target

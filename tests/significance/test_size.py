@@ -55,9 +55,7 @@ def test_limit_of_many_samples_is_the_chance_line():
 
 def test_ends():
     assert math.isinf(chanceline.chance_size(100, 40).typical)
-    assert "not separated" in str(chanceline.chance_size(100, 40))
     assert chanceline.chance_size(20, 100, positives=3, errors=3).typical == 0
-    assert "constant rule" in str(chanceline.chance_size(20, 100, positives=3, errors=3))
 
 
 @pytest.mark.parametrize("change", [{"n_samples": 1}, {"n_features": 0}, {"positives": 10}, {"errors": -1}])

@@ -64,8 +64,6 @@ def test_series_matrix(read):
     ("a.txt", SERIES.replace("!series_matrix_table_end\n", ""), "cut off"),
     ("a.txt", SERIES.replace(VALUES.format("", ""), ""), "holds no values"),
     ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old kind; save it as .xlsx"),
-    ("a.h5ad", b"\x89HDF\r\n\x1a\n", "HDF5"),
-    ("a.npy", b"\x93NUMPY\x01\x00", "numpy.savez"),
     ("a.rds", gzip.compress(b"RDX3\n", mtime=0), "write.csv"),
 ])  # fmt: skip
 def test_files_that_cannot_be_read(read, name, content, match):

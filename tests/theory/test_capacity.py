@@ -130,10 +130,3 @@ ASKED = [(chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chancelin
 def test_bad_input_is_named(word, function, arguments, kind):
     with pytest.raises(InputError, match=word):
         function(*arguments, **kind)
-
-
-def test_results_print_well():
-    text = str(chanceline.capacity(0.5))
-    assert "1.7964865468" in text
-    assert "union" in text
-    assert "0.1623309934" in str(chanceline.density(1.0))

@@ -187,13 +187,6 @@ def test_below_the_replicon_line_replica_symmetry_is_returned_and_said():
     assert solve(0.9, RHO, ansatz="1rsb").regime == "typical"
 
 
-def test_result_prints_and_has_the_keys(solution):
-    keys = set(solution.to_dict())
-    assert {"p1", "p0", "G1", "G0", "x", "q0", "q1", "chi", "K", "E", "F1", "F0", "stability", "residual"} <= keys
-    assert "within a group" in str(solution)
-    assert solution.quadrature_error < 1e-11
-
-
 def test_finer_grids_do_not_move_the_solution(solution):
     point = rsb.pack(as_order(solution), RHO)
     residuals = [rsb.RSBBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian, first_success, follow
+from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian, follow
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,3 @@ def test_follow_gives_up_at_a_fold():
 def test_difference_jacobian_of_a_known_map():
     jacobian = difference_jacobian(lambda x: np.array([x[0] ** 2 * x[1], np.exp(x[1])]), np.array([1.5, -0.5]))
     np.testing.assert_allclose(jacobian, [[-1.5, 2.25], [0.0, np.exp(-0.5)]], atol=1e-9)
-
-
-def test_first_success_tries_in_order_and_raises_the_last_failure():
-    tried = []
-
-    def attempt(start):
-        tried.append(start)
-        if start < 3:
-            raise ConvergenceError(f"no way from {start}")
-        return start
-
-    assert first_success(attempt, (1, 2, 3, 4)) == 3
-    assert tried == [1, 2, 3]
-    with pytest.raises(ConvergenceError, match="no way from 2"):
-        first_success(attempt, (1, 2))

@@ -1,7 +1,5 @@
 """A kind of task for trying engines and stores: cheap, seeded, and as slow as asked."""
 
-import os
-import signal
 import time
 
 import numpy as np
@@ -24,8 +22,3 @@ def fail(seed: int, *, n: int, trial: int = 0) -> dict:
 
 def curve(seed: int, *, n: int) -> dict:
     return {"levels": [float(k) / n for k in range(n)], "first": n}
-
-
-def die(seed: int, *, n: int, trial: int = 0) -> dict:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return {"n": n}
