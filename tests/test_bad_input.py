@@ -22,7 +22,7 @@ from chanceline._results import Result, plain
 from chanceline.cli.main import main
 from chanceline.tables import load_data
 
-FEW = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 CPU_SECONDS = 30
 SWEEP = """name = "tiny"
 [[block]]
@@ -34,12 +34,8 @@ fixed = { method = "omp" }
 LINES = (
     "solve -a 1.2 -r 0.5",
     "capacity 0.5 --json",
-    "density 1.0 --balance 0.4",
     "curve --points 3 --json",
-    "curve --points 2 --out out.csv",
     "bound -P 62 -N 2000 -M 3 --positives 40 --json",
-    "bound -P 30 -N 50 -M 2 --null coin --errors 2",
-    "plan -P 62 -N 2000 --positives 40",
     "plan -N 2000 -M 5 --balance 0.35 --json",
     "test data.csv --label class --permutations 9 --budget 20 -j 1 --quiet --json --errors 1",
     "test data.npz --permutations 0 --level 0.05 -j 1 --quiet --report out.html",
@@ -51,7 +47,6 @@ LINES = (
     "sweep run sweep.toml --store store.sqlite --trials 1 -j 1 --quiet",
     "sweep status sweep.toml --store store.sqlite --json",
     "sweep export store.sqlite --out out.csv",
-    "sweep merge merged.sqlite store.sqlite",
     "sweep verify store.sqlite",
     "sweep plot paper-fig3 --out out.svg",
     "report store.sqlite --out out.html",

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import run_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -129,10 +128,3 @@ def test_mathematics_is_typeset(site):
             continue
         words = re.sub(r"<(math|pre|code)\b.*?</\1>|<[^>]+>", " ", article[0], flags=re.DOTALL)
         assert raw.findall(words) == [], page.name
-
-
-def test_search_works_from_a_folder(site):
-    found = run_chromium("--dump-dom", (site / "index.html").as_uri() + "?q=permutation")
-    matches = re.search(r'md-search-result__meta">(\d+) matching documents', found)
-    assert matches
-    assert int(matches.group(1)) > 3

@@ -1,8 +1,5 @@
 """Figures from small stores and from the shipped run; the data beside each say what is drawn."""
 
-import json
-from importlib import resources
-
 import pytest
 
 from chanceline.errors import InputError
@@ -69,14 +66,6 @@ def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
 def drawn(ax):
     """Label → the coordinates of what was drawn with error bars."""
     return {bar.get_label(): tuple(map(list, bar[0].get_data())) for bar in ax.containers}
-
-
-def test_shipped_run_says_what_it_was_made_with():
-    text = (resources.files("chanceline") / "data" / "experiments" / "provenance.json").read_text(encoding="utf-8")
-    provenance = json.loads(text)
-    assert set(provenance) == {"machine", "made_with", "sweeps"}
-    assert set(provenance["sweeps"]) == {name for names in SWEEPS.values() for name in names}
-    assert all(version.startswith("chanceline ") for version in provenance["made_with"])
 
 
 def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):

@@ -148,7 +148,6 @@ def test_uniform_on_what_the_null_allows(labels, options, number):
     ("options", "match"),
     [
         ({"groups": [0, 0, 1, 2]}, "row 2 differs from its group"),
-        ({"blocks": [0, 1, 0]}, "one value for each of the 4 samples"),
         ({"blocks": [0, 1, 0, 1], "null": "coin"}, "fixed class sizes"),
         ({"blocks": ["a", "b", "a", "b"]}, "every block holds one class"),
         ({"groups": [0, 1, 0, 2], "blocks": [0, 0, 1, 1]}, "within one block"),
