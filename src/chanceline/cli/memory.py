@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,7 +135,8 @@ def _read_patterns(path: Path) -> NDArray[Any]:
     import numpy as np
 
     try:
-        with open(path, "rb") as file:
+        # An empty file gets our sentence, not NumPy's warning.
+        with warnings.catch_warnings(action="ignore", category=UserWarning), open(path, "rb") as file:
             read = np.load(file, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(file, delimiter=",", ndmin=2)
     except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split())
