@@ -102,7 +102,7 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
     rng = np.random.default_rng(4)
     triples = [
         (float(10 ** rng.uniform(-4.5, -0.05)), float(rng.uniform(0.03, 0.5)), float(share))
-        for share in (0, 0, 0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
+        for share in (0, 0, 0.001, 0.05, 0.1, 0.4)
     ]
     asked = json.dumps([(rho, balance, share * balance) for rho, balance, share in triples])
     script = f"{asked}.map((q) => [surface.chance(q[0], q[1])(q[2]), surface.typical(q[0], q[1])(q[2])])"
@@ -113,7 +113,7 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
 
 
 def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
-    rhos = [0.0015, 0.02, 0.3]
+    rhos = [0.0015, 0.3]
     script = f"{json.dumps(rhos)}.map((r) => [chanceLine(r), typicalLine(r)])"
     seen = run_script(page, script, tmp_path, state="#N=2000&P=100&M=3&positives=20&errors=4")
     for rho, (chance, typical) in zip(rhos, seen, strict=True):
