@@ -1,5 +1,6 @@
 """One file of results: whole after every kill, refused when damaged, merged and exported."""
 
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -89,6 +90,20 @@ def test_damaged_and_foreign_files_are_refused_and_left_alone(filled, how, sente
     assert filled.name in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert filled.read_bytes() == before
+
+
+def test_flipped_bits_are_refused_or_harmless(filled):
+    """Never silently something else."""
+    rng, before, whole, refused = random.Random(11), said(filled), filled.read_bytes(), 0
+    for number in range(20):
+        data = bytearray(whole)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        filled.write_bytes(data)
+        try:
+            assert said(filled) == before, f"flip {number} went unseen"
+        except InputError:
+            refused += 1
+    assert refused >= 5
 
 
 def test_a_store_of_version_0_2_goes_on(filled, walks):
