@@ -26,7 +26,6 @@ from chanceline.theory.capacity import curve_table, density, evenly_spaced
 from chanceline.theory.closed_forms import first_moment_exponent
 from chanceline.theory.solve import solve
 
-Axes = Any
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 4}
 SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
 LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
@@ -90,7 +89,7 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return picture, limits
 
 
-def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
+def draw_smallest(ax: Any, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
     """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
 
     `points` has n, load, density, error, `curve` has rho, alpha_vs, cover_gardner, and `limits` (N → ∞) alpha, searched,
@@ -115,7 +114,7 @@ def draw_smallest(ax: Axes, points: pd.DataFrame, curve: pd.DataFrame, title: st
     ax.legend(loc="lower right")
 
 
-def draw_entropy_limits(ax: Axes, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
+def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
     """Σ against α at one ρ: theory as a line (`curve` has alpha, rs), counts extrapolated to N → ∞ as points with error bars."""
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
     for inputs, group in limits[limits["rho"] == rho].groupby("inputs"):
@@ -139,7 +138,7 @@ def draw_entropy_limits(ax: Axes, limits: pd.DataFrame, curve: pd.DataFrame, rho
     ax.legend(loc="lower left", fontsize=8)
 
 
-def draw_extrapolations(ax: Axes, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
+def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
     """The difference from the first moment against 1/N, one colour for each load, with the fitted curve down to the limit.
 
     `theory` has the limit for each load.
@@ -156,7 +155,7 @@ def draw_extrapolations(ax: Axes, points: pd.DataFrame, theory: Mapping[float, f
     legend_below(ax, 3)
 
 
-def draw_capacity_limits(ax: Axes, limits: pd.DataFrame) -> None:
+def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
     """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")

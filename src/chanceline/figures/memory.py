@@ -81,8 +81,14 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
     """Share of bits that keep their sign against the share of couplings cut, for each wiring and way of cutting."""
     for wiring, results in curves.items():
         for result in results:
-            line = "-" if result.how == "weakest" else ":"
-            ax.plot(result.shares, result.bits, ls=line, markersize=4, label=f"{wiring}, {result.how} cut", **STYLES[wiring])
+            ax.plot(
+                result.shares,
+                result.bits,
+                ls="-" if result.how == "weakest" else ":",
+                markersize=4,
+                label=f"{wiring}, {result.how} cut",
+                **STYLES[wiring],
+            )
     ax.set(
         xlabel="share of couplings cut after learning",
         ylabel="share of bits still held",

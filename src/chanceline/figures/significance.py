@@ -83,7 +83,7 @@ def _count(ax: Axes, features: str, errors: str) -> None:
         axis.set_label_text(label)
 
 
-def _short(name: str, most: int = 18) -> str:
+def _short(name: str) -> str:
     """A class name that fits beside an axis; dollars would start a formula."""
     text = name.replace("$", r"\$")
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= 18 else text[:17] + "…"

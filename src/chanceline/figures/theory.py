@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from chanceline.figures.style import COLOURS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Axes = Any
 
 LOAD, DENSITY, LOAD_OF = r"load $\alpha$", r"density $\rho=M/N$", r"load $\alpha=P/N$"
 
 
-def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
+def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Panel (a): q₁ and q₀ against α."""
     _draw_lines(
         ax,
@@ -26,7 +23,7 @@ def draw_overlaps(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     _label(ax, "upper left", xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
 
 
-def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
+def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Panel (b): χ = lim (ρ − q₁)/m above 2ρ; ρ − q₁ below in the inset."""
     typical = table["regime"] == "typical"
     ax.semilogy(table["alpha"][~typical], table["chi"][~typical], color=COLOURS["rs"])
@@ -38,7 +35,7 @@ def draw_response(ax: Axes, table: pd.DataFrame, rho: float) -> None:
     inset.tick_params(labelsize=7)
 
 
-def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> None:
+def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> None:
     """Panel (c): the entropy of separating choices, and where it vanishes."""
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
@@ -48,7 +45,7 @@ def draw_entropy(ax: Axes, table: pd.DataFrame, rho: float, capacity: float) -> 
     ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
 
 
-def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
+def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
     """Panel (d): both replicon products less 1. The paper's (within a support) is exactly marginal above 2ρ."""
     _draw_lines(
         ax,
@@ -64,7 +61,7 @@ def draw_stability(ax: Axes, table: pd.DataFrame, rho: float, crossing: float | 
     _label(ax, "upper left", xlabel=LOAD, ylabel=r"replicon product $-\,1$")
 
 
-def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
+def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
     """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
     typical = r"$\alpha_{\rm CG}$, typical choice" if "balance" in table else r"$\alpha_{\rm CG}=2\rho$, typical choice"
     _draw_lines(
@@ -81,7 +78,7 @@ def draw_capacity(ax: Axes, table: pd.DataFrame) -> None:
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
 
 
-def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
+def draw_balances(ax: Any, table: pd.DataFrame) -> None:
     """α_VS(ρ) for several shares of positives, one line each, on log axes."""
     shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
     for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
@@ -89,7 +86,7 @@ def draw_balances(ax: Axes, table: pd.DataFrame) -> None:
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
 
 
-def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
+def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
     """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
     begin = symmetric["alpha"].min()
     ax.axvspan(begin, critical, color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is exact")
@@ -99,7 +96,7 @@ def draw_entropies(ax: Axes, symmetric: pd.DataFrame, broken: pd.DataFrame, crit
     _label(ax, "upper right", xlabel=LOAD, ylabel=r"entropy $\Sigma$")
 
 
-def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
+def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
     """x, 1/K and xK/10 along the one-step branch: all finite where Σ = 0."""
     x, K = broken["x"], broken["K"]
     _draw_lines(
@@ -113,7 +110,7 @@ def draw_break_point(ax: Axes, broken: pd.DataFrame) -> None:
     _label(ax, "best", xlabel=LOAD, ylim=(0, None))
 
 
-def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
+def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
     """The capacity diagram with and without breaking; below the replicon line replica symmetry is exact."""
     _shade_exact(ax, table, "replica symmetry is exact")
     _draw_lines(
@@ -127,7 +124,7 @@ def draw_diagram(ax: Axes, table: pd.DataFrame) -> None:
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
 
 
-def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
+def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
     """How far each α_VS lies above the limit of infinitely many steps, relative to it; the last line is the limit's error."""
     known = table.dropna(subset=["alpha_full"])
     full = known["alpha_full"]
@@ -143,21 +140,21 @@ def draw_corrections(ax: Axes, table: pd.DataFrame) -> None:
     _label(ax, "best", xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
 
 
-def _draw_lines(ax: Axes, x: pd.Series, *lines: tuple[Any, str, str, str]) -> None:
+def _draw_lines(ax: Any, x: pd.Series, *lines: tuple[Any, str, str, str]) -> None:
     """Values, name of the colour, style and label of each line."""
     for values, colour, style, label in lines:
         ax.plot(x, values, color=COLOURS[colour], linestyle=style, label=label)
 
 
-def _label(ax: Axes, legend: str, **labels: Any) -> None:
+def _label(ax: Any, legend: str, **labels: Any) -> None:
     """Names and limits of the axes, and where the legend stands."""
     ax.set(**labels)
     ax.legend(loc=legend, fontsize=9)
 
 
-def _shade_exact(ax: Axes, table: pd.DataFrame, label: str) -> None:
+def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
     ax.fill_between(table["rho"], 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.1, linewidth=0, label=label)
 
 
-def _mark_cover_gardner(ax: Axes, rho: float) -> None:
+def _mark_cover_gardner(ax: Any, rho: float) -> None:
     ax.axvline(2 * rho, color="0.6", linewidth=0.9, linestyle=":")

@@ -65,8 +65,13 @@ def unequal_table() -> dict[str, Any]:
     # Equal classes without errors come last.
     chance = np.log(table["alpha"] / table["alpha"][-1, -1])
     typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
-    nodes = {"densities": densities, "balances": balances, "shares": shares}
-    return {**nodes, "chance": chance.round(9).tolist(), "typical": typical.round(9).tolist()}
+    return {
+        "densities": densities,
+        "balances": balances,
+        "shares": shares,
+        "chance": chance.round(9).tolist(),
+        "typical": typical.round(9).tolist(),
+    }
 
 
 def diagram_table() -> dict[str, Any]:

@@ -78,10 +78,12 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
         records = list(results.records())
     if not records:
         raise InputError(f"the store {store} holds no finished task yet; run a sweep first.")
-    kinds = sorted({record.task.kind for record in records})
     seconds = sum(record.seconds for record in records)
     made_with = sorted({record.made_with for record in records})
-    tables = {kind: averages([record for record in records if record.task.kind == kind]) for kind in kinds}
+    tables = {
+        kind: averages([record for record in records if record.task.kind == kind])
+        for kind in sorted({record.task.kind for record in records})
+    }
     name = Path(store).name
     provenance = {
         "store": name,
@@ -96,8 +98,12 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
         "made_with": made_with,
         "averages": {kind: frame.to_dict("records") for kind, frame in tables.items()},
     }
-    pictures = {kind: _pictures(frame) for kind, frame in tables.items()}
-    values = {"tasks": len(records), "seconds": seconds, "tables": tables, "pictures": pictures}
+    values = {
+        "tasks": len(records),
+        "seconds": seconds,
+        "tables": tables,
+        "pictures": {kind: _pictures(frame) for kind, frame in tables.items()},
+    }
     return Page("sweep.html", f"Sweep {name}", record, values, provenance).write(path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,22 +18,20 @@ NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 CUTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
-class Size(NamedTuple):
-    """How large the runs are: neurons, how many of them are measured, effort, fan-ins, loads, jobs."""
-
-    neurons: int
-    measured: int
-    budget: int
-    rhos: tuple[float, ...]
-    loads: tuple[float, ...]
-    jobs: int
-
-
 # Seconds, a minute, or a quarter of an hour of one core.
 SIZES = {
-    "quick": Size(40, 10, 200, (0.1, 0.25, 0.5), (0.1, 0.3), 1),
-    "normal": Size(80, 20, 600, (0.05, 0.1, 0.2, 0.3, 0.5), (0.1, 0.3, 0.8), 1),
-    "full": Size(150, 30, 2000, (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7), (0.1, 0.2, 0.3, 0.4, 0.8), -1),
+    "quick": SimpleNamespace(neurons=40, measured=10, budget=200, rhos=(0.1, 0.25, 0.5), loads=(0.1, 0.3), jobs=1),
+    "normal": SimpleNamespace(
+        neurons=80, measured=20, budget=600, rhos=(0.05, 0.1, 0.2, 0.3, 0.5), loads=(0.1, 0.3, 0.8), jobs=1
+    ),
+    "full": SimpleNamespace(
+        neurons=150,
+        measured=30,
+        budget=2000,
+        rhos=(0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7),
+        loads=(0.1, 0.2, 0.3, 0.4, 0.8),
+        jobs=-1,
+    ),
 }
 
 
@@ -92,8 +90,7 @@ def memory_couplings(folder: Folder) -> None:
     load = 0.4
     patterns = random_patterns(size.neurons, load, seed=1)
     for wiring in WIRINGS:
-        memory = AssociativeMemory(size.neurons, "minimal", wiring, seed=1, budget=size.budget)
-        report = memory.store(patterns, n_jobs=size.jobs)
+        report = AssociativeMemory(size.neurons, "minimal", wiring, seed=1, budget=size.budget).store(patterns, n_jobs=size.jobs)
         folder.number(
             f"couplings for a stored bit at load {load:g}, {size.neurons} neurons, {wiring} inputs",
             report.couplings_per_bit,
