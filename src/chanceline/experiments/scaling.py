@@ -16,7 +16,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +184,7 @@ def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None =
 
 def shipped_points(figure: str) -> pd.DataFrame:
     """The points of a figure from the run that comes with the package."""
-    with (resources.files("chanceline") / "data" / "experiments" / f"{known_figure(figure)}.csv").open() as file:
-        return pd.read_csv(file)
+    return pd.read_csv(Path(__file__).parents[1] / "data" / "experiments" / f"{known_figure(figure)}.csv")
 
 
 def known_figure(figure: str) -> str:
@@ -301,10 +299,8 @@ def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
         limit = first_moment_exponent(alpha, rho)
         for name, source in (("exact", "exact"), ("sampled", "Monte Carlo"), ("both", None)):
             part = group if source is None else group[group["source"] == source]
-            fit = fit_differences(part)
-            if fit is None:
-                continue
-            row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
+            if (fit := fit_differences(part)) is not None:
+                row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
         rows.append({**row, "rs": _theory_entropy(alpha, rho, "rs"), "rsb": _theory_entropy(alpha, rho, "1rsb")})
     return pd.DataFrame(rows)
 
@@ -370,19 +366,17 @@ def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:
     rows = []
     large = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
     for (inputs, alpha), group in large.groupby(["inputs", "alpha"]):
-        fit = fit_differences(group)
-        if fit is None:
-            continue
-        rows.append(
-            {
-                "inputs": inputs,
-                "alpha": alpha,
-                "searched": first_moment_density(alpha) + fit.value,
-                "searched_error": fit.error,
-                "chi2": fit.chi2,
-                "dof": fit.dof,
-                "rs": density(alpha).rho,
-                "rsb": broken_density(alpha),
-            }
-        )
+        if (fit := fit_differences(group)) is not None:
+            rows.append(
+                {
+                    "inputs": inputs,
+                    "alpha": alpha,
+                    "searched": first_moment_density(alpha) + fit.value,
+                    "searched_error": fit.error,
+                    "chi2": fit.chi2,
+                    "dof": fit.dof,
+                    "rs": density(alpha).rho,
+                    "rsb": broken_density(alpha),
+                }
+            )
     return pd.DataFrame(rows)
