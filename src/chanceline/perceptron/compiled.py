@@ -35,3 +35,8 @@ def kernel(**options: Any) -> Any:
 def inner_kernel(**options: Any) -> Any:
     """The same for functions that only kernels call: half of their compile time would be the way in from Python."""
     return kernel(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
+def inlined_kernel() -> Any:
+    """The same for a function with a single caller, which takes it in: a function that is called is optimised twice."""
+    return kernel(inline="always")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
     FOUR,
@@ -240,7 +240,7 @@ def enter_support(hinge: Any, support: NDArray) -> None:
     rebuild(hinge, ZERO)
 
 
-@inner_kernel()
+@inlined_kernel()
 def flip_four(hinge: Any, start: int, count: int) -> bool:
     """Update for up to four patterns r, loose ones from `start` on, that entered or left the active set (t = ±1).
 
@@ -271,7 +271,7 @@ def flip_four(hinge: Any, start: int, count: int) -> bool:
     return True
 
 
-@inner_kernel()
+@inlined_kernel()
 def add_column(hinge: Any, j: int) -> None:
     """Put column j into the support with weight 0."""
     k = hinge.k[0]
@@ -282,7 +282,7 @@ def add_column(hinge: Any, j: int) -> None:
     hinge.k[0] = k + 1
 
 
-@inner_kernel()
+@inlined_kernel()
 def drop_column(hinge: Any, place: int) -> None:
     """Take the variable at this place of the support out (its part of the margins too); the last one takes its place."""
     last = hinge.k[0] - 1
@@ -313,7 +313,7 @@ def energy_at(hinge: Any, step: float, allowed: int) -> float:
     return 0.5 * total
 
 
-@inner_kernel()
+@inlined_kernel()
 def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int) -> bool:
     """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
@@ -372,7 +372,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
     return False
 
 
-@inner_kernel()
+@inlined_kernel()
 def find_pulls(hinge: Any) -> None:
     """a_jᵀr for every column, the gradient of E, from the active rows alone."""
     count = ZERO
@@ -384,7 +384,7 @@ def find_pulls(hinge: Any) -> None:
     combine(hinge.rows, hinge.loose, hinge.shift, count, hinge.pulls)
 
 
-@inner_kernel()
+@inlined_kernel()
 def choose_addition(hinge: Any) -> int:
     """The non-tabu column with the largest |a_jᵀr| (1 + 0.2u), u ~ U(−1, 1), which is tabu from now on; −1 if there is none."""
     hinge.clock[0] += 1
@@ -405,7 +405,7 @@ def choose_addition(hinge: Any) -> int:
     return best
 
 
-@inner_kernel()
+@inlined_kernel()
 def choose_removal(hinge: Any) -> int:
     """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u), tabu from now on; else the last one in."""
     removal, least = hinge.k[0] - 1, np.inf

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.linalg import NONE, ZERO, add_scaled, border, dot_first, next_pivot, unborder
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
@@ -65,7 +65,7 @@ def take_in(passive: Any, pattern: int, value: float) -> bool:
     return independent
 
 
-@inner_kernel()
+@inlined_kernel()
 def settle(passive: Any) -> int:
     """Least squares on the passive patterns, walking back to the positive orthant; how many had to leave."""
     values, inverse, goal, left = passive.values, passive.inverse, np.zeros(passive.values.size), ZERO
@@ -94,7 +94,7 @@ def settle(passive: Any) -> int:
     return left
 
 
-@inner_kernel()
+@inlined_kernel()
 def look_around(passive: Any, weights: NDArray, slack: float) -> tuple[float, int, float, float]:
     """The smallest margin off the passive set and its pattern, the smallest of all, and how far those inside are off."""
     worst, entering, lowest, drift = np.inf, NONE, np.inf, 0.0

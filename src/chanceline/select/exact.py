@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.linalg import NONE, counter
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
@@ -159,7 +159,7 @@ def put(walk: Any, j: int, status: int) -> None:
     walk.open[w] = walk.open[w] | bit if status == OPEN else walk.open[w] & ~bit
 
 
-@inner_kernel()
+@inlined_kernel()
 def keep_unmet(walk: Any, level: int) -> None:
     """The cuts of this level: those of the one above that its variable does not meet."""
     j, count = walk.chosen[level - 1], 0
@@ -172,7 +172,7 @@ def keep_unmet(walk: Any, level: int) -> None:
     walk.unmet[level] = count
 
 
-@inner_kernel()
+@inlined_kernel()
 def shared_by_unmet(walk: Any, level: int) -> int:
     """The open variables that meet all cuts which the one above does not: how many."""
     j, shared, above = walk.chosen[level - 1], 0, level - 1
@@ -189,7 +189,7 @@ def shared_by_unmet(walk: Any, level: int) -> int:
     return shared
 
 
-@inner_kernel()
+@inlined_kernel()
 def smallest_unmet(walk: Any, level: int) -> int:
     """The open part of the cut for which that is smallest (all that are open if there is none): its size."""
     fewest, best, cuts, first = walk.status.size, -1, walk.cuts[level], walk.open[0]
@@ -242,7 +242,7 @@ def take_words(walk: Any, level: int) -> None:
     walk.left[level] = count
 
 
-@inner_kernel()
+@inlined_kernel()
 def extend_cut(walk: Any, level: int, row: int, verdict: int) -> None:
     """After a fit of what is in or open: if it suffices, take the heaviest open variable out; if not, the cut is complete."""
     if verdict == INSEPARABLE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.hinge import next_random
 from chanceline.perceptron.linalg import add_scaled, combine
 
@@ -75,7 +75,7 @@ def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state:
     return best, step
 
 
-@inner_kernel()
+@inlined_kernel()
 def descend(
     columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, breaks: NDArray, state: NDArray, rounds: int
 ) -> int:

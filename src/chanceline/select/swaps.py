@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.hinge import (
     NEWTON,
     NEWTON_AFTER_ADDITION,
@@ -64,7 +64,7 @@ def store(hinge: Any, best: Any, weights: NDArray, errors: int) -> None:
         best.weights[features, i] = weights[i]
 
 
-@inner_kernel()
+@inlined_kernel()
 def note(hinge: Any, best: Any, near: int) -> int:
     """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
     k = hinge.k[0]
