@@ -1,7 +1,7 @@
 """K/N and CPU time of every search method and of its peers on the same random problems, one core.
 
 Run `python benchmarks/search.py`; the table is written to docs/tables/search.md. Peers select features by their own
-criterion, and get the smallest of their supports that separates (checked by `chanceline.perceptron.fit.separate`).
+criterion, and get the smallest of their supports that separates (checked by `chanceline.perceptron.rule.separate`).
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_a_read_only_installation_without_a_home(tmp_path):
         folder.chmod(0o555)
     program = f"""{NO_PLACE}
 import chanceline, json
-from chanceline.perceptron.compiled import CACHE, can_cache
+from chanceline.perceptron.linalg import CACHE, can_cache
 from chanceline.perceptron.linalg import dot_first
 import numpy as np
 print(json.dumps([chanceline.__file__, CACHE, can_cache(), dot_first(np.ones(4), np.arange(4.0), 3)]))"""

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from chanceline.perceptron.certificate import strictly_right
-from chanceline.perceptron.fit import rule_on
-from chanceline.perceptron.rule import make_rule
+from chanceline.perceptron.rule import make_rule, rule_on
 
 
 def separable(X, y):

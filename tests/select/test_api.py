@@ -13,7 +13,7 @@ import chanceline
 from chanceline import InputError
 from chanceline._parallel import run_ordered
 from chanceline.select import iter_search, random_problem
-from chanceline.select.api import METHODS
+from chanceline.select.api import METHODS, find_method
 
 OWN_METHOD = """
 import numpy as np
@@ -96,7 +96,7 @@ def test_interruption(monkeypatch):
     """`search` and `iter_search` let Ctrl-C through; whoever wants the best so far takes it from the latter."""
 
     def interrupted(problem, budget, seed):
-        yield from METHODS["omp"](problem, budget, seed)
+        yield from find_method("omp")(problem, budget, seed)
         raise KeyboardInterrupt
 
     monkeypatch.setitem(METHODS, "interrupted", interrupted)

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from chanceline.perceptron.data import random_problem
-from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.problem import make_problem, random_problem
 from chanceline.select import certify, cuts
 from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
 from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, prove

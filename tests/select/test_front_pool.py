@@ -7,7 +7,7 @@ import pytest
 
 import chanceline
 from chanceline.perceptron.problem import make_problem
-from chanceline.select import check_weights, pool as front_pool
+from chanceline.select import check_weights, pareto as front_pool
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from chanceline.perceptron.hinge import (
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, Beliefs, amp_steps
-from chanceline.select.tabu import fit_greedily
+from chanceline.select.swaps import fit_greedily
 
 
 def columns_of(inputs, n, patterns, seed=0):

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from sklearn.feature_selection import SelectKBest, f_classif
 
 from chanceline.chance import chance_bound
-from chanceline.perceptron.fit import rule_on
+from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
 from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
 from chanceline.significance.plan import make_scheme

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chanceline.perceptron.data import contradictions, distinct_columns
+from chanceline.perceptron.problem import contradicting_rows, distinct_columns
 from chanceline.tables.diagnostics import examine, looks_like_identifier
 
 
@@ -40,7 +40,7 @@ def test_columns(healthy):
 def test_negative_zero_is_zero():
     X = np.array([[0.0, -0.0], [1.0, 1.0], [2.0, 2.0]])
     assert distinct_columns(X, True).tolist() == [0]
-    assert contradictions(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == [(0, 1)]
+    assert contradicting_rows(np.array([[0.0], [-0.0]]), np.array([1.0, -1.0])) == [(0, 1)]
 
 
 def test_rows(healthy):
@@ -50,7 +50,7 @@ def test_rows(healthy):
     seen = messages(X, y)
     assert "warning: rows 4 and 21 are equal but have opposite labels" in seen
     assert "1 row repeats an earlier row" in seen
-    assert contradictions(X, y) == [(3, 20)]
+    assert contradicting_rows(X, y) == [(3, 20)]
 
 
 def test_identifiers_and_labels_in_disguise(healthy):

@@ -173,7 +173,7 @@ def search(
 
 def _random_problem(text: str) -> tuple[Any, Any]:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`."""
-    from chanceline.perceptron.data import random_problem
+    from chanceline.perceptron.problem import random_problem
 
     kinds: dict[str, Callable[[str], Any]] = {"N": int, "alpha": float, "P": int, "seed": int, "inputs": str}
     parts = [part.strip().partition("=") for part in text.split(",")]

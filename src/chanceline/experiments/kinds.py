@@ -15,8 +15,8 @@ from chanceline._results import plain
 from chanceline.errors import InputError
 from chanceline.experiments.sampling import RIDGE, fits, sample_counts
 from chanceline.experiments.tasks import derive_seed
-from chanceline.perceptron.data import contradictions, random_problem
 from chanceline.perceptron.hinge import make_hinge
+from chanceline.perceptron.problem import contradicting_rows, random_problem
 from chanceline.select.api import search
 from chanceline.select.exact import count as count_supports
 from chanceline.select.pareto import front
@@ -47,7 +47,7 @@ def smallest(
     """
     patterns = round(alpha * n)
     X, y = draw_problem(n, patterns, inputs, trial)
-    if contradictions(X, y):
+    if contradicting_rows(X, y):
         return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
     return {
@@ -62,7 +62,7 @@ def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary"
     """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)
-    return {"m": m, "count": 0 if contradictions(X, y) else count_supports(X, y, m).count}
+    return {"m": m, "count": 0 if contradicting_rows(X, y) else count_supports(X, y, m).count}
 
 
 def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.compiled import kernel
-from chanceline.perceptron.hinge import enter_support, make_hinge, next_random, refit
-from chanceline.perceptron.linalg import NONE, ZERO, counter
+from chanceline.perceptron.hinge import make_hinge, next_random, rebuild, refit
+from chanceline.perceptron.linalg import NONE, ZERO, counter, inner_kernel, kernel
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
 NEWTON = counter(60)
@@ -35,6 +34,19 @@ DRAWS = 50_000  # random supports tried on the lowest rung before giving up
 EXPLORE = 40  # supports looked at to place the next rung
 BISECTIONS = 7  # to find its θ
 MOST_BETWEEN = 12  # rungs between two numbers of patterns; more means that hardly any support is left
+
+
+@inner_kernel()
+def enter_support(hinge: Any, support: NDArray) -> None:
+    """`set_support` with weights of zero, for kernels."""
+    for j in range(hinge.position.size):
+        hinge.position[j] = NONE
+    hinge.k[0] = support.size
+    for i in range(support.size):
+        hinge.support[i] = support[i]
+        hinge.position[support[i]] = i
+        hinge.weights[i] = 0.0
+    rebuild(hinge, ZERO)
 
 
 @dataclass(frozen=True, eq=False)

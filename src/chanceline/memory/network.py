@@ -19,7 +19,7 @@ from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
 from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
-from chanceline.memory.wiring import WIRINGS, Patterns, Rule, learn
+from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
 
 ORDERS = ("parallel", "sequential")
 DEFAULT_BUDGET = 2000
@@ -184,7 +184,14 @@ class AssociativeMemory:
         """
         checked = self.checked(patterns, "patterns")
         n_jobs = n_jobs_from(n_jobs, workers)
-        neurons = list(run_ordered(learn, range(self.n_neurons), common=(checked, self.rule), n_jobs=n_jobs, progress=progress))
+        common, last = (checked, self.rule), self.n_neurons
+        neurons: list[Neuron] = []
+        # The first neuron is learned here: what it compiles, the workers find in the cache.
+        for some, jobs in ((range(1), 1), (range(1, last), n_jobs)):
+            for neuron in run_ordered(learn, some, common=common, n_jobs=jobs):
+                neurons.append(neuron)
+                if progress is not None:
+                    progress(len(neurons), last)
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
         starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
         inputs, weights = (np.concatenate([getattr(neuron, part) for neuron in neurons]) for part in ("inputs", "weights"))

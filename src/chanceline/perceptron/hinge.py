@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.linalg import (
     FAST,
     FOUR,
@@ -29,6 +28,9 @@ from chanceline.perceptron.linalg import (
     dot_first,
     dot_masked,
     four_products,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
     next_pivot,
     rank_four,
     unborder,
@@ -225,19 +227,6 @@ def rebuild(hinge: Any, allowed: int) -> None:
     for size in range(hinge.k[0]):
         border_inverse(hinge, size)
     hinge.flips_since_rebuild[0] = 0
-
-
-@inner_kernel()
-def enter_support(hinge: Any, support: NDArray) -> None:
-    """`set_support` with weights of zero, for kernels."""
-    for j in range(hinge.position.size):
-        hinge.position[j] = NONE
-    hinge.k[0] = support.size
-    for i in range(support.size):
-        hinge.support[i] = support[i]
-        hinge.position[support[i]] = i
-        hinge.weights[i] = 0.0
-    rebuild(hinge, ZERO)
 
 
 @inlined_kernel()

@@ -11,8 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
-from chanceline.perceptron.linalg import NONE, ZERO, add_scaled, border, dot_first, next_pivot, unborder
+from chanceline.perceptron.linalg import (
+    NONE,
+    ZERO,
+    add_scaled,
+    border,
+    dot_first,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+    next_pivot,
+    unborder,
+)
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.

@@ -1,18 +1,192 @@
-"""From data and labels to the rows a_μ = y_μ x_μ that a separating w must satisfy, a_μ·w > 0."""
+"""Data checked once (finite numbers, labels ±1, names), and rows a_μ = y_μ x_μ that a separating w must satisfy, a_μ·w > 0."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
-from chanceline.perceptron.data import check_labels, check_matrix, contradictions as find_contradictions
 
 Floats = NDArray[np.float64]
+INPUTS = ("binary", "gaussian", "sphere")
+MOST_NUMBERS = 2 * 10**8  # of a random problem: 1.6 GB
+LARGEST = 1e100  # numbers between 1/LARGEST and LARGEST have squares, and sums of squares, that a double can hold
 BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
+
+
+def check_arrays(
+    X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
+    data, names = check_matrix(X, feature_names)
+    if data.shape[0] < 2:
+        raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
+    labels, values = read_classes(y, data.shape)
+    if len(values) != 2:
+        raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
+    return data, np.where(labels == values[1], 1.0, -1.0), names
+
+
+def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
+    """X as finite numbers that can be computed with, and a name for every column."""
+    data = as_numbers(X)
+    if data.ndim != 2 or data.size == 0:
+        raise InputError(f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}.")
+    given = column_names(X) if feature_names is None else feature_names
+    names = tuple(map(str, given)) if given is not None else tuple(f"x{j}" for j in range(data.shape[1]))
+    if len(names) != data.shape[1]:
+        raise InputError(f"there are {len(names)} feature names for {data.shape[1]} columns of X.")
+    if not np.isfinite(data).all():
+        row, column = np.argwhere(~np.isfinite(data))[0]
+        raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
+    # Columns whose squares, or the squares of whose weights, no double can hold.
+    largest = np.maximum(data.max(axis=0), -data.min(axis=0))
+    odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
+    if odd.size:
+        raise InputError(
+            f"the largest value of column {names[odd[0]]!r} of X is {largest[odd[0]]:.3g}, too far from 1 to compute with; "
+            "multiply that column by a constant."
+        )
+    return data, names
+
+
+def check_labels(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """y as ±1 for an X of that shape, the larger of two values positive; one value alone is a problem like any other."""
+    labels, values = read_classes(y, shape)
+    if len(values) > 2:
+        raise InputError(f"y must have two classes, but has {len(values)} different values ({_few(values)}).")
+    if len(values) == 1:
+        return np.full(shape[0], -1.0 if values[0] in (-1, 0, False) else 1.0)
+    return np.where(labels == values[1], 1.0, -1.0)
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns; None for an array."""
+    return tuple(map(str, X.columns)) if hasattr(X, "columns") else None
+
+
+def as_numbers(X: ArrayLike) -> Floats:
+    """X as doubles in rows, a copy unless X is that already and read-only."""
+    if hasattr(X, "toarray") or np.ma.is_masked(X):
+        raise InputError("X must be a plain matrix: pass X.toarray() if it is sparse, and fill masked values.")
+    try:
+        raw: NDArray[Any] = np.asarray(X)
+        if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
+            return raw
+        if raw.dtype.kind not in "cmM":
+            return np.array(raw, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError("X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out.")
+
+
+def read_classes(y: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The labels, one for each row of an X of that shape, and their different values in order."""
+    n_samples, n_features = shape
+    labels: NDArray[Any] = np.asarray(y)
+    if labels.shape == (n_features,) != (n_samples,):
+        raise InputError(f"X has {n_samples} rows and {n_features} columns for {n_features} labels; pass X.T, samples are rows.")
+    if labels.shape != (n_samples,) or np.ma.is_masked(y):
+        raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
+    missing = [row for row, label in enumerate(labels.tolist(), 1) if label is None or label != label]
+    if missing:
+        raise InputError(f"y has missing labels, the first in row {missing[0]}; remove those rows.")
+    return labels, np.unique(labels)
+
+
+def _few(values: NDArray[Any]) -> str:
+    return ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
+
+
+def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
+    """Sorted indices of the features named (or numbered)."""
+    if len(features) == 0 or isinstance(features, str):
+        raise InputError("name at least one feature in a list, or leave the features out to search.")
+    places = {name: j for j, name in enumerate(names)}
+    indices = []
+    for feature in features:
+        if isinstance(feature, str) and feature not in places:
+            near = difflib.get_close_matches(feature, names, n=2)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+            raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
+        place = places[feature] if isinstance(feature, str) else feature
+        indices.append(whole_number(place, "a feature's number", at_most=len(names) - 1))
+    if len(set(indices)) < len(indices):
+        raise InputError("the same feature was named twice.")
+    return np.array(sorted(indices), dtype=np.int64)
+
+
+def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int64]:
+    """First column of every set of equal ones, constants left out (all of them with an intercept, else
+    zeros).
+
+    A rule that uses a duplicate can use the first of its kind, and a constant is the intercept over again,
+    so the union over supports need only run over these columns.
+    """
+    seen: dict[bytes, int] = {}
+    constant = np.all(X[:1] == X, axis=0)
+    if not intercept:
+        constant &= X[0] == 0
+    for j in np.flatnonzero(~constant):
+        seen.setdefault((X[:, j] + 0.0).tobytes(), int(j))
+    return np.array(sorted(seen.values()), dtype=np.int64)
+
+
+def contradicting_rows(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Pairs of equal rows with opposite labels (one pair for each such set of rows)."""
+    # Digests stand for rows, which together would be a copy of X. Adding zero makes −0 and 0 the same bytes.
+    rows: dict[bytes, list[int]] = {}
+    for i, row in enumerate(X):
+        rows.setdefault(blake2b((row + 0.0).tobytes()).digest(), []).append(i)
+    pairs = []
+    for members in rows.values():
+        positive = [i for i in members if y[i] > 0]
+        negative = [i for i in members if y[i] < 0]
+        if positive and negative:
+            pairs.append((min(positive[0], negative[0]), max(positive[0], negative[0])))
+    return sorted(pairs)
+
+
+def random_problem(
+    n: int,
+    alpha: float | None = None,
+    seed: int = 0,
+    inputs: str = "binary",
+    *,
+    n_patterns: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Patterns X (P × N) and labels y = ±1 by fair coin, P = `n_patterns` or round(αN).
+
+    Parameters
+    ----------
+    inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the sphere of radius √N).
+    """
+    n = whole_number(n, "The number of variables", at_least=1)
+    if (alpha is None) == (n_patterns is None):
+        raise InputError("Give the number of patterns either as alpha (per variable) or as n_patterns, not both.")
+    wanted = real_number(alpha, "alpha") * n if alpha is not None else whole_number(n_patterns, "The number of patterns")
+    if not 0.5 < wanted <= MOST_NUMBERS / n:
+        most = f"and at most {MOST_NUMBERS:,} numbers in all"
+        raise InputError(f"There must be at least one pattern {most}, but alpha·n gives {wanted:.3g} patterns of {n} variables.")
+    patterns = round(wanted)
+    if inputs not in INPUTS:
+        raise InputError(f"There are no {inputs!r} inputs; choose one of {', '.join(INPUTS)}.")
+    generator = np.random.Generator(np.random.PCG64(whole_number(seed, "The seed")))
+    y = np.where(generator.integers(0, 2, patterns) == 1, 1.0, -1.0)
+    if inputs == "binary":
+        return np.where(generator.integers(0, 2, (patterns, n)) == 1, 1.0, -1.0), y
+    X = generator.standard_normal((patterns, n))
+    if inputs == "sphere":
+        X *= np.sqrt(n) / np.linalg.norm(X, axis=1, keepdims=True)
+    return X, y
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +273,7 @@ def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradict
     """
     data, _ = check_matrix(X)
     problem = Problem(X=data, y=check_labels(y, data.shape), intercept=bool(intercept))
-    pairs = [] if contradictions else find_contradictions(problem.X, problem.y)
+    pairs = [] if contradictions else contradicting_rows(problem.X, problem.y)
     if pairs:
         first, second = (row + 1 for row in pairs[0])
         raise InputError(

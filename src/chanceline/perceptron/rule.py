@@ -1,14 +1,18 @@
-"""A linear rule on some features, its errors counted exactly."""
+"""A linear rule on some features, its errors counted exactly; and how to find one on given features."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
+from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.certificate import strictly_right
+from chanceline.perceptron.hinge import fit_hinge
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
+from chanceline.perceptron.problem import Problem, contradicting_rows, make_problem
 
 Floats = NDArray[np.float64]
 
@@ -61,3 +65,107 @@ def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats,
     wrong = np.flatnonzero(~strictly_right(columns, y, weights, bias))
     margin = float((y * (columns @ weights + bias)).min())
     return Rule(support, weights, float(bias), wrong, margin)
+
+
+def _chosen(problem: Problem, support: ArrayLike) -> NDArray[np.int64]:
+    chosen = np.atleast_1d(np.asarray(support, dtype=np.int64))
+    if chosen.size and (chosen.min() < 0 or chosen.max() >= problem.n_features):
+        raise InputError(f"The support holds a column outside 0 … {problem.n_features - 1}; check the indices.")
+    if np.unique(chosen).size != chosen.size:
+        raise InputError("The support names a column twice; give every column once.")
+    return np.sort(chosen)
+
+
+def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
+    """The perceptron of largest margin on the given columns, or multipliers that prove there is none."""
+    problem = make_problem(X, y, intercept, contradictions=True)
+    chosen = _chosen(problem, support)
+    if chosen.size + problem.kept == 0:
+        return Rule(chosen, np.zeros(0), 0.0, np.arange(problem.n_samples), 0.0, np.eye(problem.n_samples)[0])
+    found = largest_margin(problem.rows(chosen))
+    multipliers = found.multipliers / found.multipliers.sum()
+    if found.verdict == INSEPARABLE:
+        return Rule(chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers)
+    if found.verdict != SEPARABLE:
+        raise ConvergenceError(
+            "Whether these columns separate could not be decided in floating point; remove nearly equal columns."
+        )
+    return replace(scaled_rule(problem, chosen, *problem.split(found.weights)), multipliers=multipliers)
+
+
+def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
+    """Few errors on the given columns, by a heuristic: give up the worst patterns, then take back what fits.
+
+    The squared hinge is fitted, the pattern with the largest slack given up, and so on until the rest separates. Then
+    every pattern given up is tried again, those nearest to being right first, and kept if all still separate.
+    """
+    problem = make_problem(X, y, intercept, contradictions=True)
+    chosen = _chosen(problem, support)
+    if chosen.size + problem.kept == 0:
+        return make_rule(problem.X, problem.y, chosen, np.zeros(0), 0.0)
+    rows = problem.rows(chosen)
+    right, given_up = np.arange(problem.n_samples), []
+    separable, weights = fit_hinge(rows)
+    while not separable and right.size > 1:
+        given_up.append(int(right[np.argmin(rows[right] @ weights)]))
+        right = right[right != given_up[-1]]
+        separable, weights = fit_hinge(rows[right])
+    for pattern in sorted(given_up, key=lambda pattern: -float(rows[pattern] @ weights)):
+        trial = np.sort(np.append(right, pattern))
+        if largest_margin(rows[trial], early=True).verdict == SEPARABLE:
+            right = trial
+    return scaled_rule(problem, chosen, *problem.split(largest_margin(rows[right]).weights))
+
+
+def scaled_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+    """The rule of scaled weights, in the units of X."""
+    return make_rule(problem.X, problem.y, support, *problem.original(support, weights, constant))
+
+
+def widest_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+    """The rule of scaled weights in the units of X, or that of largest margin on the samples it has right if no worse."""
+    order = np.argsort(support)
+    support = support[order].astype(np.int64)
+    rule = scaled_rule(problem, support, weights[order], constant)
+    right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
+    if support.size == 0 or right.size == 0:
+        return rule
+    wide = scaled_rule(problem, support, *problem.split(largest_margin(problem.rows(support, right)).weights))
+    return wide if wide.errors <= rule.errors else rule
+
+
+def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
+    """The rule of largest margin on these features if they separate, else one that makes few errors."""
+    support = np.asarray(support, dtype=np.int64)
+    columns = X[:, support]
+    rows = consistent_rows(columns, y)
+    if intercept and (len(support) == 0 or np.all(y[rows] == y[rows[0]])):
+        return constant_rule(X, y, support)
+    if len(support) == 0:
+        return make_rule(X, y, support, np.zeros(0), 0.0)
+    everything = np.arange(len(support))
+    try:
+        found = separate(columns[rows], y[rows], everything, intercept)
+        if found.separates:
+            return make_rule(X, y, support, found.weights, found.bias)
+    except ConvergenceError:
+        # Not settled in floating point: whatever rule comes next is judged exactly all the same.
+        pass
+    few = fewest_errors(columns[rows], y[rows], everything, intercept)
+    return make_rule(X, y, support, few.weights, few.bias)
+
+
+def consistent_rows(X: Floats, y: Floats) -> NDArray[np.int64]:
+    """Rows without the minority of every set of equal rows with both labels, which any rule gets wrong."""
+    if not contradicting_rows(X, y):
+        return np.arange(len(y))
+    _, kind = np.unique(X, axis=0, return_inverse=True)
+    kind = kind.ravel()
+    balance = np.bincount(kind, weights=y)[kind]
+    return np.flatnonzero((balance * y > 0) | ((balance == 0) & (y > 0)))
+
+
+def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64]) -> Rule:
+    """Everybody belongs to the larger class, whatever the features; this takes an intercept."""
+    larger = 1.0 if np.sum(y > 0) * 2 >= len(y) else -1.0
+    return make_rule(X, y, support, np.zeros(len(support)), larger)

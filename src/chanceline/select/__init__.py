@@ -1,27 +1,38 @@
-"""Find few variables whose perceptron classifies every pattern, and prove it."""
+"""Find few variables whose perceptron classifies every pattern, and prove it. Names load on first use."""
 
 from __future__ import annotations
 
-from chanceline.perceptron.certificate import Certificate, certify, check_weights
-from chanceline.perceptron.data import random_problem
-from chanceline.perceptron.fit import fewest_errors, separate
-from chanceline.perceptron.rule import Rule
-from chanceline.select.api import METHODS, iter_search, search
-from chanceline.select.exact import SupportCount, count
-from chanceline.select.outcome import SearchOutcome
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "METHODS",
-    "Certificate",
-    "Rule",
-    "SearchOutcome",
-    "SupportCount",
-    "certify",
-    "check_weights",
-    "count",
-    "fewest_errors",
-    "iter_search",
-    "random_problem",
-    "search",
-    "separate",
-]
+from chanceline._lazy import lazy
+
+_HOMES = {
+    "METHODS": "chanceline.select.api",
+    "Certificate": "chanceline.perceptron.certificate",
+    "Rule": "chanceline.perceptron.rule",
+    "SearchOutcome": "chanceline.select.outcome",
+    "SupportCount": "chanceline.select.exact",
+    "certify": "chanceline.perceptron.certificate",
+    "check_weights": "chanceline.perceptron.certificate",
+    "count": "chanceline.select.exact",
+    "fewest_errors": "chanceline.perceptron.rule",
+    "iter_search": "chanceline.select.api",
+    "random_problem": "chanceline.perceptron.problem",
+    "search": "chanceline.select.api",
+    "separate": "chanceline.perceptron.rule",
+}
+__all__ = [*_HOMES]
+
+if TYPE_CHECKING:
+    from chanceline.perceptron.certificate import (
+        Certificate as Certificate,
+        certify as certify,
+        check_weights as check_weights,
+    )
+    from chanceline.perceptron.problem import random_problem as random_problem
+    from chanceline.perceptron.rule import Rule as Rule, fewest_errors as fewest_errors, separate as separate
+    from chanceline.select.api import METHODS as METHODS, iter_search as iter_search, search as search
+    from chanceline.select.exact import SupportCount as SupportCount, count as count
+    from chanceline.select.outcome import SearchOutcome as SearchOutcome
+
+__getattr__ = lazy(__name__, _HOMES)

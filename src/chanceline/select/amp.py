@@ -18,8 +18,7 @@ from scipy.special import erfcx, expit
 from chanceline.perceptron.hinge import Hinge, fit, next_random, random_state, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
-from chanceline.select.swaps import candidate, drop_cheapest
-from chanceline.select.tabu import fit_greedily
+from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily
 
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000

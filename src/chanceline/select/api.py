@@ -13,37 +13,32 @@ from numpy.typing import ArrayLike
 
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
-from chanceline.perceptron.data import column_names
-from chanceline.perceptron.fit import scaled_rule, widest_rule
-from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.select.amp import run_amp
-from chanceline.select.auto import run_auto, run_exact
-from chanceline.select.biht import run_biht, run_greedy_biht
-from chanceline.select.l1 import run_l1, run_reweighted_l1
+from chanceline.perceptron.problem import Problem, column_names, make_problem
+from chanceline.perceptron.rule import scaled_rule, widest_rule
 from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, fitted
-from chanceline.select.tabu import run_omp, run_tabu
 
 Method = Callable[..., Iterator[Candidate | LowerBound | int]]
-# A method of your own need not be entered here: "module:function" names it, in worker processes too.
-METHODS: dict[str, Method] = {
-    "auto": run_auto,
-    "tabu": run_tabu,
-    "amp": run_amp,
-    "omp": run_omp,
-    "greedy-biht": run_greedy_biht,
-    "biht": run_biht,
-    "l1": run_l1,
-    "reweighted-l1": run_reweighted_l1,
-    "exact": run_exact,
+# Loaded on use. A method of your own need not be entered here: "module:function" names it, in worker processes too.
+METHODS: dict[str, Method | str] = {
+    "auto": "chanceline.select.auto:run_auto",
+    "tabu": "chanceline.select.swaps:run_tabu",
+    "amp": "chanceline.select.amp:run_amp",
+    "omp": "chanceline.select.swaps:run_omp",
+    "greedy-biht": "chanceline.select.biht:run_greedy_biht",
+    "biht": "chanceline.select.biht:run_biht",
+    "l1": "chanceline.select.l1:run_l1",
+    "reweighted-l1": "chanceline.select.l1:run_reweighted_l1",
+    "exact": "chanceline.select.exact:run_exact",
 }
 FORGIVING = ("auto", "exact")  # methods that can allow errors
 
 
 def find_method(name: str) -> Method:
     """The method of that name: one of `METHODS`, or a function of a module that can be imported, "module:function"."""
-    if isinstance(name, str) and name in METHODS:
-        return METHODS[name]
-    module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
+    known = METHODS.get(name, name)
+    if callable(known):
+        return known
+    module, colon, function = str(known).partition(":")
     if not colon:
         raise InputError(
             f"There is no search method {name!r}; choose one of {', '.join(METHODS)}, or name a function of your own as "

@@ -9,14 +9,11 @@ import numpy as np
 from chanceline.perceptron.problem import Problem
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.errors import run_with_errors
-from chanceline.select.exact import prove
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, fitted
 from chanceline.select.pairs import separating_pairs, separating_single
-from chanceline.select.pareto import fewest_found
-from chanceline.select.pool import from_pool, is_wide, pool_of_columns, pooled
-from chanceline.select.swaps import candidate
-from chanceline.select.tabu import default_budget, fit_greedily, start_from, step_cost, swap_down
+from chanceline.select.pareto import fewest_found, from_pool, is_wide, pool_of_columns, pooled
+from chanceline.select.swaps import candidate, default_budget, fit_greedily, start_from, step_cost, swap_down
 
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
@@ -25,7 +22,6 @@ MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
 PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
-EXACT_NODES = 20_000_000
 
 
 def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
@@ -104,20 +100,3 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
             return
         yield done
     yield LowerBound(3, n + pairs)
-
-
-def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
-    """Method `exact`: a good support first, then size by size from below until one suffices or all are refuted.
-
-    The budget counts nodes of the proof. When it ends, the outcome holds the best support and the bound so far.
-    """
-    best: Candidate | None = None
-    lower = 1
-    for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed, errors):
-        if isinstance(event, Candidate) and (best is None or event.support.size < best.support.size):
-            best = event
-        elif isinstance(event, LowerBound):
-            lower = event.smallest
-        yield event
-    if best is not None:
-        yield from prove(problem, best, EXACT_NODES if budget is None else budget, errors, lower)

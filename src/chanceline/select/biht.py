@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
-from chanceline.perceptron.compiled import inner_kernel, kernel
-from chanceline.perceptron.linalg import add_scaled
+from chanceline.perceptron.linalg import add_scaled, inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.linalg import inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
 
 MOST_SIGNS = 16  # on more variables few patterns cancel, and the hard margin gives smaller cuts

@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.compiled import inlined_kernel, inner_kernel, kernel
-from chanceline.perceptron.linalg import NONE, counter
+from chanceline.perceptron.linalg import NONE, counter, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
 from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.select.auto import run_auto
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
 from chanceline.select.outcome import Candidate, LowerBound
 
@@ -34,6 +34,7 @@ EXHAUSTED, PAUSED, FOUND = 0, 1, 2
 BY_WORDS, BEGUN, BY_MARGIN = 0, 1, 2  # how the cut of a level is found
 MARGIN_FROM = 5  # variables still to be chosen, from which a hard margin is worth its time where there are other cuts
 NODES_A_CHUNK = 2_000
+EXACT_NODES = 20_000_000
 ONE = np.uint64(1)
 
 Walk = namedtuple(
@@ -423,3 +424,20 @@ def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> Sup
             "rescale the columns of X or remove nearly equal ones."
         )
     return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes)
+
+
+def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
+    """Method `exact`: a good support first, then size by size from below until one suffices or all are refuted.
+
+    The budget counts nodes of the proof. When it ends, the outcome holds the best support and the bound so far.
+    """
+    best: Candidate | None = None
+    lower = 1
+    for event in run_auto(problem, None if budget is None else min(budget, 20_000), seed, errors):
+        if isinstance(event, Candidate) and (best is None or event.support.size < best.support.size):
+            best = event
+        elif isinstance(event, LowerBound):
+            lower = event.smallest
+        yield event
+    if best is not None:
+        yield from prove(problem, best, EXACT_NODES if budget is None else budget, errors, lower)

@@ -11,8 +11,7 @@ from scipy.optimize import linprog
 from chanceline.perceptron.hinge import NEWTON, Hinge, fit, set_support
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import NOTHING, Candidate
-from chanceline.select.swaps import candidate
-from chanceline.select.tabu import start_from
+from chanceline.select.swaps import candidate, start_from
 
 ROUNDS = 8
 

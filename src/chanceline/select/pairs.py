@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.compiled import inner_kernel, kernel
+from chanceline.perceptron.linalg import inner_kernel, kernel
 from chanceline.perceptron.margin import SEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem
-from chanceline.select.line import fewest_on_line
+from chanceline.select.swaps import fewest_on_line
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000

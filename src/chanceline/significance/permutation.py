@@ -34,8 +34,7 @@ from scipy.special import betaincinv
 from chanceline._parallel import ended_early, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.perceptron.fit import consistent_rows, constant_rule, rule_on
-from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
 from chanceline.select.api import FORGIVING, search
 from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
@@ -344,7 +343,7 @@ class Procedure:
         return self._searched(X, y)
 
     def _searched(self, X: Floats, y: Floats) -> Rule:
-        """The built-in search; one that allows no errors runs on samples without contradictions, and is counted on all."""
+        """The built-in search; one that allows no errors runs on samples without contradicting_rows, and is counted on all."""
         errors = self.errors if self.search in FORGIVING else 0
         rows = np.arange(len(y)) if errors else consistent_rows(X, y)
         if self.intercept and np.all(y[rows] == y[rows[0]]):

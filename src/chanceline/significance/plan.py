@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.data import contradictions, distinct_columns, find_features
-from chanceline.perceptron.fit import consistent_rows
-from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.problem import contradicting_rows, distinct_columns, find_features
+from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.significance.config import TestSettings
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.diagnostics import examine
@@ -332,7 +331,7 @@ class Plan:
     def unavoidable(self) -> str | None:
         """The errors that no rule can avoid, in words: equal rows with opposite labels."""
         X, y = self.data.X, self.data.y
-        pairs = contradictions(X, y)
+        pairs = contradicting_rows(X, y)
         if not pairs:
             return None
         first, second = pairs[0]

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.data import check_arrays
-from chanceline.perceptron.fit import consistent_rows, rule_on, separate
-from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.problem import check_arrays
+from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.permutation import (

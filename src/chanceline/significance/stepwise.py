@@ -30,7 +30,7 @@ from scipy.special import ndtri
 from chanceline._results import Result
 from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.data import distinct_columns
+from chanceline.perceptron.problem import distinct_columns
 from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
 
 CLIP = 3.0

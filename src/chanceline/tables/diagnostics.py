@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.chance.counts import log_binomial
-from chanceline.perceptron.data import contradictions, distinct_columns
+from chanceline.perceptron.problem import contradicting_rows, distinct_columns
 from chanceline.tables.dataset import Finding, plural
 
 IDENTIFIER = re.compile(r"(^|[\s_.\-])(id|ids|index|idx|uuid|key|row|rownames?|row name|no|nr|number)$|^unnamed: \d+$", re.I)
@@ -46,7 +46,7 @@ def examine(
     tied = np.flatnonzero((n_values > 1) & (n_values <= n_samples / 2))
     if len(tied):
         found.append(("note", f"{_columns(tied, names)} tied (at most half as many values as samples); the bound covers ties."))
-    pairs = contradictions(X, y)
+    pairs = contradicting_rows(X, y)
     if pairs:
         shown = "; ".join(f"{i + 1} and {k + 1}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
         found.append(("warning", f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data."))
