@@ -78,8 +78,7 @@ def test_the_best_pair_of_a_small_table_is_the_best_of_all():
 
 
 def test_the_list_of_pairs_is_that_of_largest_overlap(monkeypatch):
-    monkeypatch.setattr("chanceline.significance.stepwise.FEW_PAIRS", 0)
-    monkeypatch.setattr("chanceline.significance.stepwise.PAIRS_PER_COLUMN", 2)
+    monkeypatch.setattr("chanceline.significance.stepwise.FEW_PAIRS", 100)
     monkeypatch.setattr("chanceline.significance.stepwise.PIECE", 16)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20, 50)) + 0.8 * np.repeat(rng.normal(size=(20, 10)), 5, axis=1)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from math import log10
 from time import monotonic
 from typing import Any
@@ -264,20 +265,23 @@ def place_losses(losses: Floats) -> Floats:
     """The ranks, with a fraction below one half added that puts the more outstanding of equal ranks first."""
     spread = losses.std(axis=0)
     below = (losses.mean(axis=0) - losses) / np.where(spread > SAME, spread, np.inf)
-    places: Floats = rank_losses(losses) - 0.4 * below / (1 + np.abs(below))
-    return places
+    return rank_losses(losses) - 0.4 * below / (1 + np.abs(below))
 
 
 def draw_front(
-    columns: Columns, scheme: LabelScheme, *, permutations: int, steps: int, seed: int, runner: PermutationRunner | None = None
+    columns: Columns,
+    scheme: LabelScheme,
+    *,
+    permutations: int,
+    steps: int,
+    seed: int,
+    runner: PermutationRunner = PermutationRunner(),
 ) -> tuple[FrontDraws, Paths]:
     """Follow the paths of the observed labels and of the draws; the paths of the first batch come along (row 0 observed)."""
-    runner = runner or PermutationRunner()
-    tell = runner.progress if permutations else None
 
     def in_draws(done: int, _: int) -> None:
-        if tell is not None:
-            tell(min(BATCH * done, 1 + permutations) - 1, permutations)
+        if runner.progress is not None and permutations:
+            runner.progress(min(BATCH * done, 1 + permutations) - 1, permutations)
 
     numbers = range(-(-(1 + permutations) // BATCH))
     batches, stopped_by = replace(runner, progress=in_draws).collect(
@@ -340,10 +344,7 @@ class Procedure:
             return constant_rule(X, y, NOTHING)
         if not isinstance(self.search, str):
             return rule_on(X, y, self._selected(X, y), self.intercept)
-        return self._searched(X, y)
-
-    def _searched(self, X: Floats, y: Floats) -> Rule:
-        """The built-in search; one that allows no errors runs on samples without contradicting_rows, and is counted on all."""
+        # A built-in search that allows no errors runs on samples without contradictions, and is counted on all.
         errors = self.errors if self.search in FORGIVING else 0
         rows = np.arange(len(y)) if errors else consistent_rows(X, y)
         if self.intercept and np.all(y[rows] == y[rows[0]]):
@@ -384,18 +385,15 @@ def permutation_reading(
     seed: int,
     allowed: int = 0,
     stop_after: int | None = 10,
-    runner: PermutationRunner | None = None,
+    runner: PermutationRunner = PermutationRunner(),
 ) -> PermutationReading:
     """Draw labels, repeat the search, and compare with the observed value."""
-    hits = 0
+    hits = count(1)
 
     def enough(value: Value) -> bool:
-        nonlocal hits
-        hits += value.rank <= observed.rank
-        return stop_after is not None and hits >= stop_after
+        return value.rank <= observed.rank and next(hits) == stop_after
 
-    numbers = range(1, permutations + 1)
-    drawn, stopped_by = (runner or PermutationRunner()).collect(_value, numbers, (statistic, X, scheme, seed), enough)
+    drawn, stopped_by = runner.collect(_value, range(1, permutations + 1), (statistic, X, scheme, seed), enough)
     as_good = np.array([value.rank <= observed.rank for value in drawn], dtype=bool)
     # The same features for every labelling, though there were others: the search does not look at the labels it is given. Had its
     # features been chosen with the true labels in view, every shuffle would do worse.

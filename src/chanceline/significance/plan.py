@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import contradicting_rows, distinct_columns, find_features
-from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.perceptron.problem import distinct_columns, find_features
+from chanceline.perceptron.rule import Rule
 from chanceline.significance.config import TestSettings
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.diagnostics import examine
@@ -256,13 +256,8 @@ class LabelScheme:
         # Sorting random keys within blocks permutes each block uniformly.
         order = np.lexsort((rng.random(self.sizes.n_units), self.block_of))
         shuffled = np.empty(self.sizes.n_units)
-        shuffled[self._places] = self.unit_labels[order]
+        shuffled[np.argsort(self.block_of, kind="stable")] = self.unit_labels[order]
         return shuffled[self.unit_of]
-
-    @cached_property
-    def _places(self) -> Ints:
-        """Units in the order of their blocks."""
-        return np.argsort(self.block_of, kind="stable")
 
 
 def make_scheme(y: Floats, null: str = "fixed", blocks: ArrayLike | None = None, groups: ArrayLike | None = None) -> LabelScheme:
@@ -326,17 +321,6 @@ class Plan:
 
     def names_of(self, support: Ints) -> tuple[str, ...]:
         return tuple(self.data.feature_names[j] for j in support)
-
-    @property
-    def unavoidable(self) -> str | None:
-        """The errors that no rule can avoid, in words: equal rows with opposite labels."""
-        X, y = self.data.X, self.data.y
-        pairs = contradicting_rows(X, y)
-        if not pairs:
-            return None
-        first, second = pairs[0]
-        wrong = len(y) - len(consistent_rows(X, y))
-        return f"{wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"
 
 
 def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:

@@ -66,8 +66,7 @@ class ChanceSize(Result):
         low, high = (max(1, math.ceil(value)) for value in (self.low, self.high))
         return f"noise of {shape} is {task} by about {size} feature{'s' * (size > 1)} ({low} to {high})"
 
-    def __str__(self) -> str:
-        return self.summary()
+    __str__ = summary
 
 
 def chance_size(

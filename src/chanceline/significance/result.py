@@ -113,8 +113,7 @@ class SeparationTest(Result):
     @property
     def class_names(self) -> tuple[str, str]:
         """The classes in words: `1` for 1.0."""
-        negative, positive = map(plain_text, self.classes)
-        return negative, positive
+        return plain_text(self.classes[0]), plain_text(self.classes[1])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row of X, which has the columns of the table tested (or a DataFrame with the features by name)."""

@@ -34,8 +34,6 @@ from chanceline.significance.text import Evidence, rule_sentence
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Dataset
 
-# Searching the observed labels again is worth while if the bound would accept a set smaller by this much.
-WITHIN_REACH = 1
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 2000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
@@ -123,7 +121,18 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
     permutation, count = None, settings.permutations
     if wanted and settings.search is not None and not plan.settings.preregistered:
-        permutation, count = _own_search(plan, runner), 0
+        search, count = procedure(plan), 0
+        permutation = permutation_reading(
+            search,
+            X,
+            scheme,
+            search(X, plan.data.y),
+            permutations=settings.permutations,
+            seed=settings.seed,
+            allowed=search.errors,
+            stop_after=settings.stop_after,
+            runner=runner,
+        )
     elif not wanted:
         # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
         count = min(BATCH - 1, count)
@@ -149,11 +158,13 @@ def find_rules(plan: Plan, steps: int) -> Found:
     if plan.features is not None:
         rule = rule_on(X, y, plan.features, settings.intercept)
     else:
-        rule = smallest_rule(plan) if settings.search is None else procedure(plan, settings.search).find(X, y)
+        rule = smallest_rule(plan) if settings.search is None else procedure(plan).find(X, y)
     bound = bounds.bound(rule)
     if plan.settings.preregistered or plan.spending.convinces(bound.log10_p):
         return Found(rule, bound, (), 0.0)
-    points, allowed = fewest_errors(plan, steps), plan.declared or 0
+    budget = FRONT_BUDGET if settings.budget is None else min(settings.budget, FRONT_BUDGET)
+    front = search_front(X, y, intercept=settings.intercept, max_features=steps, budget=budget, seed=settings.seed)
+    points, allowed = tuple(point.rule for point in front.points[1:]), plan.declared or 0
     enough = [point for point in points if point.errors <= allowed]
     if plan.features is None and settings.search is None and enough:
         smaller = rule.errors <= allowed and rule.n_selected <= enough[0].n_selected
@@ -163,19 +174,10 @@ def find_rules(plan: Plan, steps: int) -> Found:
     return Found(rule, bound, points, bounds.beside_no_errors(later) if plan.spending.later > 0 else 0.0)
 
 
-def fewest_errors(plan: Plan, steps: int) -> tuple[Rule, ...]:
-    """The rule of fewest errors found for K = 1, 2, …"""
-    settings = plan.settings
-    budget = FRONT_BUDGET if settings.budget is None else min(settings.budget, FRONT_BUDGET)
-    found = search_front(
-        plan.data.X, plan.data.y, intercept=settings.intercept, max_features=steps, budget=budget, seed=settings.seed
-    )
-    return tuple(point.rule for point in found.points[1:])
-
-
-def procedure(plan: Plan, search: Any) -> Procedure:
+def procedure(plan: Plan) -> Procedure:
     """The search for the smallest set, by a method of ours or the user's own."""
     settings = plan.settings
+    search = settings.method if settings.search is None else settings.search
     return Procedure(search, settings.budget, settings.seed, settings.intercept, settings.errors or 0)
 
 
@@ -186,11 +188,16 @@ def smallest_rule(plan: Plan) -> Rule:
     few = not settings.errors and len(plan.distinct) < len(rows)
     if few and not all_separate(X[rows], y[rows], plan.distinct, settings.intercept):
         return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
-    search = procedure(plan, settings.method)
-    found = search.find(X, y)
-    if settings.permutations > 0:
-        return found
-    return search_longer(search, X, y, found, plan.bounds.largest(plan.spending.gate), settings.restarts)
+    search = procedure(plan)
+    found, largest = search.find(X, y), plan.bounds.largest(plan.spending.gate)
+    if settings.permutations == 0 and found.errors <= search.errors and found.n_selected == largest + 1 > 1:
+        # The bound would accept one feature less. It covers every set at once, so that searching the observed labels again from
+        # other seeds costs nothing.
+        for number in range(1, settings.restarts + 1):
+            again = replace(search, seed=search.seed + number, target=largest).find(X, y)
+            if again.errors <= search.errors and again.n_selected <= largest:
+                return again
+    return found
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
@@ -202,37 +209,6 @@ def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
     except ConvergenceError:
         # Not settled in floating point: the search may try.
         return True
-
-
-def search_longer(procedure: Procedure, X: Floats, y: Floats, found: Rule, largest: int, restarts: int) -> Rule:
-    """Search again from other seeds while a set that the bound would accept is within reach.
-
-    The bound covers every set at once, so that effort spent on the observed labels alone costs nothing.
-    """
-    best, number = found, 0
-    reach = found.errors <= procedure.errors and 0 < found.n_selected - largest <= WITHIN_REACH and largest > 0
-    while reach and best.n_selected > largest and number < restarts:
-        number += 1
-        again = replace(procedure, seed=procedure.seed + number, target=largest).find(X, y)
-        if again.errors <= procedure.errors and again.n_selected < best.n_selected:
-            best = again
-    return best
-
-
-def _own_search(plan: Plan, runner: PermutationRunner) -> PermutationReading:
-    """The user's own search, run again on shuffled labels."""
-    settings, search, X = plan.settings, procedure(plan, plan.settings.search), plan.data.X
-    return permutation_reading(
-        search,
-        X,
-        plan.scheme,
-        search(X, plan.data.y),
-        permutations=settings.permutations,
-        seed=settings.seed,
-        allowed=search.errors,
-        stop_after=settings.stop_after,
-        runner=runner,
-    )
 
 
 def front_readings(plan: Plan, paths: Paths, found: Found, draws: FrontDraws, *, adjusted: bool) -> tuple[FrontReading, ...]:
@@ -260,7 +236,10 @@ def conclude(
 ) -> SeparationTest:
     """One p-value, one word, and everything that goes with them."""
     data, bounds, sizes = plan.data, plan.bounds, plan.scheme.sizes
-    point = standing_out(front) if permutation is not None and permutation.statistic == "front" else None
+    point = None
+    if permutation is not None and permutation.statistic == "front":
+        # Of equal adjusted p-values that whose errors lie farthest below the shuffled.
+        point = min(front, key=lambda at: (at.pvalue or 0.0, at.errors - (at.shuffled.median if at.shuffled else 0)))
     rule, bound = _reported(plan, found, point)
     # About features named after looking shuffles say nothing.
     counts = permutation is not None and not plan.named_after and not permutation.void and permutation.done > 0
@@ -310,12 +289,6 @@ def conclude(
         n_units=sizes.n_units,
         n_blocks=len(sizes.blocks or [None]),
     )
-
-
-def standing_out(front: tuple[FrontReading, ...]) -> FrontReading:
-    """The number of features of smallest adjusted p-value; among equals that whose errors lie farthest below the shuffled."""
-
-    return min(front, key=lambda point: (point.pvalue or 0.0, point.errors - (point.shuffled.median if point.shuffled else 0)))
 
 
 def _reported(plan: Plan, found: Found, point: FrontReading | None) -> tuple[Rule, Bound]:

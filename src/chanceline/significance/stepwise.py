@@ -21,6 +21,7 @@ their medians, which costs nothing for bell-shaped columns and keeps a few large
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -41,7 +42,6 @@ PIECE = 256
 # A column with less than this squared length outside the chosen span adds nothing but rounding.
 SPENT = 1e-6
 # Pairs of columns beside the path: as many as columns, and all of a small table's.
-PAIRS_PER_COLUMN = 1
 FEW_PAIRS = 2_000
 # All overlaps of so many columns are too many to look at; then there is no pair.
 MOST_COLUMNS = 40_000
@@ -142,9 +142,8 @@ def correlated_pairs(columns: Floats) -> tuple[Ints, Ints, Floats]:
     if not 2 <= count <= MOST_COLUMNS:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, np.zeros(0)
-    most = max(PAIRS_PER_COLUMN * count, FEW_PAIRS)
-    codes, overlaps, least = [np.zeros(0, dtype=np.int64)], [np.zeros(0)], 0.0
-    held = 0
+    most = max(count, FEW_PAIRS)
+    code, overlap, least = np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
     for start in range(0, count, PIECE):
         products = columns[:, start : start + PIECE].T @ columns[:, start:]
         size = np.abs(products)
@@ -152,16 +151,13 @@ def correlated_pairs(columns: Floats) -> tuple[Ints, Ints, Floats]:
         keep = (size >= least) & (size < 1 - SPENT / 2)
         keep[np.tril_indices(len(products), m=products.shape[1])] = False
         rows, places = np.nonzero(keep)
-        codes.append((rows + start) * count + places + start)
-        overlaps.append(products[rows, places])
-        held += len(rows)
-        if held > most:
-            together, code = np.concatenate(overlaps), np.concatenate(codes)
+        code = np.append(code, (rows + start) * count + places + start)
+        overlap = np.append(overlap, products[rows, places])
+        if len(code) > most:
             # Ties are settled by the place, so that the list depends on the table alone.
-            order = np.lexsort((code, -np.round(np.abs(together), 9)))[:most]
-            codes, overlaps, held = [code[order]], [together[order]], len(order)
-            least = float(np.abs(together[order]).min()) - SAME
-    code, overlap = np.concatenate(codes), np.concatenate(overlaps)
+            order = np.lexsort((code, -np.round(np.abs(overlap), 9)))[:most]
+            code, overlap = code[order], overlap[order]
+            least = float(np.abs(overlap).min()) - SAME
     order = np.argsort(code)
     return code[order] // count, code[order] % count, overlap[order]
 
@@ -175,13 +171,13 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     scale = np.where(total > 0, total, 1.0)
     # A little more than their length keeps columns that the span has used up from a division by nothing.
     products, lengths = residual @ columns.fitted, np.full((draws, count), 1 + SPENT)
-    pair, pair_gain = _best_pairs(columns, products)
+    pair, pair_gain = _largest(_pair_gains(columns, products), draws)
     losses, scores = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
     span, seen = (np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
-    direction = along = None
+    direction, along = None, np.zeros((draws, 1))
     for step in range(steps):
-        best = _advance(columns.fitted, products, lengths, direction, along)
+        best, _ = _largest(_gains(columns.fitted, products, lengths, direction, along), draws)
         direction, seen[:, step], alive = _orthogonal(columns, best, span[:, :step], seen[:, :step])
         chosen[alive, step] = columns.index[best[alive]]
         span[:, step] = direction
@@ -198,33 +194,36 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
         losses[better, 1] = np.maximum(pair_loss[better], 0.0)
         of_pairs = _pair_scores(columns, labels[better], pair[better])
         errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
-        pairs[better, 0] = columns.index[columns.first[pair[better]]]
-        pairs[better, 1] = columns.index[columns.second[pair[better]]]
+        pairs[better] = np.column_stack([columns.index[side[pair[better]]] for side in (columns.first, columns.second)])
     return Paths(losses, np.minimum.accumulate(errors, axis=1), chosen, pairs)
 
 
-def _advance(columns: Floats, products: Floats, lengths: Floats, direction: Floats | None, along: Floats | None) -> Ints:
-    """Take the last step into account, and give the column of largest gain for every draw.
+def _largest(pieces: Iterable[Floats], draws: int) -> tuple[Ints, Floats]:
+    """For every draw where the largest value stands among columns that come in pieces, and that value.
+
+    Of values that differ by rounding alone the first is taken: single precision makes them equal within a piece.
+    """
+    rows, best, most = np.arange(draws), np.zeros(draws, dtype=np.int64), np.full(draws, -1.0)
+    for number, values in enumerate(pieces):
+        place = values.astype(np.float32).argmax(axis=1)
+        value = values[rows, place]
+        higher = value > most * (1 + SAME)
+        best[higher], most[higher] = PIECE * number + place[higher], value[higher]
+    return best, most
+
+
+def _gains(columns: Floats, products: Floats, lengths: Floats, direction: Floats | None, along: Floats) -> Iterator[Floats]:
+    """Take the last step into account, piece by piece, and give the gain of every column.
 
     `products` of all columns with the residuals and squared `lengths` outside the chosen spans (draws × columns) are changed.
     """
-    draws, count = products.shape
-    rows = np.arange(draws)
-    best, most = np.zeros(draws, dtype=np.int64), np.full(draws, -1.0, dtype=np.float32)
-    for start in range(0, count, PIECE):
+    for start in range(0, columns.shape[1], PIECE):
         piece = slice(start, start + PIECE)
-        if direction is not None and along is not None:
+        if direction is not None:
             moved = direction @ columns[:, piece]
             products[:, piece] -= moved * along
-            moved *= moved
-            lengths[:, piece] -= moved
-        # In single precision columns whose gains differ by rounding alone are equal, and the first of them is taken.
-        gain = (products[:, piece] ** 2 / lengths[:, piece]).astype(np.float32)
-        place = gain.argmax(axis=1)
-        value = gain[rows, place]
-        higher = value > most
-        best[higher], most[higher] = start + place[higher], value[higher]
-    return best
+            lengths[:, piece] -= moved**2
+        yield products[:, piece] ** 2 / lengths[:, piece]
 
 
 def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tuple[Floats, Floats, Bools]:
@@ -244,27 +243,13 @@ def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tup
     return direction, (columns.shown[:, best].T - np.matmul(parts, seen)[:, 0]) / length, alive
 
 
-def _best_pairs(columns: Columns, products: Floats) -> tuple[Ints, Floats]:
-    """For every draw the pair of the list that explains most, and how much: (c_i² + c_j² − 2 g c_i c_j)/(1 − g²)."""
-    draws = len(products)
-    rows = np.arange(draws)
-    best, most = np.zeros(draws, dtype=np.int64), np.full(draws, -1.0)
+def _pair_gains(columns: Columns, products: Floats) -> Iterator[Floats]:
+    """How much each pair of the list explains: (c_i² + c_j² − 2 g c_i c_j)/(1 − g²)."""
     for start in range(0, len(columns.first), PIECE):
         piece = slice(start, start + PIECE)
         overlap = columns.overlap[piece]
-        one, two = products.take(columns.first[piece], axis=1), products.take(columns.second[piece], axis=1)
-        work = one * (-2 * overlap)
-        work += two
-        work *= two
-        one *= one
-        work += one
-        work /= 1 - overlap**2
-        # Rounded as the gains of the path are, for the same reason.
-        place = work.astype(np.float32).argmax(axis=1)
-        value = work[rows, place]
-        higher = value > most * (1 + SAME)
-        best[higher], most[higher] = start + place[higher], value[higher]
-    return best, most
+        one, two = (products.take(side[piece], axis=1) for side in (columns.first, columns.second))
+        yield (two * (two - 2 * overlap * one) + one**2) / (1 - overlap**2)
 
 
 def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
@@ -276,16 +261,14 @@ def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
     two = np.einsum("ij,ji->i", residual, columns.fitted[:, second])
     inner = 1 - overlap**2
     weights = (one - overlap * two) / inner, (two - overlap * one) / inner
-    result: Floats = (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
-    return result
+    return (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
 
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:
     """Errors of "positive if the score is above the threshold", at the best threshold (at 0 without an intercept), by rows."""
     if intercept:
         return best_thresholds(scores, labels)[1]
-    wrong: Ints = np.count_nonzero(labels * scores <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True), axis=1)
-    return wrong
+    return np.count_nonzero(labels * scores <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True), axis=1)
 
 
 def best_thresholds(scores: Floats, labels: Floats) -> tuple[Floats, Ints]:
@@ -390,21 +373,10 @@ def _deal(labels: Floats, folds: int, rng: np.random.Generator) -> Ints:
 
 
 def _one_fold(columns: Columns, labels: Floats, training: Bools, steps: int) -> tuple[int, int]:
-    """Errors on the samples left out, and the number of features chosen."""
-    part, rest = _parted(columns, training)
-    steps = min(steps, int(training.sum()) - 1, part.fitted.shape[1])
-    paths = follow_paths(part, labels[training][None, :], steps)
-    size = choose_size(paths.losses[0], int(training.sum()), part.fitted.shape[1])
-    chosen = np.flatnonzero(np.isin(part.index, paths.support(0, size)))
-    design = part.fitted[:, chosen]
-    weights = np.linalg.lstsq(design, part.centred(labels[None, training])[0], rcond=None)[0]
-    threshold = best_thresholds((design @ weights)[None], labels[None, training])[0][0] if columns.intercept else 0.0
-    wrong = labels[~training] * (rest[:, chosen] @ weights - threshold) <= 0
-    return int(np.count_nonzero(wrong)), size
+    """Errors on the samples left out, and the number of features chosen.
 
-
-def _parted(columns: Columns, training: Bools) -> tuple[Columns, Floats]:
-    """The columns centred and normalised by the training samples alone, for these and for the rest."""
+    The columns are centred and normalised by the training samples alone, for these and for the rest.
+    """
     values = columns.shown[training]
     middle = values.mean(axis=0) if columns.intercept else np.zeros(values.shape[1])
     values = values - middle
@@ -414,4 +386,13 @@ def _parted(columns: Columns, training: Bools) -> tuple[Columns, Floats]:
     values /= lengths
     overlap = np.einsum("ij,ij->j", values[:, columns.first], values[:, columns.second])
     part = replace(columns, fitted=values, shown=values, block_of=None, overlap=np.clip(overlap, SPENT / 2 - 1, 1 - SPENT / 2))
-    return part, (columns.shown[~training] - middle) / lengths
+    steps = min(steps, int(training.sum()) - 1, part.fitted.shape[1])
+    paths = follow_paths(part, labels[training][None, :], steps)
+    size = choose_size(paths.losses[0], int(training.sum()), part.fitted.shape[1])
+    chosen = np.flatnonzero(np.isin(part.index, paths.support(0, size)))
+    design = part.fitted[:, chosen]
+    weights = np.linalg.lstsq(design, part.centred(labels[None, training])[0], rcond=None)[0]
+    threshold = best_thresholds((design @ weights)[None], labels[None, training])[0][0] if columns.intercept else 0.0
+    rest = (columns.shown[~training] - middle) / lengths
+    wrong = labels[~training] * (rest[:, chosen] @ weights - threshold) <= 0
+    return int(np.count_nonzero(wrong)), size

@@ -9,7 +9,8 @@ from math import ceil, log10
 import numpy as np
 
 from chanceline.chance.bound import Bound, format_p
-from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.problem import contradicting_rows
+from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.significance.permutation import FrontReading, PermutationReading
 from chanceline.significance.plan import Bools, Floats, Plan
 
@@ -76,13 +77,17 @@ class Evidence:
 
     def _does(self) -> str:
         """What the rule does, as the beginning of a sentence."""
-        rule, n_samples = self.rule, len(self.plan.data.y)
+        rule, X, y = self.rule, self.plan.data.X, self.plan.data.y
         who, ending = f"{rule.n_selected} of {len(self.plan.data.feature_names)} features", "s" * (rule.n_selected == 1)
         if rule.errors == 0:
-            return f"{who} separate{ending} all {n_samples} samples"
-        does = f"{who} leave{ending} {counted(rule.errors, 'error')} among {n_samples} samples"
-        unavoidable = self.plan.unavoidable
-        return does if unavoidable is None else f"{does}, {unavoidable}"
+            return f"{who} separate{ending} all {len(y)} samples"
+        does = f"{who} leave{ending} {counted(rule.errors, 'error')} among {len(y)} samples"
+        contrary = contradicting_rows(X, y)
+        if not contrary:
+            return does
+        (first, second), wrong = contrary[0], len(y) - len(consistent_rows(X, y))
+        which = f"rows {first + 1} and {second + 1} are equal but have opposite labels"
+        return f"{does}, {wrong} of which cannot be avoided ({which})"
 
     def _shuffled(self) -> str:
         """What the permutations saw."""
@@ -178,8 +183,7 @@ def _unrelated(log10_p: float) -> str:
 
 def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[float], bias: float) -> Bools:
     """Which samples the rule calls positive; one on the threshold is not."""
-    positive: Bools = X[:, list(support)] @ np.asarray(weights, dtype=float) > -bias
-    return positive
+    return X[:, list(support)] @ np.asarray(weights, dtype=float) > -bias
 
 
 def scaled(weights: Sequence[float] | Floats, bias: float) -> tuple[Floats, float]:
