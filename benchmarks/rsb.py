@@ -15,7 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
-from chanceline.theory.rsb_capacity import capacities_along, capacity_1rsb, capacity_from_scratch  # noqa: E402
+from chanceline.theory.capacity import capacities_along, capacity_1rsb, capacity_from_scratch  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "rsb.md"
 RHOS = np.linspace(0.02, 0.95, 50)

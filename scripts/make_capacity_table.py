@@ -17,8 +17,7 @@ import time
 from pathlib import Path
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.capacity import capacity
-from chanceline.theory.rsb_capacity import RSBCapacity, add_step, capacities_along, capacity_from_scratch, extrapolate
+from chanceline.theory.capacity import RSBCapacity, add_step, capacities_along, capacity, capacity_from_scratch, extrapolate
 
 MIDDLE = 0.5
 BELOW = [

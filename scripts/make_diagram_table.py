@@ -15,8 +15,7 @@ from chanceline.report.explorer import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve
 from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.line import zero_entropy
-from chanceline.theory.rs import Branch
+from chanceline.theory.rs import Branch, zero_entropy
 
 
 def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:

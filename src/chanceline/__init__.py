@@ -27,7 +27,7 @@ _HOMES = {
     "separation_test": "chanceline.significance",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
-    "density": "chanceline.theory.line",
+    "density": "chanceline.theory.rs",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
     "Front": "chanceline.select.pareto",
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from chanceline.significance import SeparationTest as SeparationTest, separation_test as separation_test
     from chanceline.significance.replica import ChanceSize as ChanceSize, chance_size as chance_size
     from chanceline.theory.capacity import capacity as capacity, capacity_curve as capacity_curve
-    from chanceline.theory.line import density as density
+    from chanceline.theory.rs import density as density
     from chanceline.theory.solve import solve as solve
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from chanceline.chance.counts import log_binomial, log_cover
-from chanceline.chance.gaussian import log_expected_supports, log_separable, log_share, log_volume
+from chanceline.chance.counts import log_binomial, log_cover, log_expected_supports, log_separable, log_share, log_volume
 from chanceline.theory.bounds import first_moment_load
 from chanceline.theory.ensemble import Ensemble
 

@@ -24,7 +24,7 @@ from chanceline.experiments.scaling import (
 )
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.closed_forms import first_moment_exponent, union_bound
+from chanceline.theory.ensemble import first_moment_exponent, union_bound
 
 
 def test_exact_polynomial_in_one_over_n_is_found():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chanceline.perceptron.problem import contradicting_rows, distinct_columns
-from chanceline.tables.diagnostics import examine, looks_like_identifier
+from chanceline.tables.columns import examine, looks_like_identifier
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 import chanceline
 from chanceline.theory.kernels import pattern_side, support_side
-from chanceline.theory.quadrature import rule_for
+from chanceline.theory.numerics import rule_for
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(1.05, 0.5), (1.5, 0.5), (1.79, 0.5), (0.5, 0.1), (1.9, 0.9)])

@@ -3,8 +3,7 @@
 import pytest
 
 import chanceline
-from chanceline.theory.line import zero_entropy
-from chanceline.theory.rs import Branch
+from chanceline.theory.rs import Branch, zero_entropy
 
 mp = pytest.importorskip("mpmath").mp
 

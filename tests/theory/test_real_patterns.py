@@ -11,10 +11,9 @@ from scipy.stats import norm
 import chanceline
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at, first_moment_load, one_step_gardner, typical_load
-from chanceline.theory.closed_forms import gardner, l0_gardner, union_bound
-from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.ensemble import Ensemble, gardner, l0_gardner, union_bound
 from chanceline.theory.kernels import pattern_side
-from chanceline.theory.quadrature import focused_rule
+from chanceline.theory.numerics import focused_rule
 from chanceline.theory.rs import Branch, entrance_overlap
 from chanceline.theory.symmetric import solve_rs
 

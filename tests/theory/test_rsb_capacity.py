@@ -6,9 +6,8 @@ from scipy.optimize import brentq
 
 from chanceline.errors import InputError
 from chanceline.theory import rsb
-from chanceline.theory.capacity import capacity
-from chanceline.theory.closed_forms import capacity_table
-from chanceline.theory.rsb_capacity import add_step, capacities_along, capacity_1rsb, capacity_from_scratch, extrapolate
+from chanceline.theory.capacity import add_step, capacities_along, capacity, capacity_1rsb, capacity_from_scratch, extrapolate
+from chanceline.theory.ensemble import capacity_table
 from chanceline.theory.solve import start_at
 
 RHO = 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.solver import Newton, OutsideDomain, difference_jacobian, follow
+from chanceline.theory.numerics import Newton, OutsideDomain, difference_jacobian, follow
 
 
 @dataclass(frozen=True)

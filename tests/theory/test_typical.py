@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import chanceline
-from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.ensemble import binary_entropy
 from chanceline.theory.symmetric import gardner_field, mills, mills_slope
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from chanceline._results import Result
 from chanceline._validation import real_number, whole_number
-from chanceline.chance.counts import LOG2, log_binomial, log_coin, log_fixed
+from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve, log_fixed, log_hamming_ball
 from chanceline.errors import InputError
 
 LARGEST = 10**7
@@ -211,8 +211,10 @@ def _union_curve(
         raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")
     selected = np.arange(1, largest + 1)
     if null == "coin":
-        counts, forms = log_coin(n_samples, selected + int(intercept), errors), ["cover"] * largest
-        labellings = n_samples * LOG2
+        # At most D(P, d) labellings are separable, and each has Σ_{j≤e} C(P, j) neighbours within e errors.
+        labellings, forms = n_samples * LOG2, ["cover"] * largest
+        separable = log_cover_curve(n_samples, largest + int(intercept))[selected + int(intercept)]
+        counts = np.minimum(separable + log_hamming_ball(n_samples, errors), labellings)
     else:
         counts, forms = log_fixed(n_samples, positives, selected, errors, intercept)
         labellings = sum(float(log_binomial(*pair)) for pair in blocks or ((n_samples, positives),))
@@ -289,21 +291,13 @@ def largest_convincing(
     level = real_number(level, "the level", above=0, below=1)
     curve = bound_curve(n_samples, n_features, positives=positives, errors=errors, null=null, intercept=intercept)
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
-
-    def at(selected: int) -> Bound | None:
-        if not 1 <= selected <= n_features:
-            return None
-        return chance_bound(
-            n_samples,
-            n_features,
-            selected,
-            positives=positives,
-            errors=errors,
-            null=null,
-            intercept=intercept,
-        )
-
-    return FeaturePlan(largest, level, at(largest), at(largest + 1))
+    at, after = (
+        chance_bound(n_samples, n_features, selected, positives=positives, errors=errors, null=null, intercept=intercept)
+        if 1 <= selected <= n_features
+        else None
+        for selected in (largest, largest + 1)
+    )
+    return FeaturePlan(largest, level, at, after)
 
 
 def samples_needed(

@@ -4,15 +4,39 @@ All logarithms are natural. A labelling y ∈ {±1}^P of the points x_1 … x_P 
 support of M features when y_μ (w·x_μ + b) > 0 for all μ with some w on the support (and some b with an
 intercept, b = 0 without). With an intercept the rule is homogeneous in dimension d = M + 1, without in d =
 M.
+
+Then the exact probability that one support separates Gaussian noise with given class sizes by a rule with threshold.
+
+A rule on M features with threshold separates the labels y exactly if no λ ≥ 0, λ ≠ 0 has Σ λ_i y_i x_i = 0 and Σ λ_i y_i = 0
+(Gordan). For Gaussian x the first condition says that λ lies in a uniformly random subspace of codimension M, so that the
+conic kinematic formula (Amelunxen, Lotz, McCoy and Tropp 2014) gives the probability from the intrinsic volumes v_k of the
+cone C = {λ ≥ 0, Σ λ_i y_i = 0}:
+
+    P_sep(M) = 2(v_{M−1} + v_{M−3} + …).
+
+v_k is the probability that the projection of a standard Gaussian g onto C lies in a face of dimension k. That projection is
+λ_i = (g_i − b y_i)₊ with b such that it obeys the constraint: k = n − 1 for n active components, i of them positive and j
+negative, and on the active ones λ and b are independent. Hence, with Φ the normal distribution function,
+
+    v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) ∫ db N(b; 0, 1/n) Φ(b)^{n₊−i} Φ(−b)^{n₋−j},      v_0 = 1/C(P, n₊),
+
+where β(i, j) is the share of the hyperplane Σ λ_i y_i = 0 that has λ > 0: 2^{−n}√(2πn) times the density at 0 of a sum of i
+halves of Gaussians less j of them, an integral over their characteristic function on the contour through its saddle point.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.optimize import brentq
+from scipy.special import gammaln, log_ndtr, logsumexp, wofz
 
 LOG2 = float(np.log(2.0))
+_LOG_2PI = float(np.log(2 * np.pi))
+# Probabilities this much smaller (in ln) than the largest are left out.
+_NEGLIGIBLE = 40.0
 # Above this many errors the count per class size (quadratic in e) gives way to the larger plain Hamming ball.
 EXACT_ERRORS = 1000
 
@@ -79,15 +103,6 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     return np.where(small == 0, 0.0, np.log(np.maximum(np.floor(bound + 1e-9 * bound), 1.0)))
 
 
-def log_coin(n_points: int, dimensions: NDArray[np.int64], errors: int) -> NDArray[np.float64]:
-    """ln of the labellings, whatever their class sizes, within e errors of a rule in each of the dimensions.
-
-    At most D(P, d) labellings are separable and each has Σ_{j≤e} C(P, j) neighbours.
-    """
-    curve = log_cover_curve(n_points, int(dimensions.max()))
-    return np.minimum(curve[dimensions] + log_hamming_ball(n_points, errors), n_points * LOG2)
-
-
 def log_neighbours(n_points: int, positives: int, errors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Class sizes k and ln w_k: the labellings with n₊ positives within e flips of one labelling with k
     positives.
@@ -97,9 +112,8 @@ def log_neighbours(n_points: int, positives: int, errors: int) -> tuple[NDArray[
         w_k = Σ_{b} C(k, b + k − n₊) C(P − k, b),   0 ≤ 2b + k − n₊ ≤ e.
     """
     k = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
-    excess = k - positives
     b = np.arange(errors + 1)
-    a = excess[:, None] + b[None, :]
+    a = (k - positives)[:, None] + b[None, :]
     allowed = (a >= 0) & (a + b <= errors) & (a <= k[:, None]) & (b <= (n_points - k)[:, None])
     a = np.where(allowed, a, 0)
     log_factorial = gammaln(np.arange(n_points + 2, dtype=float) + 1.0)
@@ -152,3 +166,73 @@ def log_fixed(
                 if value < counts[position] - 1e-12 * abs(value):
                     counts[position], forms[position] = value, form
     return counts, forms
+
+
+# Gaussian noise.
+
+
+@lru_cache(maxsize=100_000)
+def log_share(positives: int, negatives: int) -> float:
+    """ln β(i, j), by the trapezoidal rule on the contour Re z = s, stretched for its slow decay at small n."""
+    i, j = positives, negatives
+
+    def slope(s: float) -> float:
+        # d/ds ln E e^{s|g|}, E e^{s|g|} = 2e^{s²/2}Φ(s)
+        return s + float(np.exp(-0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)))
+
+    reach = 2.0 * max(i, j)
+    s = float(brentq(lambda s: i * slope(s) - j * slope(-s), -reach, reach))
+    t = np.linspace(-30.0, 30.0, 1201) if i + j < 12 else np.linspace(-4.0, 4.0, 321)
+    width = 2.0 / np.sqrt(i + j)
+    z = s + 1j * width * np.sinh(t)
+    # E e^{z|g|} = w(−iz/√2), the Faddeeva function.
+    exponent = i * np.log(wofz(-1j * z / np.sqrt(2))) + j * np.log(wofz(1j * z / np.sqrt(2))) + np.log(width * np.cosh(t))
+    top = float(exponent.real.max())
+    density = float(np.log(np.exp(exponent - top).sum().real * (t[1] - t[0]))) + top - _LOG_2PI
+    n = i + j
+    return -n * LOG2 + 0.5 * (_LOG_2PI + float(np.log(n))) + density
+
+
+def log_volume(n_samples: int, positives: int, active: int) -> float:
+    """ln v_{n−1} for n active components (n = 1 stands for v_0)."""
+    if active == 1:
+        return -float(log_binomial(n_samples, positives))
+    negatives = n_samples - positives
+    i = np.arange(max(1, active - negatives), min(positives, active - 1) + 1)
+    if len(i) == 0:
+        return -np.inf
+    j = active - i
+    # ∫db on a grid that holds the peak of every term.
+    b = np.linspace(-1.0, 1.0, 801) * min(12.0, 40.0 / np.sqrt(active))
+    weights = (positives - i)[:, None] * log_ndtr(b) + (negatives - j)[:, None] * log_ndtr(-b) - 0.5 * active * b**2
+    outer = logsumexp(weights, axis=1) + np.log(b[1] - b[0]) + 0.5 * (np.log(active) - _LOG_2PI)
+    terms = outer + log_binomial(positives, i) + log_binomial(negatives, j)
+    counts = terms - active * LOG2
+    near = counts >= counts.max() - 3 * _NEGLIGIBLE
+    return float(logsumexp([terms[k] + log_share(int(i[k]), int(j[k])) for k in np.flatnonzero(near)]))
+
+
+def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
+    """ln P_sep(M) with a threshold; 0 from M = P − 1 on."""
+    if n_selected >= n_samples - 1 or positives in (0, n_samples):
+        return 0.0
+    if n_selected == 0:
+        return -np.inf
+    terms: list[float] = []
+    for active in range(n_selected, 0, -2):
+        terms.append(log_volume(n_samples, positives, active))
+        if terms[-1] < max(terms) - _NEGLIGIBLE:
+            break
+    return min(0.0, LOG2 + float(logsumexp(terms)))
+
+
+def log_expected_supports(n_samples: int, n_features: int, positives: int, n_selected: int, errors: int) -> float:
+    """ln of the expected number of (support of M features, set of e errors) pairs that separate the rest, with a threshold."""
+    negatives = n_samples - positives
+    first = np.arange(max(0, errors - negatives), min(errors, positives) + 1)
+    terms = [
+        float(log_binomial(positives, a) + log_binomial(negatives, errors - a))
+        + log_separable(n_samples - errors, positives - int(a), n_selected)
+        for a in first
+    ]
+    return float(log_binomial(n_features, n_selected)) + float(logsumexp(terms))

@@ -67,11 +67,15 @@ def run_test(
     """
     from chanceline._parallel import cluster
     from chanceline.significance import judge
-    from chanceline.tables.examples import load_example
 
     if (data is None) == (example is None):
         raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
-    dataset = _load(data, label, table) if example is None else load_example(example)
+    if example is None:
+        dataset = _load(data, label, table)
+    else:
+        from chanceline.tables.examples import load_example
+
+        dataset = load_example(example)
     settings = replace(settings, n_jobs=jobs)
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
         result = judge(dataset, names_in(features) or None, settings=settings, progress=progress)

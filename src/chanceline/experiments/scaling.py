@@ -32,7 +32,7 @@ from chanceline.experiments.store import Store, frame
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.ensemble import first_moment_exponent
 from chanceline.theory.solve import solve
 
 FEWEST_SIZES = 3  # for an extrapolation

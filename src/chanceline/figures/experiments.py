@@ -23,7 +23,7 @@ from chanceline.experiments.scaling import (
 from chanceline.figures.style import COLOURS, check_figure, figure_style, legend_below, save
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import curve_table, density, evenly_spaced
-from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.ensemble import first_moment_exponent
 from chanceline.theory.solve import solve
 
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 4}

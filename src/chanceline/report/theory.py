@@ -15,10 +15,8 @@ from chanceline.figures.theory import draw_capacity
 from chanceline.report.explorer import interpolated_lines
 from chanceline.report.page import Page, drawn
 from chanceline.theory.capacity import Capacity, curve_table, evenly_spaced
-from chanceline.theory.closed_forms import binary_entropy, gardner
-from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.line import Density
-from chanceline.theory.rs import Branch
+from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
+from chanceline.theory.rs import Branch, Density
 from chanceline.theory.symmetric import ReplicaSolution
 
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ from chanceline.figures.theory import (
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
 from chanceline.theory.capacity import capacity, curve_table, evenly_spaced
-from chanceline.theory.closed_forms import capacity_table
+from chanceline.theory.ensemble import capacity_table
 from chanceline.theory.rsb import RSBBranch
 from chanceline.theory.solve import replicon_line, solve, start_at
 from chanceline.theory.symmetric import branch_table, solve_rs

@@ -33,8 +33,8 @@ from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns, find_features
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.config import TestSettings
+from chanceline.tables.columns import examine
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.diagnostics import examine
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

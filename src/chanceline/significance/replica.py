@@ -12,14 +12,11 @@ from typing import TypeVar
 
 from chanceline._results import Result
 from chanceline.chance.bound import check_shape
-from chanceline.chance.counts import LOG2, log_binomial, log_cover
-from chanceline.chance.gaussian import log_expected_supports
+from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
 from chanceline.errors import ConvergenceError
 from chanceline.theory.bounds import first_moment_density
-from chanceline.theory.closed_forms import gardner
-from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.line import density, zero_entropy
-from chanceline.theory.rs import Branch
+from chanceline.theory.ensemble import Ensemble, gardner
+from chanceline.theory.rs import Branch, density, zero_entropy
 
 Value = TypeVar("Value")
 # The exact first moment is summed up to this many features times splits of the errors; beyond, its limit N → ∞ takes its place.

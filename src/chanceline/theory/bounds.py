@@ -11,12 +11,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.averages import class_sides, pattern_means
-from chanceline.theory.closed_forms import binary_entropy, gardner, l0_gardner, union_bound
-from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.kernels import PatternSide, pattern_side
-from chanceline.theory.quadrature import STEP, Array
-from chanceline.theory.solver import Newton, OutsideDomain, Solved, first_success, follow
+from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner, l0_gardner, union_bound
+from chanceline.theory.kernels import PatternSide, class_sides, pattern_means, pattern_side
+from chanceline.theory.numerics import STEP, Array, Newton, OutsideDomain, Solved, first_success, follow
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.theory.quadrature import Array
+from chanceline.theory.numerics import Array
 
 # A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22 at a = 1.6 δ. The rest
 # of the margin is for the functions it multiplies.

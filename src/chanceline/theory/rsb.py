@@ -47,12 +47,10 @@ from typing import Any
 import numpy as np
 from scipy.special import entr
 
-from chanceline.theory.closed_forms import binary_entropy, gardner
-from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
 from chanceline.theory.kernels import PatternSide, SupportSide, pattern_side, support_side
+from chanceline.theory.numerics import Array, ChiBranch, Newton, OutsideDomain, Solved
 from chanceline.theory.parisi import LevelMeans, Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
-from chanceline.theory.quadrature import Array
-from chanceline.theory.solver import ChiBranch, Newton, OutsideDomain, Solved
 
 # Grid points per length that the integrands resolve; with these the error is near rounding (tests compare finer grids).
 _PER_PATTERN_EDGE, _PER_SUPPORT_EDGE = 4.5, 5.5
@@ -125,18 +123,12 @@ def free_entropy(order: RSBOrder, alpha: float, rho: float, ensemble: Ensemble =
     """Σ as a function of all order parameters (not only at the saddle)."""
     o, p, G, x = order, np.array(order.p), np.array(order.G), np.array(order.x)
     value = 0.0
-    for share, _, offset in _offsets(ensemble, rho, o.threshold):
+    for share, _, offset in ensemble.offsets(rho, o.threshold):
         value += share * pattern_recursion(p, x, o.chi, rho, offset, fineness)[1].mean_values[0]
     _, supports = support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K, fineness)
     gaps = np.diff(np.array([0.0, *o.x, 1.0]))
     outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
     return float(alpha * value + supports.mean_values[0] + outside)
-
-
-def _offsets(ensemble: Ensemble, rho: float, threshold: float) -> list[tuple[float, float, float]]:
-    """(share, σ, θ) of each class."""
-    root = float(np.sqrt(rho))
-    return [(share, sign, root * (ensemble.margin + sign * threshold)) for share, sign in ensemble.classes]
 
 
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two sides as it was.
@@ -215,7 +207,7 @@ class RSBBranch(ChiBranch[RSBState]):
         order_p, order_G, order_x = (tuple(map(float, levels)) for levels in (p, G, x))
         classes: Any = [
             (share, sign, _class_means(order_p, order_x, chi, rho, offset, fineness))
-            for share, sign, offset in _offsets(self.ensemble, rho, threshold)
+            for share, sign, offset in self.ensemble.offsets(rho, threshold)
         ]
         patterns = LevelMeans._make(map(sum, zip(*([share * mean for mean in one] for share, _, one in classes), strict=True)))
         supports = _support_means(order_G, order_x, d, switch, fineness)

@@ -2,7 +2,7 @@
 
 Replica symmetry is exact from 2ρ up to the load where its replicon between supports reaches 1. There the one-step solution
 branches off with p₁ − p₀ = 0 at a finite x; from there χ falls steadily, and the branch is followed in ln χ. Its entropy
-vanishes at a finite x and K (`rsb_capacity`); beyond, the branch goes on with Σ < 0 towards x → 0.
+vanishes at a finite x and K (`capacity`); beyond, the branch goes on with Σ < 0 towards x → 0.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from scipy.special import expit, logit
 
 from chanceline._validation import shown
 from chanceline.errors import InputError
-from chanceline.theory.closed_forms import capacity_table, gardner
-from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
-from chanceline.theory.quadrature import Array
+from chanceline.theory.ensemble import PLAIN, Ensemble, capacity_table, check_alpha, check_rho, gardner
+from chanceline.theory.numerics import Array, Solved, first_success, follow
 from chanceline.theory.rs import Branch, RSState
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
-from chanceline.theory.solver import Solved, first_success, follow
 from chanceline.theory.symmetric import ReplicaSolution, RSSolution, Stability, solve_rs
 
 # Coordinate of `rsb.pack` that holds ln (p₁ − p₀)/(ρ − p₁) when k = 1.
@@ -44,7 +42,7 @@ class OneStepSolution(ReplicaSolution):
     `broken` says whether symmetry is broken at all: below the replicon line it is not, replica symmetry is exact, and its
     values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0` and `F0` are the means over pairs of supports,
     xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more
-    steps (`rsb_capacity.add_step`).
+    steps (`capacity.add_step`).
     """
 
     broken: bool

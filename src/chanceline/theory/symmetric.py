@@ -23,11 +23,18 @@ from scipy.special import erfcx, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at
-from chanceline.theory.closed_forms import binary_entropy, l0_gardner, typical_overlap
-from chanceline.theory.ensemble import PLAIN, Ensemble, EnsembleResult, check_alpha, check_rho
-from chanceline.theory.quadrature import STEP, Array, centred_rule, rule_for
+from chanceline.theory.ensemble import (
+    PLAIN,
+    Ensemble,
+    EnsembleResult,
+    binary_entropy,
+    check_alpha,
+    check_rho,
+    l0_gardner,
+    typical_overlap,
+)
+from chanceline.theory.numerics import STEP, Array, Solved, centred_rule, rule_for
 from chanceline.theory.rs import Branch, RSState
-from chanceline.theory.solver import Solved
 
 if TYPE_CHECKING:
     import pandas as pd

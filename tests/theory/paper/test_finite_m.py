@@ -5,8 +5,8 @@ import pytest
 from scipy.special import log_ndtr
 
 import chanceline
+from chanceline.theory.numerics import rule_for
 from chanceline.theory.paper.finite_m import free_energy, impose_split, pattern_recursion, solve_rs_at_m
-from chanceline.theory.quadrature import rule_for
 from chanceline.theory.symmetric import mills_slope
 
 ALPHA, RHO, M, GROUP = 1.2, 0.5, 0.1, 0.5

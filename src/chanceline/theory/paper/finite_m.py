@@ -26,9 +26,8 @@ import numpy as np
 from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
+from chanceline.theory.numerics import STEP, Array, Newton, OutsideDomain, Solved, first_success, follow, rule_for
 from chanceline.theory.parisi import Recursion, focused_grid, gaussian_steps, recurse, uniform_grid
-from chanceline.theory.quadrature import STEP, Array, rule_for
-from chanceline.theory.solver import Newton, OutsideDomain, Solved, first_success, follow
 from chanceline.theory.symmetric import mills, solve_rs
 
 _REACH, _PER_EDGE = 9.0, 6.0
@@ -109,8 +108,7 @@ def _evaluate(unknowns: Array, alpha: float, rho: float, breaks: Array, split: f
 def solve_finite_m(alpha: float, rho: float, breaks: tuple[float, ...], start: Array, split: float = 0.0) -> Solved[FiniteMState]:
     """The saddle of φ from a start (ln(ρ − q_L), logit(q₀/q₁), K) near to it; `breaks` is (m,) or, with groups, (m, k)."""
     what = f"φ(m) at m = {breaks[0]:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}"
-    newton = Newton(iterations=60)
-    return newton.solve(lambda unknowns: _evaluate(unknowns, alpha, rho, np.array(breaks), split), start, what)
+    return Newton(iterations=60).solve(lambda unknowns: _evaluate(unknowns, alpha, rho, np.array(breaks), split), start, what)
 
 
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
