@@ -99,8 +99,9 @@ class EnsembleResult(Result):
     ensemble: Ensemble = PLAIN
     threshold: float = 0.0
 
-    _hidden = ("ensemble",)
-    _derived: ClassVar[tuple[str, ...]] = ("balance", "margin", "errors")
+    # The numbers of the ensemble and the threshold stand behind those of the result.
+    _hidden = ("ensemble", "threshold")
+    _derived: ClassVar[tuple[str, ...]] = ("balance", "margin", "errors", "threshold")
 
     @property
     def balance(self) -> float:
