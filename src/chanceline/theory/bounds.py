@@ -88,8 +88,9 @@ def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callab
     """The zero from a density near to it; `place` gives (ρ, α) from α/ρ, one of them known."""
 
     def stationary(start: Array, ensemble: Ensemble) -> Solved[Counted]:
-        newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
-        return newton.solve(lambda point: _first_moment(point, place, ensemble), start, ensemble.label(what))
+        return Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60).solve(
+            lambda point: _first_moment(point, place, ensemble), start, ensemble.label(what)
+        )
 
     plain = rho / union_bound(rho)
     ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there
@@ -215,8 +216,9 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
         """On the way from the start (share 0) to the ensemble wanted (share 1)."""
         rate = _ERROR_RATE ** (1 - share) * ensemble.error_rate**share
         between = Ensemble(0.5 + (ensemble.balance - 0.5) * share, ensemble.margin * share, rate)
-        newton = Newton(tolerance=1e-11, step_tolerance=1e-7)
-        return newton.solve(lambda point: clusters(point, between), start, between.label("clusters of weights"))
+        return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
+            lambda point: clusters(point, between), start, between.label("clusters of weights")
+        )
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:

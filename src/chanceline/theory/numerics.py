@@ -50,8 +50,7 @@ def gaussian_rule(width: float = 4.0, step: float = STEP) -> GaussianRule:
     t = step * np.arange(-half, half + 1, dtype=float)
     nodes = width * np.sinh(t)
     weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
-    weights /= weights.sum()
-    return GaussianRule(nodes, weights)
+    return GaussianRule(nodes, weights / weights.sum())
 
 
 def rule_for(scale: float, step: float = STEP, centre: float = 0.0) -> GaussianRule:
@@ -101,8 +100,7 @@ def centred_rule(centres: Array, width: float, step: float = STEP) -> tuple[Arra
     t = step * np.arange(-half, half + 1, dtype=float)
     nodes = middle + width * np.sinh(t)
     weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
-    weights /= weights.sum(axis=1, keepdims=True)
-    return nodes, weights
+    return nodes, weights / weights.sum(axis=1, keepdims=True)
 
 
 # Newton and continuation.

@@ -221,10 +221,9 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     start = start_at(branch.rho)
     if wanted.free_threshold:
         start = np.append(start, 0.0)
-    first = on_the_way(_FIRST_SHARE).at_zero_entropy(start)
     *_, last = follow(
         lambda share, guess: on_the_way(share).at_zero_entropy(guess),
-        first,
+        on_the_way(_FIRST_SHARE).at_zero_entropy(start),
         _FIRST_SHARE,
         _FIRST_SHARE,
         until=lambda point: point.state.ensemble == wanted,

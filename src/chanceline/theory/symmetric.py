@@ -156,10 +156,8 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
     # Within rounding of α_CG the two sides agree, and the limit is the answer.
     if ensemble.plain and abs(alpha - bounds.cover_gardner) <= 1e-12 * alpha:
         return _at_cover_gardner(alpha, rho)
-    return _below(alpha, rho, ensemble) if alpha <= bounds.cover_gardner else _above(alpha, rho, ensemble)
-
-
-def _below(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+    if alpha > bounds.cover_gardner:
+        return _above(alpha, rho, ensemble)
     coarse, fine = (solve_typical(alpha, rho, ensemble, step) for step in (STEP, STEP / 2))
     return replace(fine, quadrature_error=max(abs(fine.q0 - coarse.q0), abs(fine.q1 - coarse.q1)))
 
