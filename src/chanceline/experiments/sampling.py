@@ -216,8 +216,7 @@ def sample_counts(
     hits, tries = np.stack([block.sum(axis=0) for block in np.array_split(counts, BLOCKS)], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_counts = float(log_binomial(n, m)) + np.cumsum(np.log(hits.sum(0) / tries.sum(0)))
-        shares = np.cumsum(np.log(hits / tries), axis=1)
-        errors = shares.std(axis=0, ddof=1) / np.sqrt(BLOCKS)
+        errors = np.cumsum(np.log(hits / tries), axis=1).std(axis=0, ddof=1) / np.sqrt(BLOCKS)
     whole = [place for place, rung in enumerate(ladder.rungs) if rung.whole]
     patterns = np.array([ladder.rungs[place].patterns for place in whole], dtype=np.int64)
     return CountCurve(patterns, log_counts[whole], errors[whole])

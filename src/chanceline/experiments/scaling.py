@@ -208,8 +208,7 @@ def first_moment_size(n: int, patterns: int) -> float:
     above = int(np.argmax(logs >= 0))
     if above == 0:
         return 1.0
-    low, high = logs[above - 1], logs[above]
-    return float(sizes[above] - high / (high - low))
+    return float(sizes[above] - logs[above] / (logs[above] - logs[above - 1]))
 
 
 def fit_differences(points: pd.DataFrame) -> Extrapolation | None:

@@ -8,11 +8,10 @@ says. Opening checks the file and reads it once; what is damaged, or another pro
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from chanceline._io import check_target, write_bytes, write_text
 from chanceline.errors import InputError
-from chanceline.experiments.tasks import Task, canonical
+from chanceline.experiments.tasks import Task, canonical, digest
 
 if TYPE_CHECKING:
     import pandas
@@ -55,13 +54,8 @@ class Record:
 
     def values(self) -> tuple[str, str, str, str, str, float]:
         """What a store keeps, in the order of `COLUMNS`."""
-        texts = canonical(dict(self.task.parameters)), canonical(dict(self.result))
-        return self.task.id, self.task.kind, *texts, self.made_with, float(self.seconds)
-
-
-def checksum(values: Sequence[Any]) -> str:
-    """Over everything a row says, 32 hexadecimal digits."""
-    return hashlib.sha256(canonical(list(values)).encode()).hexdigest()[:32]
+        parameters, result = canonical(dict(self.task.parameters)), canonical(dict(self.result))
+        return self.task.id, self.task.kind, parameters, result, self.made_with, float(self.seconds)
 
 
 def frame(records: Iterable[Record]) -> pandas.DataFrame:
@@ -152,7 +146,7 @@ class Store(AbstractContextManager["Store"]):
         rows = [record.values() for record in new.values()]
         with self._explained(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, checksum(r)) for r in rows])
+            self._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, digest(r)) for r in rows])
         self._records |= new
         return len(new)
 
@@ -202,12 +196,11 @@ class Store(AbstractContextManager["Store"]):
         problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise self._damaged(" ".join(problem.split()))
-        rows = self._connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM results").fetchall()
-        return [self._record(*row) for row in rows]
+        return [self._record(*row) for row in self._connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM results")]
 
     def _record(self, task_id: str, kind: str, parameters: str, result: str, made_with: str, seconds: float, sum_: str) -> Record:
         try:
-            if sum_ != checksum((task_id, kind, parameters, result, made_with, seconds)):
+            if sum_ != digest((task_id, kind, parameters, result, made_with, seconds)):
                 raise InputError("its checksum does not fit")
             task = Task(kind, json.loads(parameters))
             if task.id != task_id:

@@ -38,14 +38,18 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+def digest(value: Any) -> str:
+    """The beginning of the SHA-256 of a value's canonical JSON, 32 hexadecimal digits."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
+
+
 def derive_seed(*parts: Any) -> int:
     """A seed below 2⁶³ that depends on the canonical JSON of the parts and on nothing else.
 
     >>> derive_seed("problem", 64, 1.0, "binary", 0)
     2088625874213354908
     """
-    digest = hashlib.sha256(canonical(list(parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    return int(digest(parts)[:16], 16) >> 1
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,7 @@ class Task:
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        text = canonical({"kind": self.kind, "parameters": dict(self.parameters)})
-        object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:32])
+        object.__setattr__(self, "id", digest({"kind": self.kind, "parameters": dict(self.parameters)}))
 
     @property
     def seed(self) -> int:

@@ -2,15 +2,17 @@
 
 from chanceline._lazy import lazy
 
-_SCALING = "chanceline.experiments.scaling"
-_SAME = ("log_first_moment", "first_moment_size", "entropy_points", "capacity_points", "broken_density")
 __getattr__ = lazy(
     __name__,
     {},
     {
-        **{name: f"{_SCALING}:{name}" for name in _SAME},
+        "log_first_moment": "chanceline.experiments.scaling:log_first_moment",
+        "first_moment_size": "chanceline.experiments.scaling:first_moment_size",
+        "entropy_points": "chanceline.experiments.scaling:entropy_points",
+        "capacity_points": "chanceline.experiments.scaling:capacity_points",
+        "broken_density": "chanceline.experiments.scaling:broken_density",
         "union_density": "chanceline.theory.bounds:first_moment_density",
-        "entropy_witness": f"{_SCALING}:entropy_limits",
-        "capacity_witness": f"{_SCALING}:capacity_limits",
+        "entropy_witness": "chanceline.experiments.scaling:entropy_limits",
+        "capacity_witness": "chanceline.experiments.scaling:capacity_limits",
     },
 )

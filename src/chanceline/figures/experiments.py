@@ -62,9 +62,8 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     limits = entropy_limits(points)
     rhos = sorted(limits["rho"].unique(), reverse=True)
     picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
-    axes = picture.subplots(2, len(rhos), squeeze=False)
     inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
-    for above, below, rho in zip(*axes, rhos, strict=True):
+    for above, below, rho in zip(*picture.subplots(2, len(rhos), squeeze=False), rhos, strict=True):
         loads = np.linspace(2 * rho, limits.loc[limits["rho"] == rho, "alpha"].max(), 25)
         curve = pd.DataFrame({"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]})
         draw_entropy_limits(above, limits, curve, rho)
@@ -159,8 +158,9 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
     """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")
-    breaking = theory["rsb"] - theory["rs"]
-    ax.plot(theory["alpha"], breaking, "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking")
+    ax.plot(
+        theory["alpha"], theory["rsb"] - theory["rs"], "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking"
+    )
     for inputs, group in limits.groupby("inputs"):
         colour, marker, label, shift = INPUTS[str(inputs)]
         ax.errorbar(

@@ -22,8 +22,8 @@ VERDICTS = {STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], UNDECIDE
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
     """Errors against the number of features: the observed labels, the band of shuffled ones, and the rule reported."""
-    sizes = np.array([point.k for point in result.front])
-    errors = np.array([point.errors for point in result.front])
+    names = ("k", "errors", "fewest")
+    sizes, errors, fewest = (np.array([getattr(point, name) for point in result.front]) for name in names)
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
     colour = VERDICTS[result.verdict]
     if len(bands) == len(sizes):
@@ -31,7 +31,6 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
         ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90% of them")
         ax.plot(sizes, middle, color=GREY, linestyle="--", label="shuffled labels, median")
     ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels, same least-squares rule")
-    fewest = np.array([point.fewest for point in result.front])
     if np.any(fewest < errors):
         ax.plot(sizes, fewest, "o:", color=BLUE, markerfacecolor="white", markersize=5, label="your labels, best rule found")
     if result.n_selected:
@@ -58,8 +57,7 @@ def draw_front(ax: Axes, found: Front) -> None:
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
     """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
-    reach = float(np.abs(result.scores).max(initial=0.0)) or 1.0
-    along = result.scores / reach
+    along = result.scores / (np.abs(result.scores).max(initial=0.0) or 1.0)
     rng = np.random.default_rng(0)
     for place, (side, name, colour) in enumerate(zip((-1, 1), result.class_names, (RED, BLUE), strict=True)):
         members = result.labels * side > 0

@@ -54,8 +54,9 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
         (table["between"] - 1, "breaks", "-", "between supports"),
     )
     if crossing is not None:
-        text = rf"unstable from $\alpha={crossing:.4f}$"
-        ax.annotate(text, (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right")
+        ax.annotate(
+            rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right"
+        )
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
     _label(ax, "upper left", xlabel=LOAD, ylabel=r"replicon product $-\,1$")
@@ -88,8 +89,9 @@ def draw_balances(ax: Any, table: pd.DataFrame) -> None:
 
 def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
     """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
-    begin = symmetric["alpha"].min()
-    ax.axvspan(begin, critical, color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is exact")
+    ax.axvspan(
+        symmetric["alpha"].min(), critical, color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is exact"
+    )
     ax.plot(symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric")
     ax.plot(broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports")
     ax.axhline(0, color="0.4", linewidth=0.8)

@@ -13,8 +13,6 @@ from chanceline._parallel import check_jobs, n_jobs_from
 from chanceline._validation import real_number, whole_number
 from chanceline.errors import InputError
 
-NULLS = ("fixed", "coin")
-
 
 def setting(default: Any, help: str, at_least: int | None = None) -> Any:
     """A field with its meaning; `at_least` makes it a whole number with a limit (or None, where its type allows that)."""
@@ -71,7 +69,7 @@ class TestSettings:
     workers: InitVar[int | None] = None
 
     def __post_init__(self, workers: int | None) -> None:
-        if self.null not in NULLS:
+        if self.null not in ("fixed", "coin"):
             raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {self.null!r}.")
         checked: dict[str, Any] = {
             "level": real_number(self.level, "the level", above=0, below=1),
@@ -93,9 +91,8 @@ class TestSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a search of one's own by its `repr`. The number of jobs is left out: it changes nothing."""
-        record = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "n_jobs"}
         search = self.search if self.search is None or isinstance(self.search, str) else repr(self.search)
-        return {**record, "search": search}
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "n_jobs"} | {"search": search}
 
 
 TestSettings.__doc__ = f"{TestSettings.__doc__}\n\n    Attributes\n    ----------\n" + "".join(

@@ -237,14 +237,12 @@ class FrontDraws:
     def adjusted(self) -> Floats:
         """Adjusted p-values of K = 1, 2, …"""
         places = place_losses(self.losses)
-        smallest = places.min(axis=1)
-        return np.count_nonzero(smallest[:, None] <= places[0] + SAME, axis=0) / len(places)
+        return np.count_nonzero(places.min(axis=1, keepdims=True) <= places[0] + SAME, axis=0) / len(places)
 
     def bands(self) -> list[Band | None]:
         if self.done == 0:
             return [None] * self.losses.shape[1]
-        shares = ((1 - BAND) / 2, 0.5, (1 + BAND) / 2)
-        ends = np.quantile(self.errors[1:], shares, axis=0, method="inverted_cdf")
+        ends = np.quantile(self.errors[1:], ((1 - BAND) / 2, 0.5, (1 + BAND) / 2), axis=0, method="inverted_cdf")
         return [Band(*(int(value) for value in column)) for column in ends.T]
 
     def reading(self) -> PermutationReading:
@@ -290,8 +288,7 @@ def draw_front(
     if not batches:
         # Stopped within the very first batch: the observed labels alone.
         batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
-    losses = np.concatenate([batch.losses for batch in batches])
-    errors = np.concatenate([batch.errors for batch in batches])
+    losses, errors = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("losses", "errors"))
     return FrontDraws(losses, errors, permutations, stopped_by), batches[0]
 
 
@@ -397,8 +394,7 @@ def permutation_reading(
     as_good = np.array([value.rank <= observed.rank for value in drawn], dtype=bool)
     # The same features for every labelling, though there were others: the search does not look at the labels it is given. Had its
     # features been chosen with the true labels in view, every shuffle would do worse.
-    same = len(drawn) > 1 and all(value.support == observed.support for value in drawn)
-    void = same and 0 < len(observed.support) < X.shape[1]
+    void = 0 < len(observed.support) < X.shape[1] and len(drawn) > 1 and all(value.support == observed.support for value in drawn)
     return read_draws(
         observed, drawn, as_good, permutations, stop_after=stop_after, allowed=allowed, stopped_by=stopped_by, void=void
     )

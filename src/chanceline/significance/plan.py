@@ -131,17 +131,16 @@ class UnionBound:
 
     def bound(self, rule: Rule) -> Bound:
         """The bound for this rule, with `log10_p` as the valid p-value under the freedoms used."""
-        errors = self._errors(rule)
-        bound = self._at(self._selected(rule), min(errors, self.sizes.n_units - 1))
+        selected, errors = self._statistic(rule)
+        bound = self._at(selected, min(errors, self.sizes.n_units - 1))
         if not self.covers(rule) or errors >= self.sizes.n_units:
             return replace(bound, log10_p=0.0)
         return replace(bound, log10_p=min(0.0, bound.log10_p + self._premium(errors)))
 
-    def _errors(self, rule: Rule) -> int:
-        return rule.errors if self.errors is None else self.errors
-
-    def _selected(self, rule: Rule) -> int:
-        return self.preregistered or min(max(rule.n_selected, 1), self.n_features)
+    def _statistic(self, rule: Rule) -> tuple[int, int]:
+        """M and e at which the bound is taken."""
+        selected = self.preregistered or min(max(rule.n_selected, 1), self.n_features)
+        return selected, rule.errors if self.errors is None else self.errors
 
     def _premium(self, errors: int) -> float:
         """log₁₀ of the factor for errors counted after looking."""
@@ -209,7 +208,7 @@ class UnionBound:
         """
         if not self.covers(rule):
             return None
-        selected, errors, sizes = self._selected(rule), self._errors(rule), self.sizes
+        (selected, errors), sizes = self._statistic(rule), self.sizes
         limit = log10(level) - self._premium(errors)
 
         def convinces(count: int) -> bool:

@@ -94,8 +94,7 @@ def chance_size(
 
     if intercept and errors >= min(positives, n_samples - positives):
         return result(0.0, 0.0, 0.0, 0.0, 0.0)
-    balance = positives / n_samples if intercept else 0.5
-    ensemble = Ensemble.checked(balance, 0.0, min(errors / n_samples, 0.49))
+    ensemble = Ensemble.checked(positives / n_samples if intercept else 0.5, 0.0, min(errors / n_samples, 0.49))
     load = n_samples / n_features
     if load >= gardner(ensemble).load:
         return result(math.inf, math.inf, math.inf, None, math.inf)

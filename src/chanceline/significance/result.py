@@ -226,8 +226,10 @@ def fewer_features(result: SeparationTest) -> tuple[str, str] | None:
 
 def readings(result: SeparationTest) -> list[tuple[str, str, str]]:
     """Name, value and kind of the overall p-value and of every reading."""
-    rows = [("p-value", format_p(result.log10_pvalue), "valid whatever the search")]
-    rows.append(("bound", _bound_words(result), "rigorous"))
+    rows = [
+        ("p-value", format_p(result.log10_pvalue), "valid whatever the search"),
+        ("bound", _bound_words(result), "rigorous"),
+    ]
     if result.permutation is None:
         why = "not needed" if result.settings.permutations and result.settings.candidates is None else "not run"
         rows.append(("permutation", why, "Monte Carlo"))
@@ -236,8 +238,9 @@ def readings(result: SeparationTest) -> list[tuple[str, str, str]]:
         rows.append(("permutation", reading.summary(), f"Monte Carlo, {reading.exceedances} of {reading.done} as good"))
         sizes = sorted(size for size in reading.null_sizes if size is not None)
         if sizes and reading.statistic == "search":
-            middle = sizes[len(sizes) // 2]
-            rows.append(("  shuffled", f"M = {middle} [{sizes[0]}–{sizes[-1]}]", "median and range where it separates"))
+            rows.append(
+                ("  shuffled", f"M = {sizes[len(sizes) // 2]} [{sizes[0]}–{sizes[-1]}]", "median and range where it separates")
+            )
     if result.expected_error is not None:
         rows.append(("new samples", result.expected_error.summary(), result.expected_error.kind))
     if result.replica is not None:

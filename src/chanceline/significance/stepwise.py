@@ -255,10 +255,8 @@ def _pair_gains(columns: Columns, products: Floats) -> Iterator[Floats]:
 def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
     """Least-squares scores of the best pairs."""
     residual = columns.centred(labels)
-    first, second = columns.first[pair], columns.second[pair]
-    overlap = columns.overlap[pair]
-    one = np.einsum("ij,ji->i", residual, columns.fitted[:, first])
-    two = np.einsum("ij,ji->i", residual, columns.fitted[:, second])
+    first, second, overlap = columns.first[pair], columns.second[pair], columns.overlap[pair]
+    one, two = (np.einsum("ij,ji->i", residual, columns.fitted[:, side]) for side in (first, second))
     inner = 1 - overlap**2
     weights = (one - overlap * two) / inner, (two - overlap * one) / inner
     return (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
@@ -332,7 +330,10 @@ def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int)
     folds = min(FOLDS, smaller)
     shares, sizes = [], []
     for repeat in range(REPEATS):
-        fold_of = _deal(labels, folds, np.random.default_rng([seed, 2**31 + repeat]))[scheme.unit_of]
+        rng = np.random.default_rng([seed, 2**31 + repeat])
+        # Units are dealt to the folds like cards, one class after the other, so that both are spread evenly.
+        order = np.concatenate([rng.permutation(np.flatnonzero(side)) for side in (labels > 0, labels < 0)])
+        fold_of = (np.argsort(order) % folds)[scheme.unit_of]
         results = [_one_fold(columns, scheme.y, fold_of != fold, steps) for fold in range(folds)]
         shares.append(sum(errors for errors, _ in results) / len(scheme.y))
         sizes += [size for _, size in results]
@@ -362,14 +363,6 @@ def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
     sizes = np.arange(1, len(losses) + 1)
     criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * log_binomial(n_columns, sizes)
     return int(np.argmin(criterion)) + 1
-
-
-def _deal(labels: Floats, folds: int, rng: np.random.Generator) -> Ints:
-    """A fold for every unit, classes spread evenly."""
-    order = np.concatenate([rng.permutation(np.flatnonzero(side)) for side in (labels > 0, labels < 0)])
-    fold_of = np.empty(len(labels), dtype=np.int64)
-    fold_of[order] = np.arange(len(labels)) % folds
-    return fold_of
 
 
 def _one_fold(columns: Columns, labels: Floats, training: Bools, steps: int) -> tuple[int, int]:

@@ -56,12 +56,10 @@ class Evidence:
         does, reading, level = self._does(), self.permutation, self.plan.settings.level
         if log10_p <= log10(level):
             spending = self.plan.spending
-            if spending.convinces(self.bound.log10_p) or spending.later_convinces(self.later):
-                return STRUCTURE, f"{does}; {_unrelated(log10_p)}."
-            return STRUCTURE, f"{does}; {self._shuffled()}."
+            by_bound = spending.convinces(self.bound.log10_p) or spending.later_convinces(self.later)
+            return STRUCTURE, f"{does}; {_unrelated(log10_p) if by_bound else self._shuffled()}."
         if reading is None or reading.done == 0:
-            silent = f"the bound is silent (p ≤ {format_p(self.bound.log10_p)}) and no labels were shuffled"
-            return UNDECIDED, f"{does}; {silent}."
+            return UNDECIDED, f"{does}; the bound is silent (p ≤ {format_p(self.bound.log10_p)}) and no labels were shuffled."
         if reading.void:
             return UNDECIDED, (
                 f"{does}; the search gave the same features for every shuffled labelling, so it does not look at the labels it "
@@ -86,8 +84,9 @@ class Evidence:
         if not contrary:
             return does
         (first, second), wrong = contrary[0], len(y) - len(consistent_rows(X, y))
-        which = f"rows {first + 1} and {second + 1} are equal but have opposite labels"
-        return f"{does}, {wrong} of which cannot be avoided ({which})"
+        return (
+            f"{does}, {wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"
+        )
 
     def _shuffled(self) -> str:
         """What the permutations saw."""
