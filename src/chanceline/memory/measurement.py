@@ -83,7 +83,7 @@ class LargestLoads(Result):
 
 def load_curve(
     n_neurons: int,
-    fan_ins: Sequence[float],
+    fan_ins: Sequence[float | str],
     wirings: Sequence[str] = WIRINGS,
     seed: int = 0,
     *,
