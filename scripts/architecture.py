@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LAST_RELEASE = "97f480f"
 LONG_FUNCTION = 80
 LONG_MODULE = 450
+# Results show themselves as figures and pages: the one import upwards, inside the methods that do it.
+SHOWN_BY = {"chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"}}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -72,7 +74,8 @@ def imports(path: Path, known: Mapping[str, Path]) -> list[Import]:
 def graph(known: Mapping[str, Path]) -> dict[str, set[str]]:
     """Module → modules of ours it imports at any place, types included; the package's face is left out, it is only a list."""
     names = set(known) - {PACKAGE}
-    return {name: {found.module for found in imports(known[name], known)} & names - {name} for name in names}
+    every = {name: {found.module for found in imports(known[name], known)} & names - {name} for name in names}
+    return {name: others - SHOWN_BY.get(name, set()) for name, others in every.items()}
 
 
 def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
