@@ -101,7 +101,7 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("latex2mathml", reason="the docs extra is not installed")
     folder = tmp_path_factory.mktemp("docs") / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,

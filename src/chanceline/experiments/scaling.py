@@ -133,6 +133,8 @@ def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: 
     degree : int, optional
         Highest power of 1/N: by default 2 with five or more different sizes, 1 with fewer.
 
+    Notes
+    -----
     The systematic error is the change of the limit when the points of the smallest size are left out (0 when too few
     sizes are left to fit without them): what the chosen powers miss shows there first.
     """

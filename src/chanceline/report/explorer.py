@@ -57,8 +57,8 @@ def unequal_nodes() -> tuple[list[float], list[float], list[float]]:
 def unequal_table() -> dict[str, Any]:
     """What the explorer draws for unequal classes and errors.
 
-    `chance` is ln of the chance line over that of equal classes, by [balance][errors][density]; `typical` is ln of the typical
-    line over 2ρ, by [balance][errors].
+    `chance` is ln of the chance line over that of equal classes, by balance, errors and density; `typical` is ln of the typical
+    line over 2ρ, by balance and errors.
     """
     densities, balances, shares = unequal_nodes()
     table = np.genfromtxt(UNEQUAL, delimiter=",", names=True).reshape(len(balances), len(shares), len(densities))
