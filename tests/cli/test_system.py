@@ -116,3 +116,9 @@ def test_old_names_of_options_work_with_a_warning(command):
     assert json.loads(old[1])["retrieval"] == json.loads(new[1])["retrieval"]
     assert "--jobs" in old[2]
     assert "--scheduler" in old[2]
+
+
+def test_a_cluster_without_an_address_is_not_run_here_instead(command):
+    code, out, err = command("memory", "--neurons", 10, "--engine", "dask")
+    assert (code, out) == (2, "")
+    assert "--scheduler" in err.splitlines()[-1]

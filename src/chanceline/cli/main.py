@@ -144,8 +144,9 @@ def _with_new_names(arguments: list[str]) -> Iterator[str]:
             yield f"--jobs{equals}{value}"
         elif name == "--engine":
             say("--engine will go in 0.4: --scheduler ADDRESS alone chooses a Dask cluster.")
-            if not equals:
-                next(words, None)
+            engine = value if equals else next(words, "")
+            if engine != "processes" and not any(other.startswith("--scheduler") for other in arguments):
+                raise InputError(f"the engine {engine!r} needs the address of its cluster: --scheduler tcp://HOST:8786.")
         else:
             yield word
 
