@@ -20,8 +20,8 @@ import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
 from chanceline.significance.config import TestSettings  # noqa: E402
+from chanceline.significance.design import make_scheme  # noqa: E402
 from chanceline.significance.permutation import BATCH, draw_front  # noqa: E402
-from chanceline.significance.plan import make_scheme  # noqa: E402
 from chanceline.significance.stepwise import make_columns  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 

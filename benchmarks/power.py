@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from chanceline._io import write_text
 from chanceline.significance.config import TestSettings
+from chanceline.significance.design import make_scheme
 from chanceline.significance.permutation import draw_front
-from chanceline.significance.plan import make_scheme
 from chanceline.significance.stepwise import make_columns
 
 HERE = Path(__file__).resolve().parent

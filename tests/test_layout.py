@@ -49,10 +49,11 @@ PACKAGES = {
     },
     "__main__": {"cli"},
 }  # fmt: skip
-# Statements of every package, "top" for the modules beside them: 10,000 in all. Growth is a decision, told in CHANGELOG.
+# Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
+# adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 345, "perceptron": 930, "select": 1725, "theory": 1800, "chance": 293, "tables": 690, "significance": 1385,
-    "experiments": 755, "memory": 460, "figures": 365, "report": 380, "reproduce": 207, "cli": 665,
+    "top": 400, "perceptron": 970, "select": 1895, "theory": 1910, "chance": 320, "tables": 960,
+    "significance": 1650, "experiments": 770, "memory": 540, "figures": 400, "report": 400, "reproduce": 207, "cli": 735,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 
@@ -118,14 +119,14 @@ def test_every_package_keeps_within_its_budget():
     assert set(counted) == set(BUDGET)
     over = {name: (count, BUDGET[name]) for name, count in counted.items() if count > BUDGET[name]}
     assert not over, f"more statements than budgeted: {over}; see CONTRIBUTING.md"
-    assert sum(BUDGET.values()) <= 10_000
+    assert sum(BUDGET.values()) <= 11_500
 
 
 def test_files_modules_functions_tests_and_kernels_are_few_and_short():
     counted = architecture.figures(TREE)
     assert len(MODULES) <= 120
-    assert counted["lines of tests"] <= 10_500
-    assert counted["compiled kernels"] <= 60
+    assert counted["lines of tests"] <= 12_800
+    assert counted["compiled kernels"] <= 64
     assert counted["modules over 450 lines"] == []
     assert counted["functions over 80 lines"] == []
 

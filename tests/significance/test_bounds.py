@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.plan import UnionBound, make_scheme
+from chanceline.significance.design import make_scheme
+from chanceline.significance.plan import UnionBound
 
 
 def rule(selected: int, errors: int = 0) -> Rule:

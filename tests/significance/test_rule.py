@@ -11,7 +11,7 @@ import pytest
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.significance import separation_test
-from chanceline.significance.plan import make_scheme
+from chanceline.significance.design import make_scheme
 from chanceline.significance.stepwise import best_thresholds, choose_size, expected_error, make_columns, wilson
 from chanceline.significance.text import rule_sentence
 from chanceline.tables.examples import load_example

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from chanceline.significance.design import make_scheme
 from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, rank_losses
-from chanceline.significance.plan import make_scheme
 from chanceline.significance.stepwise import (
     CLIP,
     clipped,

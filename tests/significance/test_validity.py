@@ -17,8 +17,8 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
+from chanceline.significance.design import make_scheme
 from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
-from chanceline.significance.plan import make_scheme
 from chanceline.significance.stepwise import make_columns
 
 LEVELS = (0.01, 0.05, 0.25)

@@ -37,7 +37,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
 from chanceline.select.api import FORGIVING, search
-from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
+from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"

@@ -13,8 +13,9 @@ from chanceline._results import Result
 from chanceline.chance.bound import Bound, format_p
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
+from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading
-from chanceline.significance.plan import AlphaSpending, Floats
+from chanceline.significance.plan import AlphaSpending
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.stepwise import ExpectedError
 from chanceline.significance.text import STRUCTURE, counted, predicted_positive

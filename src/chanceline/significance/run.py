@@ -15,6 +15,7 @@ from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
+from chanceline.significance.design import Floats, Ints
 from chanceline.significance.permutation import (
     BATCH,
     INTERRUPT,
@@ -26,7 +27,7 @@ from chanceline.significance.permutation import (
     draw_front,
     permutation_reading,
 )
-from chanceline.significance.plan import Floats, Ints, Plan, make_plan
+from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stepwise import ExpectedError, Paths, expected_error, make_columns

@@ -32,7 +32,7 @@ from chanceline._results import Result
 from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns
-from chanceline.significance.plan import Bools, Floats, Ints, LabelScheme
+from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
 
 CLIP = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.

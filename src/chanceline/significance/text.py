@@ -11,8 +11,9 @@ import numpy as np
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.significance.design import Bools, Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading
-from chanceline.significance.plan import Bools, Floats, Plan
+from chanceline.significance.plan import Plan
 
 # The three verdicts, in the words that people, pages and JSON see.
 STRUCTURE = "structure"

@@ -1,0 +1,110 @@
+"""The design of the study: which labellings were as likely as the observed one, and how to draw another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import cycle, islice
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class NullSizes:
+    """What the bound sees of a null hypothesis: units (samples or groups) and positives, in all and as (size, positives) of every
+    block (None if there is one).
+    """
+
+    n_units: int
+    positives: int
+    blocks: tuple[tuple[int, int], ...] | None
+    null: str
+
+    @property
+    def log_labellings(self) -> float:
+        """ln of the number of equally likely labellings."""
+        if self.null == "coin":
+            return self.n_units * LOG2
+        return sum(float(log_binomial(*pair)) for pair in self.blocks or ((self.n_units, self.positives),))
+
+    def of_count(self, count: int) -> NullSizes:
+        """`count` units of the same balance, or `count` blocks like the given ones in turn."""
+        if self.blocks is None:
+            share = self.positives / self.n_units
+            return NullSizes(count, min(max(round(share * count), 1), max(count - 1, 1)), None, self.null)
+        blocks = tuple(islice(cycle(self.blocks), count))
+        return NullSizes(sum(size for size, _ in blocks), sum(number for _, number in blocks), blocks, self.null)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScheme:
+    """The null hypothesis: labels of *units* (samples, or groups that share a label) exchangeable within blocks.
+
+    The bound sees units only. A rule that classifies every sample classifies one representative of each group, so the labellings
+    of the groups that some rule realises are at most those of as many single points; errors on representatives are at most the
+    errors on samples.
+    """
+
+    y: Floats
+    unit_of: Ints
+    unit_labels: Floats
+    block_of: Ints
+    null: str
+
+    @cached_property
+    def sizes(self) -> NullSizes:
+        """What the bound sees."""
+        n_units, positive, blocks = len(self.unit_labels), self.unit_labels > 0, None
+        if self.block_of.max() > 0:
+            pairs = np.bincount(self.block_of), np.bincount(self.block_of, weights=positive).astype(int)
+            blocks = tuple(zip(*(column.tolist() for column in pairs), strict=True))
+        return NullSizes(n_units, int(positive.sum()), blocks, self.null)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """A labelling from the null."""
+        if self.null == "coin":
+            return rng.choice([-1.0, 1.0], size=self.sizes.n_units)[self.unit_of]
+        # Sorting random keys within blocks permutes each block uniformly.
+        order = np.lexsort((rng.random(self.sizes.n_units), self.block_of))
+        shuffled = np.empty(self.sizes.n_units)
+        shuffled[np.argsort(self.block_of, kind="stable")] = self.unit_labels[order]
+        return shuffled[self.unit_of]
+
+
+def make_scheme(y: Floats, null: str = "fixed", blocks: ArrayLike | None = None, groups: ArrayLike | None = None) -> LabelScheme:
+    """Check blocks and groups against the labels ±1."""
+    if null == "coin" and blocks is not None:
+        raise InputError("blocks restrict permutations and need the null with fixed class sizes.")
+    unit_of = np.arange(len(y)) if groups is None else _codes(groups, len(y), "groups")
+    first = np.unique(unit_of, return_index=True)[1]
+    unit_labels = y[first]
+    differs = np.flatnonzero(unit_labels[unit_of] != y)
+    if len(differs):
+        raise InputError(
+            f"a group must have one label, but row {differs[0] + 1} differs from its group; groups with both labels "
+            "belong in blocks instead."
+        )
+    sample_block = np.zeros(len(y), dtype=np.int64) if blocks is None else _codes(blocks, len(y), "blocks")
+    block_of = sample_block[first]
+    if not np.array_equal(block_of[unit_of], sample_block):
+        raise InputError("every group must lie within one block.")
+    scheme = LabelScheme(y, unit_of, unit_labels, block_of, null)
+    if scheme.sizes.log_labellings == 0:
+        raise InputError("every block holds one class only, so that no label can be exchanged; use larger blocks.")
+    return scheme
+
+
+def _codes(values: ArrayLike, n_samples: int, role: str) -> Ints:
+    array = np.asarray(values)
+    if array.shape != (n_samples,):
+        raise InputError(f"{role} must hold one value for each of the {n_samples} samples, but have shape {array.shape}.")
+    # Objects of several types cannot be sorted.
+    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)
