@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
+from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,15 @@ class NullSizes:
         if self.null == "coin":
             return self.n_units * LOG2
         return sum(float(log_binomial(*pair)) for pair in self.blocks or ((self.n_units, self.positives),))
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that all shuffles together could give: one labelling of all, or two where the classes are of equal
+        size (in every block), because the opposite labelling is as likely then and fits as well.
+        """
+        pairs = self.blocks or ((self.n_units, self.positives),)
+        mirrored = self.null == "coin" or all(size == 2 * positives for size, positives in pairs)
+        return min(1.0, exp(mirrored * LOG2 - self.log_labellings))
 
     def of_count(self, count: int) -> NullSizes:
         """`count` units of the same balance, or `count` blocks like the given ones in turn."""
@@ -67,6 +77,11 @@ class LabelScheme:
             pairs = np.bincount(self.block_of), np.bincount(self.block_of, weights=positive).astype(int)
             blocks = tuple(zip(*(column.tolist() for column in pairs), strict=True))
         return NullSizes(n_units, int(positive.sum()), blocks, self.null)
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that shuffles of this design can give, however many there are."""
+        return self.sizes.smallest_p
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """A labelling from the null."""
