@@ -69,7 +69,7 @@ def wait_for():
 @pytest.fixture
 def dask_processes(tmp_path, wait_for):
     """A real scheduler and two workers on loopback: the scheduler's address, and the processes, the scheduler first."""
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
     file = tmp_path / "scheduler.json"
     common = ("--scheduler-file", str(file))
     processes = [start_dask("scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
@@ -79,7 +79,11 @@ def dask_processes(tmp_path, wait_for):
         worker = ("worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
         folders = [tmp_path / "first", tmp_path / "second"]
         processes += [start_dask(*worker, "--name", path.name, "--local-directory", str(path)) for path in folders]
-        yield json.loads(file.read_text())["address"], processes
+        address = json.loads(file.read_text())["address"]
+        # With one worker there joblib would do the work here.
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, timeout=60)
+        yield address, processes
     finally:
         for process in processes:
             process.kill()
