@@ -127,6 +127,24 @@ def test_errors_by_threshold_are_the_fewest_of_all_thresholds():
     assert without.tolist() == np.sum(labels * scores <= 0, axis=1).tolist()
 
 
+@pytest.mark.parametrize("blocks", [None, np.repeat([0, 1, 2], [10, 8, 12])])
+def test_errors_are_those_of_the_fit_whose_loss_is_compared(blocks):
+    """Least squares on the features (and indicators of the blocks) by the normal route, and the best threshold of its fit."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(30, 9))
+    labels = np.array([rng.permutation(np.repeat([1.0, -1.0], [13, 17])) for _ in range(12)])
+    levels = np.ones((30, 1)) if blocks is None else np.equal.outer(blocks, np.unique(blocks)).astype(float)
+    paths = follow_paths(make_columns(X, make_scheme(labels[0], blocks=blocks), True), labels, 4)
+    for row, y in enumerate(labels):
+        for k in range(1, 5):
+            support = paths.support(row, k)
+            assert len(support) == k
+            design = np.column_stack([levels, clipped(X)[:, support]])
+            fit = np.round(design @ np.linalg.lstsq(design, y, rcond=None)[0], 9)
+            cuts = [-np.inf, *np.unique(fit)]
+            assert paths.errors[row, k - 1] == min(np.sum(np.where(fit > cut, 1, -1) != y) for cut in cuts)
+
+
 def test_within_blocks_only_differences_within_blocks_count():
     """Adding anything constant within blocks to a column changes no loss; the labels' block means are explained for free."""
     rng = np.random.default_rng(6)

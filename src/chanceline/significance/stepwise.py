@@ -92,7 +92,8 @@ class Paths:
     Attributes
     ----------
     losses : labellings × K, the share of the labels' squares that k features leave unexplained (a pair's at K = 2, if better).
-    errors : labellings × K, samples on the wrong side of the best threshold of the least-squares score, fewest for ≤ K features.
+    errors : labellings × K, samples on the wrong side of the best threshold of the labels as least squares on exactly k features
+        (and the block, where there are blocks) fits them: the fit whose loss stands beside it.
     chosen : labellings × K, columns of X in the order taken, −1 where the path ended.
     pair : labellings × 2, columns of X, where the pair is better than the path's first two; else −1.
     """
@@ -172,30 +173,29 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     # A little more than their length keeps columns that the span has used up from a division by nothing.
     products, lengths = residual @ columns.fitted, np.full((draws, count), 1 + SPENT)
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
-    losses, scores = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
+    losses, span, predicted = np.empty((draws, steps)), *(np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
-    span, seen = (np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
     direction, along = None, np.zeros((draws, 1))
     for step in range(steps):
         best, _ = _largest(_gains(columns.fitted, products, lengths, direction, along), draws)
-        direction, seen[:, step], alive = _orthogonal(columns, best, span[:, :step], seen[:, :step])
+        direction, alive = _orthogonal(columns.fitted[:, best].T, span[:, :step])
         chosen[alive, step] = columns.index[best[alive]]
         span[:, step] = direction
         along = np.einsum("ij,ij->i", direction, residual)[:, None]
         residual = residual - along * direction
-        scores[:, step] = along * seen[:, step]
+        predicted[:, step] = labels - residual
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
-    every = np.cumsum(scores, axis=1).reshape(-1, labels.shape[1])
+    every = predicted.reshape(-1, labels.shape[1])
     errors = fewest_by_threshold(every, np.repeat(labels, steps, axis=0), columns.intercept).reshape(draws, steps)
     pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
         better = pair_loss < losses[:, 1] * (1 - SAME)
         losses[better, 1] = np.maximum(pair_loss[better], 0.0)
-        of_pairs = _pair_scores(columns, labels[better], pair[better])
+        of_pairs = _pair_predictions(columns, labels[better], pair[better])
         errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
         pairs[better] = np.column_stack([columns.index[side[pair[better]]] for side in (columns.first, columns.second)])
-    return Paths(losses, np.minimum.accumulate(errors, axis=1), chosen, pairs)
+    return Paths(losses, errors, chosen, pairs)
 
 
 def _largest(pieces: Iterable[Floats], draws: int) -> tuple[Ints, Floats]:
@@ -226,21 +226,14 @@ def _gains(columns: Floats, products: Floats, lengths: Floats, direction: Floats
         yield products[:, piece] ** 2 / lengths[:, piece]
 
 
-def _orthogonal(columns: Columns, best: Ints, span: Floats, seen: Floats) -> tuple[Floats, Floats, Bools]:
-    """The chosen columns made orthogonal to the span, of length 1 (zero where nothing is left of them), and the same combination
-    of the columns centred over all.
-    """
-    inner = columns.fitted[:, best].T
+def _orthogonal(inner: Floats, span: Floats) -> tuple[Floats, Bools]:
+    """The chosen columns (rows here) made orthogonal to the span, of length 1; zero where nothing is left of them."""
     # Once is enough: what is left is no shorter than the square root of SPENT.
     parts = np.matmul(span, inner[:, :, None]).transpose(0, 2, 1)
     rest = inner - np.matmul(parts, span)[:, 0]
     length = np.sqrt(np.einsum("ij,ij->i", rest, rest))
     alive = length**2 > SPENT
-    length = np.where(alive, length, np.inf)[:, None]
-    direction: Floats = rest / length
-    if columns.shown is columns.fitted:
-        return direction, direction, alive
-    return direction, (columns.shown[:, best].T - np.matmul(parts, seen)[:, 0]) / length, alive
+    return rest / np.where(alive, length, np.inf)[:, None], alive
 
 
 def _pair_gains(columns: Columns, products: Floats) -> Iterator[Floats]:
@@ -252,14 +245,14 @@ def _pair_gains(columns: Columns, products: Floats) -> Iterator[Floats]:
         yield (two * (two - 2 * overlap * one) + one**2) / (1 - overlap**2)
 
 
-def _pair_scores(columns: Columns, labels: Floats, pair: Ints) -> Floats:
-    """Least-squares scores of the best pairs."""
+def _pair_predictions(columns: Columns, labels: Floats, pair: Ints) -> Floats:
+    """The labels as the best pairs fit them."""
     residual = columns.centred(labels)
     first, second, overlap = columns.first[pair], columns.second[pair], columns.overlap[pair]
     one, two = (np.einsum("ij,ji->i", residual, columns.fitted[:, side]) for side in (first, second))
     inner = 1 - overlap**2
     weights = (one - overlap * two) / inner, (two - overlap * one) / inner
-    return (columns.shown[:, first] * weights[0] + columns.shown[:, second] * weights[1]).T
+    return labels - residual + (columns.fitted[:, first] * weights[0] + columns.fitted[:, second] * weights[1]).T
 
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:
