@@ -127,7 +127,7 @@ def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     show(f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features")
 
 
-@with_settings(without=("blocks", "groups"))
+@with_settings(without=("blocks", "groups", "pairs", "adjust", "independent"))
 def search(
     table: TableSettings,
     data: Data = None,
@@ -190,7 +190,7 @@ def _random_problem(text: str) -> tuple[Any, Any]:
     return random_problem(n, given.get("alpha"), seed, inputs, n_patterns=given.get("P"))
 
 
-@with_settings(without=("blocks", "groups"))
+@with_settings(without=("blocks", "groups", "pairs", "adjust", "independent"))
 def front(
     table: TableSettings,
     data: Data = None,

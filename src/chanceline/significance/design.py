@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
 from math import exp
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,10 +95,19 @@ class LabelScheme:
         return shuffled[self.unit_of]
 
 
-def make_scheme(y: Floats, null: str = "fixed", blocks: ArrayLike | None = None, groups: ArrayLike | None = None) -> LabelScheme:
-    """Check blocks and groups against the labels ±1."""
-    if null == "coin" and blocks is not None:
-        raise InputError("blocks restrict permutations and need the null with fixed class sizes.")
+def make_scheme(
+    y: Floats,
+    null: str = "fixed",
+    blocks: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    pairs: ArrayLike | None = None,
+) -> LabelScheme:
+    """Check blocks, groups and pairs (blocks of one unit of each class) against the labels ±1."""
+    if blocks is not None and pairs is not None:
+        raise InputError("pairs are blocks already: labels swap within each pair; give pairs or blocks, not both.")
+    role, within = ("blocks", blocks) if pairs is None else ("pairs", pairs)
+    if null == "coin" and within is not None:
+        raise InputError(f"{role} restrict permutations and need the null with fixed class sizes.")
     unit_of = np.arange(len(y)) if groups is None else _codes(groups, len(y), "groups")
     first = np.unique(unit_of, return_index=True)[1]
     unit_labels = y[first]
@@ -107,14 +117,28 @@ def make_scheme(y: Floats, null: str = "fixed", blocks: ArrayLike | None = None,
             f"a group must have one label, but row {differs[0] + 1} differs from its group; groups with both labels "
             "belong in blocks instead."
         )
-    sample_block = np.zeros(len(y), dtype=np.int64) if blocks is None else _codes(blocks, len(y), "blocks")
+    sample_block = np.zeros(len(y), dtype=np.int64) if within is None else _codes(within, len(y), role)
     block_of = sample_block[first]
     if not np.array_equal(block_of[unit_of], sample_block):
-        raise InputError("every group must lie within one block.")
+        raise InputError(f"every group must lie within one {'block' if pairs is None else 'pair'}.")
+    if pairs is not None:
+        _check_pairs(np.asarray(pairs)[first], block_of, unit_labels, "row" if groups is None else "group")
     scheme = LabelScheme(y, unit_of, unit_labels, block_of, null)
     if scheme.sizes.log_labellings == 0:
         raise InputError("every block holds one class only, so that no label can be exchanged; use larger blocks.")
     return scheme
+
+
+def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) -> None:
+    """Every pair has one unit of each class."""
+    counts = np.array([np.bincount(pair_of, weights=labels == side) for side in (1, -1)], dtype=int)
+    odd = np.flatnonzero(np.any(counts != 1, axis=0))
+    if len(odd):
+        (positive, negative), which = counts[:, odd[0]], names[pair_of == odd[0]][0]
+        raise InputError(
+            f"a pair must have one {unit} of each class, but pair {str(which)!r} has {positive} of the positive and {negative} "
+            f"of the other class ({len(odd)} of {counts.shape[1]} pairs are like that); leave them out, or use blocks instead."
+        )
 
 
 def _codes(values: ArrayLike, n_samples: int, role: str) -> Ints:

@@ -227,8 +227,10 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     """Look at the table, check what is asked, and fix what each stage may spend."""
     X, y, names = data.X, data.y, data.feature_names
     n_samples, n_features = X.shape
+    if data.undeclared:
+        raise InputError(data.undeclared)
     found = (*data.findings, *examine(X, y, names, intercept=settings.intercept, level=settings.level))
-    scheme = make_scheme(y, settings.null, data.blocks, data.groups)
+    scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs)
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")

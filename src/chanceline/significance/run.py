@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ from chanceline.significance.result import SeparationTest
 from chanceline.significance.stepwise import ExpectedError, Paths, expected_error, make_columns
 from chanceline.significance.text import Evidence, rule_sentence
 from chanceline.tables.columns import plain_text
-from chanceline.tables.dataset import Dataset
+from chanceline.tables.dataset import Dataset, TableSettings
+from chanceline.tables.read import load_data
 
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 2000
@@ -42,12 +43,14 @@ WORTH_PROCESSES = 2e11
 
 
 def separation_test(
-    X: ArrayLike | Dataset,
+    X: Any,
     y: ArrayLike | None = None,
     features: Sequence[int | str] | None = None,
     *,
-    blocks: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
+    label: str | None = None,
+    blocks: ArrayLike | str | None = None,
+    groups: ArrayLike | str | None = None,
+    pairs: ArrayLike | str | None = None,
     feature_names: Sequence[str] | None = None,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -59,13 +62,16 @@ def separation_test(
     ----------
     X
         Array or DataFrame, samples × features, finite numbers; or a `Dataset` that `load_data` or `load_example` gave, which has
-        labels, names, blocks and groups of its own.
+        labels, names, blocks and groups of its own; with `label` a DataFrame or a file.
     y
         Two classes, one value for each sample.
     features
         Names or indices of the features in question; by default the smallest set is searched.
-    blocks, groups
-        One value for each sample; labels are exchanged within blocks only, and move with whole groups.
+    label
+        Column of the classes, by name, instead of `y`. Then blocks, groups and pairs are names of columns too, and everything
+        that `load_data` knows may be said: ``separation_test(df, label="outcome", groups="patient", missing="median")``.
+    blocks, groups, pairs
+        One value for each sample; labels are exchanged within blocks only, move with whole groups, and swap within pairs.
     feature_names
         Names of the columns.
     settings
@@ -80,17 +86,21 @@ def separation_test(
     SeparationTest
         After Ctrl-C during the shuffles: what the shuffles done so far say, with `permutation.interrupted` set.
     """
+    roles = {"blocks": blocks, "groups": groups, "pairs": pairs}
+    if label is not None:
+        table = roles | {item.name: changes.pop(item.name) for item in fields(TableSettings) if item.name in changes}
+        X, roles = load_data(X, label, **table), {}
     settings = replace(settings or TestSettings(), **changes)
     if isinstance(X, Dataset):
-        if any(given is not None for given in (y, blocks, groups, feature_names)):
+        if any(given is not None for given in (y, *roles.values(), feature_names)):
             raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
         return run(make_plan(X, features, settings), progress)
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
     data, labels, names = check_arrays(X, y, feature_names)
     negative, positive = np.unique(np.asarray(y)).tolist()
-    of_blocks, of_groups = (None if values is None else np.asarray(values) for values in (blocks, groups))
-    dataset = Dataset(data, labels, names, (negative, positive), of_blocks, of_groups)
+    given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items() if values is not None}
+    dataset = Dataset(data, labels, names, (negative, positive), **given)
     return run(make_plan(dataset, features, settings), progress)
 
 

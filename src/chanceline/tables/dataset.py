@@ -53,9 +53,18 @@ class TableSettings:
     keep_identifiers: bool = field(default=False, metadata={"help": "Keep columns that look like row ids."})
     blocks: str | None = field(default=None, metadata={"help": "Column of blocks: labels are shuffled within them."})
     groups: str | None = field(default=None, metadata={"help": "Column of groups that share one label (subjects)."})
+    pairs: str | None = field(
+        default=None, metadata={"help": "Column of pairs (before and after): labels swap within each pair."}
+    )
+    adjust: tuple[str, ...] = field(
+        default=(), metadata={"help": "Covariates a,b,c: is there structure beyond what these columns explain?"}
+    )
+    independent: tuple[str, ...] = field(
+        default=(), metadata={"help": "Columns that look like subjects or pairs, though rows are independent."}
+    )
 
     def __post_init__(self) -> None:
-        for name in ("drop", "na"):
+        for name in ("drop", "na", "adjust", "independent"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
         for setting in fields(self):
@@ -85,7 +94,11 @@ class Finding:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Result):
-    """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`."""
+    """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`.
+
+    `covariates` are the columns to adjust for, by name: numbers, or text for categories. `undeclared` is the sentence with which
+    a test of this table stops, because a column looks like a subject that nothing was said about.
+    """
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -93,6 +106,9 @@ class Dataset(Result):
     classes: tuple[str, str]
     blocks: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
+    pairs: NDArray[Any] | None = None
+    covariates: dict[str, NDArray[Any]] | None = None
+    undeclared: str = ""
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     kind = "data"

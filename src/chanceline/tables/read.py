@@ -29,21 +29,26 @@ from chanceline.tables.columns import (
 from chanceline.tables.dataset import Dataset, Finding, TableSettings, quoted
 
 
-def load_data(path: str | Path, label: str | None = None, settings: TableSettings | None = None, **changes: Any) -> Dataset:
+def load_data(
+    path: str | Path | pd.DataFrame, label: str | None = None, settings: TableSettings | None = None, **changes: Any
+) -> Dataset:
     """Read a table and make it a `Dataset`.
 
     Parameters
     ----------
     path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, or an `.npz` that
-        holds `X`, `y` and perhaps `feature_names`.
+        holds `X`, `y` and perhaps `feature_names`; or a DataFrame.
     label : column with the two classes, by its name or its number from 0 (not needed for `.npz` files, nor if `labels` names a
         file with one column besides the id).
     settings : how to read the file and what to make of its columns.
     changes : single settings by name, such as `missing="median"` or `transpose=True`.
     """
-    path = Path(path)
     settings = replace(settings or TableSettings(), **changes)
-    table = read_table(path, settings)
+    source = "DataFrame" if isinstance(path, pd.DataFrame) else Path(path).name
+    if isinstance(path, pd.DataFrame):
+        table = _from_grid([str(name) for name in path], path.reset_index(drop=True), source, replace(settings, header="first"))
+    else:
+        table = read_table(Path(path), settings)
     if settings.labels is not None:
         second = Path(settings.labels)
         attach_labels(table, read_table(second, TableSettings(na=settings.na)), second.name, settings)
@@ -51,24 +56,28 @@ def load_data(path: str | Path, label: str | None = None, settings: TableSetting
     labels, classes = read_labels(column, settings.positive, table.findings)
     roles = {
         role: without_empty(find_column(table, name, role), role)
-        for role, name in (("blocks", settings.blocks), ("groups", settings.groups))
+        for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs))
         if name is not None
     }
-    special = [column, *roles.values(), *(find_column(table, name, "dropped") for name in settings.drop)]
+    adjust = [without_empty(find_column(table, name, "adjust"), "adjust") for name in settings.adjust]
+    independent = [find_column(table, name, "independent") for name in settings.independent]
+    dropped = [find_column(table, name, "dropped") for name in settings.drop]
+    special = [column, *roles.values(), *adjust, *independent, *dropped]
     features = table.values.drop(columns=[one.name for one in special], errors="ignore")
     features = numeric_features(features, settings, table.findings)
     if not settings.keep_identifiers:
         features = without_identifiers(features, table.findings)
     if features.shape[1] == 0:
-        raise InputError(f"{path.name} has no numeric feature column left besides the label {str(column.name)!r}.")
+        raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
     features, kept = without_gaps(features, settings.missing, table.findings)
     return Dataset(
         X=np.ascontiguousarray(features.to_numpy(dtype=np.float64)),
         y=labels[kept],
         feature_names=tuple(map(str, features.columns)),
         classes=classes,
-        source=path.name,
+        source=source,
         findings=tuple(table.findings),
+        covariates={str(one.name): one.to_numpy()[kept] for one in adjust} or None,
         **{role: found.to_numpy()[kept] for role, found in roles.items()},
     )
 
