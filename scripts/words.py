@@ -1,0 +1,41 @@
+"""Words of README and of the documentation's pages, against their limits; tables made by commands (docs/tables) are not counted.
+
+python scripts/words.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[1]
+LIMITS = {"README.md": 1_000, "docs": 18_000}
+# Rows that a command writes into a page stand between these two.
+GENERATED = re.compile(r"<!-- made by .*?-->.*?<!-- end -->", re.DOTALL)
+
+
+def words(path: Path) -> int:
+    """Words as `wc -w` counts them, code and its output included."""
+    return len(GENERATED.sub("", path.read_text(encoding="utf-8")).split())
+
+
+def counted(tree: Path = TREE) -> dict[str, int]:
+    """README and every page of docs by its path."""
+    pages = [path for path in sorted((tree / "docs").rglob("*.md")) if path.parent.name != "tables"]
+    return {str(path.relative_to(tree)): words(path) for path in (tree / "README.md", *pages)}
+
+
+def main() -> int:
+    counts = counted()
+    for name, number in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"{number:6,}  {name}")
+    readme = counts.pop("README.md")
+    found = {"README.md": readme, "docs": sum(counts.values())}
+    for name, number in found.items():
+        print(f"{name}: {number:,} words, at most {LIMITS[name]:,}")
+    return int(any(found[name] > LIMITS[name] for name in LIMITS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
