@@ -1,7 +1,8 @@
 """The test on labels from the null: the same procedure on the observed and on shuffled labels, parallel, interruptible, and valid
 throughout.
 
-**The front.** With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k (`stepwise`),
+**The front.** With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k (`stepwise`), and as one more
+column the negative sum of squared correlations of all features with the labels, for signal that is spread over many,
 
     p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B),   T[b] = min_k p[b, k],   p = #{b : T[b] ≤ T[0]}/(1 + B)
 
@@ -43,8 +44,8 @@ from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
 # Labellings in one batch, the observed one among the first.
 BATCH = 64
-# The band of shuffled labels shown for every K holds this share of them.
-BAND = 0.9
+# The band of shuffled labels shown for every K holds 90 % of them.
+ENDS = (0.05, 0.5, 0.95)
 NOTHING = np.zeros(0, dtype=np.int64)
 
 
@@ -221,9 +222,28 @@ class FrontReading:
     features: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class SpreadReading:
+    """What all features do together, each a little: for signal that no small set holds.
+
+    Attributes
+    ----------
+    value : mean squared correlation of the features with the labels, times P − 1, which is 1 on average for permuted labels.
+    shuffled : lower end, middle and upper end of the range that holds 90 % of the same on shuffled labels.
+    pvalue : adjusted like those of the front, of which this is one more member.
+    """
+
+    value: float
+    shuffled: tuple[float, float, float]
+    pvalue: float
+
+
 @dataclass(frozen=True, eq=False)
 class FrontDraws:
-    """Losses and errors of the observed labelling (row 0) and of the draws, and the permutation reading they make."""
+    """Losses and errors of the observed labelling (row 0) and of the draws, and the permutation reading they make.
+
+    `losses` has a column for every K and a last one with the negative spread.
+    """
 
     losses: Floats
     errors: Ints
@@ -235,15 +255,22 @@ class FrontDraws:
         return len(self.losses) - 1
 
     def adjusted(self) -> Floats:
-        """Adjusted p-values of K = 1, 2, …"""
+        """Adjusted p-values of K = 1, 2, …, and of the spread."""
         places = place_losses(self.losses)
         return np.count_nonzero(places.min(axis=1, keepdims=True) <= places[0] + SAME, axis=0) / len(places)
 
     def bands(self) -> list[Band | None]:
         if self.done == 0:
-            return [None] * self.losses.shape[1]
-        ends = np.quantile(self.errors[1:], ((1 - BAND) / 2, 0.5, (1 + BAND) / 2), axis=0, method="inverted_cdf")
+            return [None] * self.errors.shape[1]
+        ends = np.quantile(self.errors[1:], ENDS, axis=0, method="inverted_cdf")
         return [Band(*(int(value) for value in column)) for column in ends.T]
+
+    def spread(self) -> SpreadReading | None:
+        """The last member of the combination, None without draws."""
+        if self.done == 0:
+            return None
+        low, middle, high = np.quantile(-self.losses[1:, -1], ENDS).tolist()
+        return SpreadReading(-float(self.losses[0, -1]), (low, middle, high), float(self.adjusted()[-1]))
 
     def reading(self) -> PermutationReading:
         """The Monte Carlo reading; set sizes are those with which the path leaves no error, None if more would be needed."""
@@ -288,7 +315,9 @@ def draw_front(
     if not batches:
         # Stopped within the very first batch: the observed labels alone.
         batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
-    losses, errors = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("losses", "errors"))
+    parts = ("losses", "spread", "errors")
+    losses, spread, errors = (np.concatenate([getattr(batch, name) for batch in batches]) for name in parts)
+    losses = np.column_stack([losses, -spread])
     return FrontDraws(losses, errors, permutations, stopped_by), batches[0]
 
 

@@ -14,7 +14,7 @@ from chanceline.chance.bound import Bound, format_p
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
-from chanceline.significance.permutation import FrontReading, PermutationReading
+from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
 from chanceline.significance.plan import AlphaSpending
 from chanceline.significance.replica import ReplicaReading
 from chanceline.significance.stepwise import ExpectedError
@@ -53,7 +53,10 @@ class SeparationTest(Result):
     front
         For every number of features: errors, errors on shuffled labels, adjusted p-value.
     decisive
-        The point of the front on which the p-value of the shuffles rests, None where there are none or the features were named.
+        The point of the front on which the p-value of the shuffles rests, None where there are none, the features were named, or
+        it rests on the spread.
+    spread
+        All features together, each a little: the evidence that no small set holds. None without shuffles.
     permutation
         Monte Carlo reading, None if it was not run (`bound` convinced, or `permutations=0`).
     replica
@@ -94,6 +97,7 @@ class SeparationTest(Result):
     bound: Bound
     front: tuple[FrontReading, ...]
     decisive: FrontReading | None
+    spread: SpreadReading | None
     permutation: PermutationReading | None
     replica: ReplicaReading | None
     expected_error: ExpectedError | None

@@ -24,6 +24,7 @@ from chanceline.significance.permutation import (
     PermutationReading,
     PermutationRunner,
     Procedure,
+    SpreadReading,
     draw_front,
     permutation_reading,
 )
@@ -150,8 +151,9 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     work = 2.0 * columns.fitted.size * steps * settings.permutations
     few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
     draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few)
+    spread = None
     if wanted and draws.done:
-        permutation = draws.reading()
+        permutation, spread = draws.reading(), draws.spread()
     front = front_readings(plan, paths, found, draws, adjusted=permutation is not None)
     interrupted = INTERRUPT in (draws.stopped_by, permutation and permutation.stopped_by)
     expected = None
@@ -160,7 +162,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
             expected = expected_error(columns, scheme, steps, settings.seed)
         except KeyboardInterrupt:
             interrupted = True
-    return conclude(plan, found, front, permutation, expected, interrupted=interrupted)
+    return conclude(plan, found, front, spread, permutation, expected, interrupted=interrupted)
 
 
 def find_rules(plan: Plan, steps: int) -> Found:
@@ -240,6 +242,7 @@ def conclude(
     plan: Plan,
     found: Found,
     front: tuple[FrontReading, ...],
+    spread: SpreadReading | None,
     permutation: PermutationReading | None,
     expected: ExpectedError | None,
     *,
@@ -252,12 +255,15 @@ def conclude(
         # Of equal adjusted p-values that whose errors lie farthest below the shuffled.
         point = min(front, key=lambda at: (at.pvalue or 0.0, at.errors - (at.shuffled.median if at.shuffled else 0)))
     rule, bound = _reported(plan, found, point)
+    # Of equal p-values a set of features counts first: it says more.
+    by_spread = spread is not None and point is not None and spread.pvalue < (point.pvalue or 0.0)
+    point = None if by_spread else point
     # About features named after looking shuffles say nothing.
     counts = permutation is not None and not plan.named_after and not permutation.void and permutation.done > 0
     by_shuffles = permutation.pvalue if permutation is not None and counts else None
     log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, by_shuffles)
     largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(rule, plan.settings.level)
-    evidence = Evidence(plan, rule, bound, found.later, permutation, point, largest, needed)
+    evidence = Evidence(plan, rule, bound, found.later, permutation, point, spread, largest, needed)
     verdict, reason = evidence.decide(log10_p)
     replica = None
     if rule.separates and rule.n_selected and not plan.settings.preregistered:
@@ -286,6 +292,7 @@ def conclude(
         bound=bound,
         front=front,
         decisive=point if plan.features is None else None,
+        spread=spread,
         permutation=permutation,
         replica=replica,
         expected_error=expected,

@@ -8,7 +8,8 @@ everything is made orthogonal to it. The labels of many draws are rows of one ma
 with Z the normalised columns and Q the direction that each draw took last. From V follow the products of all columns with the
 residuals (C ← C − dV, d the part of the labels along Q) and the squared lengths of the columns outside the chosen span
 (L ← L − V²); the gain of a column is C²/L. Beside the path stands the best *pair* of a list of highly correlated columns, which a
-greedy first step cannot find: each alone says nothing, their difference may say everything.
+greedy first step cannot find: each alone says nothing, their difference may say everything. And beside both stands the sum of
+squares of all products of the first step, which sees what is spread over many columns, each too weak to be found.
 
 Cross-validation of the same path, its number of features chosen anew within every training set, says what to expect on new
 samples. It stands beside the p-value and never in its place. The samples of a fold have no part in choosing the features, their
@@ -96,12 +97,15 @@ class Paths:
         (and the block, where there are blocks) fits them: the fit whose loss stands beside it.
     chosen : labellings × K, columns of X in the order taken, −1 where the path ended.
     pair : labellings × 2, columns of X, where the pair is better than the path's first two; else −1.
+    spread : labellings, the mean over all columns of their squared correlation with the labels, times P − 1: 1 on average for
+        labels that are permuted freely.
     """
 
     losses: Floats
     errors: Ints
     chosen: Ints
     pair: Ints
+    spread: Floats
 
     def support(self, row: int, size: int) -> Ints:
         """Columns of X of the best set of this size for one labelling, sorted."""
@@ -172,6 +176,7 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
     scale = np.where(total > 0, total, 1.0)
     # A little more than their length keeps columns that the span has used up from a division by nothing.
     products, lengths = residual @ columns.fitted, np.full((draws, count), 1 + SPENT)
+    spread = np.einsum("ij,ij->i", products, products) / scale * ((labels.shape[1] - 1) / count)
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
     losses, span, predicted = np.empty((draws, steps)), *(np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
@@ -195,7 +200,7 @@ def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
         of_pairs = _pair_predictions(columns, labels[better], pair[better])
         errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
         pairs[better] = np.column_stack([columns.index[side[pair[better]]] for side in (columns.first, columns.second)])
-    return Paths(losses, errors, chosen, pairs)
+    return Paths(losses, errors, chosen, pairs, spread)
 
 
 def _largest(pieces: Iterable[Floats], draws: int) -> tuple[Ints, Floats]:

@@ -12,7 +12,7 @@ from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.significance.design import Bools, Floats
-from chanceline.significance.permutation import FrontReading, PermutationReading
+from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 
 # The three verdicts, in the words that people, pages and JSON see.
@@ -36,7 +36,7 @@ class Evidence:
     ----------
     bound : its `log10_p` is valid under the freedoms used.
     later : log₁₀ p of the second stage (errors counted after looking).
-    point : where the front stands out most, None without shuffles.
+    point : where the front stands out most, None without shuffles or where the spread stands out more.
     largest : the largest set that the bound would accept.
     needed : the units with which this rule would convince by the bound alone.
     """
@@ -47,6 +47,7 @@ class Evidence:
     later: float
     permutation: PermutationReading | None
     point: FrontReading | None
+    spread: SpreadReading | None
     largest: int
     needed: int | None
 
@@ -93,6 +94,13 @@ class Evidence:
         """What the permutations saw."""
         assert self.permutation is not None
         reading, point = self.permutation, self.point
+        if point is None and self.spread is not None:
+            low, middle, high = self.spread.shuffled
+            return (
+                f"the evidence is spread over many features: their mean squared correlation with the labels is "
+                f"{self.spread.value:.2f} times what chance gives on average, where shuffled labels give {middle:.2f} "
+                f"({low:.2f} to {high:.2f}); p = {reading.pvalue:.2g}, Monte Carlo"
+            )
         if point is None or point.shuffled is None:
             return (
                 f"the same search does as well on {reading.exceedances} of {reading.done} shuffled labellings "
