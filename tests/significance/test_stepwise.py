@@ -251,12 +251,12 @@ def test_the_spread_is_the_mean_squared_correlation_of_all_columns():
 def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     rng = np.random.default_rng(11)
     y = np.repeat([1.0, -1.0], 30)
-    X = rng.normal(size=(60, 400)) + 0.2 * y[:, None]
+    X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
     scheme = make_scheme(y)
     draws, paths = draw_front(make_columns(X, scheme, True), scheme, permutations=199, steps=6, seed=0)
     spread = draws.spread()
     assert spread.value == paths.spread[0]
-    assert spread.value > 2 > spread.shuffled[2]
+    assert spread.value > 1.2 > spread.shuffled[2]
     assert spread.shuffled[1] == pytest.approx(1, abs=0.05)
     # p of every member counts draws by the definition; that of the spread is the smallest.
     assert draws.adjusted().argmin() == 6
