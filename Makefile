@@ -38,7 +38,7 @@ docs: $(READY)  ## build the documentation, warnings are errors
 
 bench: $(READY)  ## every benchmark table in docs/; DATA=FOLDER of tables for those on real data
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	for script in biht classes first_use front_claims power rsb theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in biht classes first_use front_claims plane power rsb theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/search.py --instances 10 --large 2
 	if [ -n "$(DATA)" ]; then $(BIN)/python benchmarks/front.py --data $(DATA) && $(BIN)/python benchmarks/front_test.py $(DATA); fi
 

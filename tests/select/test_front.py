@@ -100,7 +100,7 @@ def test_front_of_a_data_frame_has_its_names():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=["a", "b", "c", "d", "e"])
     found = chanceline.front(X, X["b"] - X["d"] > 0, max_features=3, budget=500)
     assert found.features(found.smallest()) == ["b", "d"]
-    assert str(found).endswith("0  b, d")
+    assert str(found).endswith("0* b, d")
     assert found.to_dict()["front"][-1]["features"] == ["b", "d"]
     unnamed = chanceline.front(X.to_numpy(), X["b"] - X["d"] > 0, max_features=3, budget=500)
     assert unnamed.features(unnamed.smallest()) == ["1", "3"]

@@ -233,6 +233,9 @@ def front(
         say(f"figure written to {figure}")
     found = replace(found, feature_names=dataset.feature_names)
     first = f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features"
-    lines = [f"{point.k:3d}  {point.errors:6d}  {', '.join(found.features(point))}".rstrip() for point in found.points]
+    lines = [
+        f"{point.k:3d}  {point.errors:6d}{'*' if point.proven else ' '} {', '.join(found.features(point))}".rstrip()
+        for point in found.points
+    ]
     record = {"source": dataset.source, "classes": dataset.classes, **found.to_dict()}
-    answer(record, "\n".join([first, "  k  errors  features", *lines]), json)
+    answer(record, "\n".join([first, "  k  errors  features (*: proven, no rule on so many makes fewer)", *lines]), json)

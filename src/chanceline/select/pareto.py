@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
 from chanceline.select.pairs import all_singles, promising_pairs
+from chanceline.select.plane import fewest_on_pairs
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
@@ -38,16 +40,18 @@ NEARBY = 5  # from a smoother loss a descent on the errors is worth while within
 FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
 WORK = 2e10  # of the default budget, in multiplications; three times that on many columns
 MANY = 2000
+PLANE_WORK = 2e7  # samples² × pairs, two or three seconds
 SWAPS_A_SUPPORT = 20  # are enough where there are few supports
 
 
 @dataclass(frozen=True, eq=False)
 class FrontPoint:
-    """The fewest errors found with at most `k` variables, and the rule that makes them."""
+    """The fewest errors found with at most `k` variables, and the rule that makes them; `proven` if no rule makes fewer."""
 
     k: int
     errors: int
     rule: Rule
+    proven: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,10 +106,10 @@ class Front(Result):
 
     def __str__(self) -> str:
         lines = [f"Fewest errors found among {self.n_samples} samples, {self.n_features} variables"]
-        lines.append("  k  errors  variables")
+        lines.append("  k  errors  variables (*: proven, no rule on so many makes fewer)")
         for point in self.points:
             shown = ", ".join(map(visible, self.features(point)[:12])) + (", …" if point.rule.n_selected > 12 else "")
-            lines.append(f"{point.k:3d}  {point.errors:6d}  {shown}".rstrip())
+            lines.append(f"{point.k:3d}  {point.errors:6d}{'*' if point.proven else ' '} {shown}".rstrip())
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,6 +125,7 @@ class Front(Result):
                 {
                     "k": point.k,
                     "errors": point.errors,
+                    "proven": point.proven,
                     "support": point.rule.support.tolist(),
                     **({} if self.feature_names is None else {"features": self.features(point)}),
                     "weights": point.rule.weights.tolist(),
@@ -156,8 +161,8 @@ def front(
     Returns
     -------
     Front
-        Errors are counted exactly; a sample on the threshold is an error. One variable is searched exhaustively, more by
-        a heuristic, so that fewer errors may be possible.
+        Errors are counted exactly; a sample on the threshold is an error. One variable is searched exhaustively, two as well
+        in small tables (points that are `proven`), more by a heuristic, so that fewer errors may be possible.
     """
     max_features = whole_number(max_features, "max_features")
     budget = None if budget is None else whole_number(budget, "The budget, a number of swaps,")
@@ -171,7 +176,7 @@ def front(
         if progress is not None:
             progress(done, total)
     return Front(
-        points=walk.points(problem, pool),
+        points=on_two(problem, walk.points(problem, pool), everything=budget is None),
         n_samples=problem.n_samples,
         n_features=problem.n_features,
         intercept=problem.intercept,
@@ -179,6 +184,25 @@ def front(
         seed=seed,
         feature_names=column_names(X),
     )
+
+
+def on_two(problem: Problem, points: tuple[FrontPoint, ...], *, everything: bool) -> tuple[FrontPoint, ...]:
+    """The points, exact for two variables: on all pairs where `everything` is wanted and affordable, else on the pair found."""
+    best, proven, work = None, False, problem.n_samples**2
+    if len(points) > 2:
+        proven = everything and math.comb(problem.n_features, 2) * work <= PLANE_WORK
+        found = points[2].rule.support
+        pairs = list(combinations(range(problem.n_features), 2)) if proven else [found] * (len(found) == 2 and work <= PLANE_WORK)
+        best, below = fewest_on_pairs(problem, pairs)
+        proven = proven and below >= min(points[2].errors, problem.n_samples if best is None else best.errors)
+    exact: list[FrontPoint] = []
+    for point in points:
+        better = best is not None and point.k >= 2 and best.errors < point.errors
+        rule = best if best is not None and better else point.rule
+        exact.append(FrontPoint(point.k, rule.errors, rule, rule.errors == 0 or point.k < 2 or (point.k == 2 and proven)))
+        if rule.errors == 0:
+            break
+    return tuple(exact)
 
 
 def default_budget(problem: Problem, most: int) -> int:
