@@ -1,0 +1,155 @@
+"""What to expect of the rule on new samples: cross-validation with everything inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from chanceline._parallel import run_ordered
+from chanceline._results import Result
+from chanceline._validation import whole_number
+from chanceline.perceptron.problem import find_features
+from chanceline.prediction.rule import MOST_FEATURES, Trained, train
+from chanceline.prediction.samples import OUTER_FOLDS, Bools, Floats, Ints, Samples, make_samples
+
+CONFIDENCE = 0.95
+# Of the units' number; see `benchmarks/coverage.py`.
+EFFECTIVE = 0.5
+# With fewer numbers than this, starting processes takes longer than the folds.
+WORTH_PROCESSES = 200_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedError(Result):
+    """Cross-validated error of the rule that `fit_rule` gives.
+
+    Attributes
+    ----------
+    rate : share of samples classified wrongly by a rule that they had no part in.
+    interval : 95 % interval for the true error of the rule made from all samples: Wilson's for half as many independent samples
+        (or groups, or small blocks) as there are. The half pays for training sets that overlap and for rules that differ from
+        fold to fold; the coverage was measured (docs/tables/coverage.md).
+    guess : error of always naming the larger class.
+    auc : area under the curve of the scores left out, within folds.
+    sensitivity, specificity : share of the positive and of the negative samples classified rightly.
+    predictions : score of every sample from the rule that it had no part in.
+    n_features : number of features in every fold.
+    covariates_rate : the error of covariates alone, None without covariates.
+    """
+
+    rate: float
+    interval: tuple[float, float]
+    guess: float
+    auc: float
+    sensitivity: float
+    specificity: float
+    n_folds: int
+    predictions: Floats
+    n_features: tuple[int, ...]
+    supports: tuple[Ints, ...]
+    covariates_rate: float | None = None
+
+    kind = "cross-validated"
+    _derived = ("no_better_than_guessing",)
+    _hidden = ("predictions", "supports")
+
+    @property
+    def no_better_than_guessing(self) -> bool:
+        """Whether the interval reaches the error of guessing."""
+        return self.interval[1] >= self.guess
+
+    def summary(self) -> str:
+        low, high = self.interval
+        return f"{self.rate:.0%} wrong [{low:.0%}, {high:.0%}]; always the larger class: {self.guess:.0%}"
+
+
+def expected_error(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+    covariates: ArrayLike | None = None,
+    features: Sequence[int] | None = None,
+    max_features: int = MOST_FEATURES,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+) -> ExpectedError | None:
+    """Cross-validate `fit_rule`, whose parameters these are; None if a class has fewer than two units, so that no fold can
+    spare one.
+    """
+    samples = make_samples(X, y, groups, blocks, covariates)
+    units = [len(np.unique(samples.unit_of[samples.y == label])) for label in (-1.0, 1.0)]
+    if min(units) < 2:
+        return None
+    most = whole_number(max_features, "max_features", at_least=1)
+    named = None if features is None else find_features(features, [""] * samples.X.shape[1])
+    fold_of = samples.fold_of(OUTER_FOLDS, [seed, 2])
+    folds = list(range(int(fold_of.max()) + 1))
+    jobs = n_jobs if samples.X.size > WORTH_PROCESSES else 1
+    common = (samples, fold_of, named, most, seed)
+    trained = list(run_ordered(one_fold, folds, common=common, n_jobs=jobs))
+    scores = left_out(trained, samples, fold_of)
+    wrong = error_of(scores, samples.y)
+    positive = samples.y > 0
+    beside = None
+    if covariates is not None:
+        nothing = np.zeros(0, dtype=np.int64)
+        alone = [train(samples, fold_of != fold, nothing, most, [seed, 3, fold]) for fold in folds]
+        beside = float(error_of(left_out(alone, samples, fold_of), samples.y).mean())
+    rate = float(wrong.mean())
+    return ExpectedError(
+        rate=rate,
+        interval=wilson(rate, EFFECTIVE * len(np.unique(samples.unit_of))),
+        guess=float(min(positive.mean(), 1 - positive.mean())),
+        auc=area(scores, positive, fold_of),
+        sensitivity=float(1 - wrong[positive].mean()),
+        specificity=float(1 - wrong[~positive].mean()),
+        n_folds=len(folds),
+        predictions=scores,
+        n_features=tuple(len(rule.support) for rule in trained),
+        supports=tuple(rule.support for rule in trained),
+        covariates_rate=beside,
+    )
+
+
+def one_fold(fold: int, samples: Samples, fold_of: Ints, named: Ints | None, most: int, seed: int) -> Trained:
+    """The rule made without one fold."""
+    return train(samples, fold_of != fold, named, most, [seed, 3, fold])
+
+
+def left_out(trained: list[Trained], samples: Samples, fold_of: Ints) -> Floats:
+    """The score of every sample by the rule that was made without it."""
+    every = [rule.scale.design(samples, rule.support) @ rule.weights for rule in trained]
+    return np.stack(every)[fold_of, np.arange(len(fold_of))]
+
+
+def error_of(scores: Floats, y: Floats) -> Floats:
+    """1 on the wrong side, one half on the threshold."""
+    return 0.5 - 0.5 * np.sign(y * scores)
+
+
+def area(scores: Floats, positive: Bools, fold_of: Ints) -> float:
+    """Area under the curve: the share of pairs of a positive and a negative sample of one fold in the right order."""
+    right = pairs = 0.0
+    for fold in range(fold_of.max() + 1):
+        inside = fold_of == fold
+        ranks, above = rankdata(scores[inside]), positive[inside]
+        count, others = int(above.sum()), int((~above).sum())
+        right += float(ranks[above].sum()) - count * (count + 1) / 2
+        pairs += count * others
+    return right / pairs if pairs else float("nan")
+
+
+def wilson(share: float, count: float) -> tuple[float, float]:
+    """Wilson's interval for a share among `count` independent samples."""
+    z = float(ndtri((1 + CONFIDENCE) / 2))
+    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z * sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    return max(0.0, middle - half), min(1.0, middle + half)

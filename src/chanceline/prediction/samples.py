@@ -1,0 +1,102 @@
+"""The samples that a rule is made from: their design, how they are dealt to folds, and how columns are scaled by some of them.
+
+Columns are measured from the mean of their *block* (there is one where none are declared) among the training samples, so that
+differences between blocks tell nothing. Where blocks are many or small, whole blocks are left out, and the columns of a block
+that the training samples do not know are measured from its own mean: a new sample comes with its block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import check_arrays
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+OUTER_FOLDS, INNER_FOLDS = 10, 5
+# Blocks of fewer samples, or as many blocks as folds, are left out whole.
+SMALL_BLOCK = 8
+# Columns that vary less than this share of their values are constant.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Checked values, labels ±1 and the design.
+
+    Attributes
+    ----------
+    beside : samples × columns that every rule has: the constant, then covariates.
+    unit_of : samples that stay together in a fold have the same number (groups, or small blocks).
+    block_of : number of every sample's block; 0 where there are none.
+    """
+
+    X: Floats
+    y: Floats
+    beside: Floats
+    unit_of: Ints
+    block_of: Ints
+
+    def take(self, rows: Bools) -> Samples:
+        """Some of the samples."""
+        return Samples(self.X[rows], self.y[rows], self.beside[rows], self.unit_of[rows], self.block_of[rows])
+
+    def fold_of(self, folds: int, seed: list[int]) -> Ints:
+        """A fold for every sample: units are dealt like cards, block by block and class by class."""
+        units, first = np.unique(self.unit_of, return_index=True)
+        keys = np.random.default_rng(seed).random(len(units)), self.y[first], self.block_of[first]
+        dealt = np.empty(len(units), dtype=np.int64)
+        dealt[np.lexsort(keys)] = np.arange(len(units)) % folds
+        return dealt[np.searchsorted(units, self.unit_of)]
+
+
+class Scale(NamedTuple):
+    """How training samples see the columns: (x − centre of the block)/spread; constant columns have an infinite spread."""
+
+    centre: Floats
+    spread: Floats
+
+    def design(self, samples: Samples, support: Ints) -> Floats:
+        """The constant, covariates and the scaled columns of a support, for all samples."""
+        columns = (samples.X[:, support] - self.centre[:, support][samples.block_of]) / self.spread[support]
+        return np.hstack([samples.beside, columns])
+
+
+def make_scale(samples: Samples, training: Bools) -> Scale:
+    """Centres of blocks and spreads of columns, from the training samples."""
+    member = samples.block_of == np.arange(samples.block_of.max() + 1)[:, None]
+    inside = member & training
+    # A block without training samples is measured from its own mean.
+    inside = np.where(inside.any(axis=1, keepdims=True), inside, member)
+    centre = (inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)) @ samples.X
+    rest = samples.X[training] - centre[samples.block_of[training]]
+    spread = np.sqrt(np.einsum("ij,ij->j", rest, rest) / len(rest))
+    return Scale(centre, np.where(spread > CONSTANT * np.abs(samples.X).max(axis=0), spread, np.inf))
+
+
+def make_samples(
+    X: ArrayLike, y: ArrayLike, groups: ArrayLike | None, blocks: ArrayLike | None, covariates: ArrayLike | None
+) -> Samples:
+    """Check everything, and decide what stays together."""
+    values, labels, _ = check_arrays(X, y)
+    beside = np.ones((len(labels), 1))
+    if covariates is not None:
+        beside = np.column_stack([beside, np.asarray(covariates, dtype=float)])
+    block_of = np.zeros(len(labels), dtype=np.int64) if blocks is None else _codes(blocks, len(labels), "blocks")
+    unit_of = np.arange(len(labels)) if groups is None else _codes(groups, len(labels), "groups")
+    sizes = np.bincount(block_of)
+    whole = len(sizes) > 1 and (len(sizes) >= OUTER_FOLDS or np.median(sizes) < SMALL_BLOCK)
+    return Samples(values, labels, beside, block_of if whole else unit_of, block_of)
+
+
+def _codes(values: ArrayLike, count: int, role: str) -> Ints:
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise InputError(f"{role} must hold one value for each of the {count} samples, but have shape {array.shape}.")
+    return np.unique(array.astype(str), return_inverse=True)[1].astype(np.int64)

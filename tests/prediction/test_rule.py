@@ -1,0 +1,166 @@
+"""The rule for new samples: its path and its fits by another route, its design, and what it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, lars_path
+
+from chanceline.errors import InputError
+from chanceline.prediction.expected import area, expected_error, wilson
+from chanceline.prediction.paths import lasso_path
+from chanceline.prediction.refit import ridge_logistic
+from chanceline.prediction.rule import fit_rule, smallest_within_error
+from chanceline.prediction.samples import make_samples, make_scale
+
+
+def planted(P=120, N=40, slope=3.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(P, N)) * rng.uniform(0.1, 10, size=N) + rng.normal(size=N)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.where(rng.random(P) < 1 / (1 + np.exp(-slope * (Z[:, 3] - Z[:, 11]))), 1, 0)
+    return X, y
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_path_is_that_of_another_implementation(seed):
+    rng = np.random.default_rng(seed)
+    P, N = [(60, 200), (50, 30), (100, 40), (30, 300)][seed % 4]
+    # A common part makes columns correlated, so that some leave the path again.
+    X = rng.normal(size=(P, N)) + rng.normal(size=(P, 1)) * (seed % 3)
+    target = np.sign(X[:, 0] - X[:, 3] + rng.normal(size=P))
+    X, target = X - X.mean(axis=0), target - target.mean()
+    X /= np.linalg.norm(X, axis=0)
+    coefficients = lars_path(X, target, method="lasso", max_iter=300)[2]
+    first: dict[int, set[int]] = {}
+    for left, right in zip(coefficients.T, coefficients.T[1:], strict=False):
+        support = set(np.flatnonzero(left + right).tolist())
+        first.setdefault(len(support), support)
+    ours = lasso_path(X, target, 20)
+    assert len(ours) == 21
+    assert all(set(ours[k].tolist()) == first[k] for k in range(1, 21) if k in first)
+
+
+def test_copies_and_constants_never_join():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    X[:, 2] = X[:, 1] = X[:, 0]
+    X[:, 5] = 0
+    X -= X.mean(axis=0)
+    X /= np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    last = lasso_path(X, X[:, 0] + X[:, 3] - X[:, 4], 6)[-1]
+    assert sorted(last.tolist()) == [0, 3, 4]
+
+
+def test_fits_are_those_of_another_implementation():
+    X, y = planted()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    training = np.ones((2, len(y)))
+    training[1, :30] = 0
+    design = np.stack([np.column_stack([np.ones(len(y)), Z[:, :7]])] * 2)
+    weights = ridge_logistic(design, 2.0 * y - 1, training, np.array([0.3, 30.0]), 1)
+    for row, mask in enumerate(training > 0):
+        for column, penalty in enumerate((0.3, 30.0)):
+            model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(Z[mask, :7], y[mask])
+            assert np.allclose(weights[row, column, 1:], model.coef_[0], atol=2e-3)
+            assert weights[row, column, 0] == pytest.approx(model.intercept_[0], abs=2e-3)
+
+
+def test_finds_what_was_planted_in_the_columns_own_units():
+    X, y = planted()
+    rule = fit_rule(X, y)
+    assert {3, 11} <= set(rule.support.tolist())
+    assert len(rule.support) <= 4
+    scores = X[:, rule.support] @ rule.weights + rule.bias
+    assert np.allclose(rule.scores(X), scores)
+    assert np.allclose(rule.probabilities(X), 1 / (1 + np.exp(-scores)))
+    assert np.mean((scores > 0) == y) > 0.8
+    assert np.array_equal((X[:, rule.support] @ rule.weights > rule.threshold), scores > 0)
+    again = fit_rule(X * 1000, y)
+    assert np.array_equal(again.support, rule.support)
+    assert np.allclose(again.weights * 1000, rule.weights)
+
+
+def test_of_equally_good_choices_the_smallest():
+    losses = np.array([[0.3, 0.2, 0.4, 0.3], [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.1, 0.15]])
+    assert smallest_within_error([(1, 3.0), (2, 3.0), (3, 3.0)], losses) == (2, 3.0)
+    assert smallest_within_error([(1, 3.0), (4, 3.0), (3, 3.0)], losses) == (3, 3.0)
+
+
+def test_folds_keep_groups_together_and_spread_classes():
+    X, y = planted()
+    groups = np.repeat(np.arange(40), 3)
+    samples = make_samples(X, np.repeat(np.arange(40) % 2, 3), groups, None, None)
+    fold_of = samples.fold_of(10, [0])
+    assert all(len(set(fold_of[groups == group])) == 1 for group in range(40))
+    assert np.bincount(fold_of, weights=samples.y > 0).tolist() == [6.0] * 10
+    small = make_samples(X, y, None, np.repeat(np.arange(60), 2), None)
+    assert np.array_equal(small.unit_of, small.block_of)
+    large = make_samples(X, y, None, np.arange(120) % 3, None)
+    assert len(set(large.unit_of)) == 120
+
+
+def test_columns_are_measured_from_the_training_samples_of_their_block():
+    X, y = planted()
+    blocks = np.arange(120) // 40
+    samples = make_samples(X, y, None, blocks, None)
+    training = np.arange(120) < 100
+    training[blocks == 1] = False
+    scale = make_scale(samples, training)
+    assert np.allclose(scale.centre[0], X[:40].mean(axis=0))
+    assert np.allclose(scale.centre[1], X[40:80].mean(axis=0))
+    assert np.allclose(scale.centre[2], X[80:100].mean(axis=0))
+
+
+def test_a_block_has_its_own_bias():
+    X, y = planted()
+    blocks = np.array(["a", "b"])[np.arange(120) % 2]
+    shifted = X + 100.0 * (blocks == "b")[:, None]
+    rule, moved = (fit_rule(values, y, blocks=blocks) for values in (X, shifted))
+    assert np.array_equal(rule.support, moved.support)
+    assert np.allclose(rule.scores(X, blocks), moved.scores(shifted, blocks))
+    with pytest.raises(InputError, match="no block 'c'"):
+        rule.scores(X[:1], ["c"])
+
+
+def test_covariates_and_named_features():
+    X, y = planted()
+    rule = fit_rule(X, y, covariates=X[:, 3], features=[11, 20])
+    assert rule.support.tolist() == [11, 20]
+    assert len(rule.covariate_weights) == 1
+    with pytest.raises(InputError, match="covariates"):
+        rule.scores(X)
+    beside = expected_error(X, y, covariates=X[:, 3], features=[11])
+    alone = expected_error(X, y, features=[11])
+    noise = expected_error(X, y, features=[20])
+    assert beside.rate < alone.rate < noise.rate
+    assert beside.rate < beside.covariates_rate < 0.4
+    assert set(noise.n_features) == {1}
+    assert noise.no_better_than_guessing
+    assert not beside.no_better_than_guessing
+
+
+def test_expected_error_is_counted_on_samples_left_out():
+    X, y = planted()
+    found = expected_error(X, y)
+    assert found.rate == np.mean((found.predictions > 0) != y)
+    assert found.interval[0] < found.rate < found.interval[1]
+    assert found.guess == min(y.mean(), 1 - y.mean())
+    assert found.rate == pytest.approx(1 - (found.sensitivity * y.mean() + found.specificity * (1 - y.mean())))
+    assert 0.8 < found.auc <= 1
+    assert found.n_folds == len(found.n_features) == 10
+    assert expected_error(X, y, n_jobs=2).rate == found.rate
+    assert found.to_dict()["kind"] == "cross-validated"
+    assert expected_error(X[:6], [0, 0, 0, 0, 0, 1]) is None
+    # Separable with as many columns as samples: only cross-validation sees that nothing is there.
+    rng = np.random.default_rng(1)
+    assert expected_error(rng.normal(size=(50, 50)), rng.permutation(50) % 2).rate > 0.35
+
+
+def test_small_formulas():
+    scores, positive = np.array([1.0, 2.0, 2.0, 3.0, 9.0]), np.array([False, True, False, True, True])
+    pairs = [(a > b) + 0.5 * (a == b) for a in scores[positive] for b in scores[~positive]]
+    assert area(scores, positive, np.zeros(5, dtype=int)) == pytest.approx(np.mean(pairs))
+    # Solves |p − 0.1| = z sqrt(p(1 − p)/50).
+    for end in wilson(0.1, 50):
+        assert abs(end - 0.1) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / 50), rel=1e-5)
