@@ -29,6 +29,7 @@ COMMANDS = {
     "capacity": "capacity 0.1",
     "capacity-balance-margin": "capacity 0.2 --balance 0.3 --margin 0.1",
     "capacity-errors": "capacity 0.1 --errors 0.05",
+    "capacity-signs": "capacity 0.1 --signs given --margin 0.1",
     "capacity-1rsb": "capacity 0.5 --ansatz 1rsb",
     "density": "density 0.5",
     "solve": "solve --alpha 1.2 --rho 0.5",

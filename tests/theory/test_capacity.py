@@ -58,6 +58,8 @@ def test_curve_agrees_with_single_solves_in_any_order():
         (0.07, {"balance": 0.15}),
         (0.07, {"margin": 0.3}),
         (0.07, {"errors": 0.02}),
+        (0.07, {"signs": "given"}),
+        (0.47, {"signs": "given", "balance": 0.2, "margin": 0.1}),
     ],
 )
 def test_density_inverts_capacity(rho, kind):

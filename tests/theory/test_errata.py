@@ -16,7 +16,7 @@ def test_the_at_condition_is_marginal_and_not_violated(alpha, rho):
     s = chanceline.solve(alpha, rho)
     rule = rule_for(0.05)
     pattern = pattern_side(np.sqrt(s.q0) * rule.nodes, rho - s.q0, s.chi)
-    support = support_side(np.sqrt(s.F0) * rule.nodes, s.E, s.E - s.F1 + s.F0, s.K)
+    support = support_side(np.sqrt(s.F0) * rule.nodes, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
     lam = alpha / s.chi**2 * float(rule.mean(pattern.tight))
     lam_hat = float(rule.mean(support.chosen)) / s.E**2
     assert lam * lam_hat - 1 == pytest.approx(0, abs=1e-9)

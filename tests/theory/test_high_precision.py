@@ -3,15 +3,19 @@
 import pytest
 
 import chanceline
+from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.rs import Branch, zero_entropy
 
 mp = pytest.importorskip("mpmath").mp
 
 
-def saddle_and_entropy(unknowns, rho, nodes=600):
-    """Equations (1) to (5) and Σ with α = ρ/∫p₊, from the definitions in rs.py, by a sinh-stretched trapezoidal rule."""
+def saddle_and_entropy(unknowns, rho, signed, nodes=600):
+    """Equations (1) to (5) and Σ with α = ρ₊/∫p₊, from the definitions in rs.py, by a sinh-stretched trapezoidal rule.
+
+    d and F₀ are given over E = ρ₊/χ, which follows: ρ₊ does not change when E, V and F₀ are scaled together.
+    """
     chi, q0, K, d, F0 = unknowns
-    E, s2 = rho / chi, rho - q0
+    s2 = rho - q0
 
     def rule(scale):
         width = 4 * min(mp.mpf(1), scale)
@@ -38,18 +42,29 @@ def saddle_and_entropy(unknowns, rho, nodes=600):
         first += weight * mean**2
         var += weight * (second - mean**2)
         log_a += weight * mp.log(a)
-    alpha = rho / tight
-    u, v = rule(mp.sqrt(d / F0))
-    chosen = norm = overlap = log_b = mp.mpf(0)
+    V = 1 - d
+    u, v = rule(mp.sqrt(d * (V if signed else 1) / F0))
+    chosen = nonzero = norm = overlap = log_b = mp.mpf(0)
     for x, weight in zip(u, v, strict=True):
         h = mp.sqrt(F0) * x
-        odds = mp.sqrt(E / d) * mp.exp(h**2 / (2 * d) - K)
+        b = mp.exp(h**2 / (2 * d)) / mp.sqrt(d)
+        centre, width, part, plus = h / d, mp.sqrt(V / d), mp.mpf(0), mp.mpf(1)
+        if signed:  # a Gaussian of that mean and variance, cut at 0, and what is cut off at 0
+            t, rest = centre / width, mp.ncdf(-h / mp.sqrt(V))
+            plus, part = b * mp.ncdf(t), b * mp.npdf(t)
+            b = rest + plus
+            plus, part = plus / b, part / b
+        w = centre * plus + width * part
+        odds = b * mp.exp(-K)
         p = odds / (1 + odds)
         chosen += weight * p
-        norm += weight * p * ((h / d) ** 2 + 1 / d - 1 / E)
-        overlap += weight * (p * h / d) ** 2
+        nonzero += weight * p * plus
+        norm += weight * p * ((centre**2 + width**2) * plus + centre * width * part)
+        overlap += weight * (p * w) ** 2
         log_b += weight * mp.log(1 + odds)
-    V = E - d
+    E = (nonzero if signed else rho) / chi
+    alpha = E * chi / tight
+    d, V, F0, norm, overlap = E * d, E * V, E * F0, norm / E, overlap / E
     F1 = F0 + V
     sigma = alpha * log_a + log_b + K * rho + ((E - F1) * rho - F1 * chi + F0 * q0) / 2
     equations = [chosen / rho - 1, norm / rho - 1, alpha / chi**2 * first / F0 - 1, alpha / chi**2 * var / V - 1, sigma / rho]
@@ -57,15 +72,17 @@ def saddle_and_entropy(unknowns, rho, nodes=600):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rho", [0.01, 0.5, 0.99])
-def test_capacity_in_forty_digits(rho):
-    branch = Branch(rho)
+@pytest.mark.parametrize(
+    ("rho", "signs"), [(0.01, "free"), (0.5, "free"), (0.99, "free"), (0.1, "given"), (0.25, "given"), (0.48, "given")]
+)
+def test_capacity_in_forty_digits(rho, signs):
+    branch, signed = Branch(rho, Ensemble(signs=signs)), signs == "given"
     end = zero_entropy(branch, None)
     solved, alpha, error = end.solved, end.alpha, end.error
     order = solved.state.order
     with mp.workdps(40):
         density = mp.mpf(rho)
-        start = [order.chi, order.q0, order.K, order.E - order.F1 + order.F0, order.F0]
+        start = [order.chi, order.q0, order.K, 1 - (order.F1 - order.F0) / order.E, order.F0 / order.E]
         logs = [mp.log(mp.mpf(start[0])), mp.log(start[1] / (density - start[1])), mp.mpf(start[2])]
         logs += [mp.log(mp.mpf(start[3])), mp.log(mp.mpf(start[4]))]
 
@@ -74,21 +91,22 @@ def test_capacity_in_forty_digits(rho):
             return [mp.exp(x[0]), density * share, x[2], mp.exp(x[3]), mp.exp(x[4])]
 
         for _ in range(4):  # Newton with a difference Jacobian, which 40 digits make exact enough
-            values = saddle_and_entropy(point(logs), density)[1]
+            values = saddle_and_entropy(point(logs), density, signed)[1]
             h = mp.mpf(10) ** -18
             columns = []
             for k in range(5):
                 moved = [x + (h if j == k else 0) for j, x in enumerate(logs)]
-                columns.append([(b - a) / h for a, b in zip(values, saddle_and_entropy(point(moved), density)[1], strict=True)])
+                after = saddle_and_entropy(point(moved), density, signed)[1]
+                columns.append([(b - a) / h for a, b in zip(values, after, strict=True)])
             jacobian = mp.matrix(5, 5)
             for i in range(5):
                 for j in range(5):
                     jacobian[i, j] = columns[j][i]
             step = mp.lu_solve(jacobian, -mp.matrix(values))
             logs = [x + step[k] for k, x in enumerate(logs)]
-        reference, values, left_over = saddle_and_entropy(point(logs), density)
+        reference, values, left_over = saddle_and_entropy(point(logs), density, signed)
         assert max(abs(value) for value in values) < mp.mpf(10) ** -25
         assert abs(left_over) < mp.mpf(10) ** -20
         assert abs(reference - mp.mpf(alpha)) <= max(error, 1e-15)
-        assert chanceline.capacity(rho).alpha == alpha
+        assert chanceline.capacity(rho, signs=signs).alpha == alpha
         assert branch.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)

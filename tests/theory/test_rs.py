@@ -31,6 +31,8 @@ ENSEMBLES = [
     Ensemble(0.5, 0.0, 0.05),
     Ensemble(0.5, 0.3, 0.2),
     Ensemble(0.3, 0.1, 0.1),
+    Ensemble(signs="given"),
+    Ensemble(0.2, 0.3, signs="given"),
 ]
 
 
@@ -63,7 +65,8 @@ def slope_of(function, h):
 
 def load_of(share, rho, ensemble):
     """A share of the capacity."""
-    return share * chanceline.capacity(rho, balance=ensemble.balance, margin=ensemble.margin, errors=ensemble.error_rate).alpha
+    e = ensemble
+    return share * chanceline.capacity(rho, balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs).alpha
 
 
 @pytest.mark.parametrize(

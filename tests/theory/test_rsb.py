@@ -38,7 +38,7 @@ def tensor_entropy(order, alpha, rho):
         mu = np.sqrt(p0) * outer + np.sqrt(p1 - p0) * z
         u = np.sqrt(g0) * outer + np.sqrt(g1 - g0) * z
         log_a = pattern_side(mu, rho - p1, order.chi).log_a
-        log_b = support_side(u, order.E, order.E - order.F1 + g1, order.K).log_one_plus
+        log_b = support_side(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_one_plus
         total += weight / x * (alpha * np.logaddexp.reduce(x * log_a + log_dz) + np.logaddexp.reduce(x * log_b + log_dz))
     o = order
     outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + (1 - x) * g1 * p1 + x * g0 * p0)

@@ -22,6 +22,7 @@ Density = "Density ρ = M/N: share of the variables kept."
 Balance = Annotated[float, typer.Option("--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold.")]
 Margin = Annotated[float, typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance.")]
 ErrorShare = Annotated[float, typer.Option("--errors", help="Share of the patterns that may be wrong.")]
+Signs = Annotated[str, typer.Option("--signs", help="'free', or 'given': the sign of each input's weight is prescribed.")]
 
 
 def solve(
@@ -33,6 +34,7 @@ def solve(
     balance: Balance = 0.5,
     margin: Margin = 0.0,
     errors: ErrorShare = 0.0,
+    signs: Signs = "free",
     report: Report = None,
     json: Json = False,
 ) -> None:
@@ -40,7 +42,7 @@ def solve(
 
     Example: chanceline solve --alpha 1.2 --rho 0.5
     """
-    _show(chanceline.solve(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.solve(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
 
 
 def capacity(
@@ -51,6 +53,7 @@ def capacity(
     balance: Balance = 0.5,
     margin: Margin = 0.0,
     errors: ErrorShare = 0.0,
+    signs: Signs = "free",
     report: Report = None,
     json: Json = False,
 ) -> None:
@@ -58,7 +61,7 @@ def capacity(
 
     Example: chanceline capacity 0.1 --balance 0.3
     """
-    _show(chanceline.capacity(rho, ansatz, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.capacity(rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
 
 
 def density(
@@ -66,6 +69,7 @@ def density(
     balance: Balance = 0.5,
     margin: Margin = 0.0,
     errors: ErrorShare = 0.0,
+    signs: Signs = "free",
     report: Report = None,
     json: Json = False,
 ) -> None:
@@ -73,7 +77,7 @@ def density(
 
     Example: chanceline density 1.0
     """
-    _show(chanceline.density(alpha, balance=balance, margin=margin, errors=errors), json, report)
+    _show(chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
 
 
 def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
@@ -94,6 +98,7 @@ def curve(
     balance: Balance = 0.5,
     margin: Margin = 0.0,
     errors: ErrorShare = 0.0,
+    signs: Signs = "free",
     json: Json = False,
 ) -> None:
     """α_VS(ρ) and the closed-form curves around it.
@@ -107,7 +112,7 @@ def curve(
         raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(f"--out is a table of numbers (.csv), not a picture; {out.name!r} names one.")
-    table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors)
+    table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors, signs=signs)
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")

@@ -64,7 +64,8 @@ def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     """The lines as `figures.theory.draw_capacity` wants them: from the shipped table, or solved for other patterns."""
     if not ensemble.plain:
         e = ensemble
-        return curve_table(evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate).astype(float)
+        table = curve_table(evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs)
+        return table.drop(columns="signs").astype(float)
     frame = pd.DataFrame(interpolated_lines([k / 200 for k in range(1, 200)])).rename(columns={"alpha_rs": "alpha_vs"})
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
@@ -72,7 +73,10 @@ def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
 def entropy_curve(rho: float, ensemble: Ensemble) -> tuple[float, Floats, Floats]:
     """The load up to which typical choices separate, and loads and replica-symmetric entropies from 0 to beyond capacity."""
     all_choices = binary_entropy(rho)
-    branch = [point.state for point in Branch(rho, ensemble).from_entrance(lambda state: state.entropy < 0)]
+    # With given signs and half of the inputs or more the entropy stays positive up to the load of all of them.
+    all_reached = 1e-4 if rho >= ensemble.widest else 0.0
+    whole = Branch(rho, ensemble).from_entrance(lambda state: state.entropy < 0 or state.to_gardner < all_reached)
+    branch = [point.state for point in whole]
     typical = rho * gardner(ensemble).load
     if ensemble.error_rate:
         # It counts from where there are fewer choices than all of them.

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner, l0_gardner, union_bound
+from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner, l0_gardner, l0_load, union_bound
 from chanceline.theory.kernels import PatternSide, class_sides, pattern_means, pattern_side
 from chanceline.theory.numerics import STEP, Array, Newton, OutsideDomain, Solved, first_success, follow
 
@@ -21,8 +21,8 @@ class Bounds:
     """The loads around α_VS, in their order for small ρ.
 
     `vc` = α_VC = ρ: below it *every* choice of ρN variables separates patterns in general position; None with a margin, which no
-    load is small enough to leave for every choice. `cover_gardner` = α_CG, 2ρ for the plain ensemble: below it a *typical* choice
-    separates (Cover 1965, Gardner 1988).
+    load is small enough to leave for every choice, or given signs. `cover_gardner` = α_CG, 2ρ for the plain ensemble, ρ with
+    given signs: below it a *typical* choice separates (Cover 1965, Gardner 1988, Amit, Wong and Campbell 1989).
     """
 
     vc: float | None
@@ -32,12 +32,16 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """α_VC, α_CG = ρα_c, the union bound and ℓ₀-Gardner, α_c[ρ + 2tφ(t)] with 2H(t) = ρ; α_c as in `gardner`."""
-    vc = None if ensemble.margin else rho
+    """α_VC, α_CG = ρα_c, the union bound and ℓ₀-Gardner; α_c as in `gardner`.
+
+    With given signs the union bound of the plain ensemble is lower by exactly ρ. Of M columns, the P rows and the M unit vectors
+    are P + M points in general position in M dimensions, and for symmetric inputs all their 2^{P+M} sign patterns are as likely:
+    weights ≥ 0 that separate exist with Cover's probability for P + M points (Wendel 1962), 2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
+    """
+    vc = None if ensemble.margin or ensemble.signed else rho
     if ensemble.plain:
         return Bounds(vc, 2 * rho, union_bound(rho), l0_gardner(rho))
-    top = gardner(ensemble).load
-    return Bounds(vc, rho * typical_load(ensemble), first_moment_load(rho, ensemble), top * l0_gardner(rho) / 2)
+    return Bounds(vc, rho * typical_load(ensemble), first_moment_load(rho, ensemble), l0_load(rho, ensemble))
 
 
 def typical_load(ensemble: Ensemble) -> float:
@@ -64,8 +68,9 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
         H₂(ρ) + ½ρ ln(1 + 1/x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
 
-    stationary in x, b and y (y = ∞ without errors). For the plain ensemble this is Cover's count, `union_bound`. Infinite where
-    so many errors are allowed that their choice alone outnumbers all labellings.
+    stationary in x, b and y (y = ∞ without errors). With given signs the second term is ρ ln[½ + ½√(1 + 1/x)]. For the plain
+    ensemble this is Cover's count, `union_bound`. Infinite where so many errors are allowed that their choice alone outnumbers
+    all labellings.
     """
     if _never_vanishes(ensemble):
         return np.inf
@@ -93,7 +98,7 @@ def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, place: Callab
         )
 
     plain = rho / union_bound(rho)
-    ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there
+    ratio = plain / (1 - plain)  # √(x/(1 + x)), as αp₊ = ρ there; the same with given signs, where α is less by ρ
     point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
     faultless = replace(ensemble, error_rate=0.0)
     if ensemble.free_threshold:
@@ -160,11 +165,13 @@ def _first_moment(point: Array, place: Callable[[float], tuple[float, float]], e
     y = float(point[-1]) if epsilon else np.inf
     log_weight = np.logaddexp(side.log_a, -y)
     right = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
-    rho, alpha = place(x / (1 + x) / float(shares @ (right * side.second)))
+    root = np.sqrt(1 + 1 / x)
+    gain = 0.5 + 0.5 * root if ensemble.signed else root
+    rho, alpha = place(ensemble.widest / (root * gain) / float(shares @ (right * side.second)))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
     inside = float(shares @ log_weight) + (y * epsilon if epsilon else 0.0)
-    residual = [(binary_entropy(rho) + 0.5 * rho * np.log1p(1 / x) + alpha * inside) / binary_entropy(rho)]
+    residual = [(binary_entropy(rho) + rho * np.log(gain) + alpha * inside) / binary_entropy(rho)]
     if ensemble.free_threshold:
         residual.append(float((shares * signs) @ (right * side.mean)))
     if epsilon:

@@ -37,6 +37,7 @@ from chanceline.theory.ensemble import (
     binary_entropy,
     capacity_table,
     check_rho,
+    gardner,
     with_error,
 )
 from chanceline.theory.numerics import Array, Solved, first_success, follow
@@ -67,7 +68,8 @@ class Capacity(EnsembleResult):
 
     def __str__(self) -> str:
         b = self.bounds
-        typical = f"typical ones below {'2ρ' if self.ensemble.plain else 'α_CG'} = {b.cover_gardner:g}"
+        name = "2ρ" if self.ensemble.plain else "ρ" if self.ensemble == Ensemble(signs="given") else "α_CG"
+        typical = f"typical ones below {name} = {b.cover_gardner:g}"
         union = f"{b.union:.8f} (rigorous)" if math.isfinite(b.union) else "none"
         lines = [
             self.summary(),
@@ -76,6 +78,10 @@ class Capacity(EnsembleResult):
         ]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
+        if self.signs == "given" and self.rho >= 0.5:
+            lines.append(
+                "  a good choice of half of the inputs reaches the load of all of them: half of all weights are zero there"
+            )
         if self.replicon_alpha is not None:
             lines.append(f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}")
         if self.errors:
@@ -93,7 +99,30 @@ def _capacity(branch: Branch, end: End, replicon: bool) -> Capacity:
     return Capacity(branch.rho, "rs", end.alpha, end.error, bounds, breaks, ensemble=branch.ensemble, threshold=threshold)
 
 
-def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: float = 0.0, errors: float = 0.0) -> Capacity:
+def _end(branch: Branch, start: Array | None = None, replicon: bool = False) -> tuple[Capacity, Array | None]:
+    """The capacity of a branch, and its point.
+
+    With given signs and ρ ≥ ½ it is that of all inputs, α_c: half of their weights are zero there, so the other half suffice, and
+    Σ ends above 0, at ½H₂(2ρ − 1), the free choice among inputs without weight.
+    """
+    rho, ensemble = branch.rho, branch.ensemble
+    if rho >= ensemble.widest:
+        top = gardner(ensemble)
+        bounds = bounds_at(rho, ensemble)
+        return Capacity(rho, "rs", top.load, 0.0, bounds, None, ensemble=ensemble, threshold=top.threshold), None
+    end = zero_entropy(branch, start)
+    return _capacity(branch, end, replicon), end.solved.unknowns
+
+
+def capacity(
+    rho: float,
+    ansatz: str = "rs",
+    *,
+    balance: float = 0.5,
+    margin: float = 0.0,
+    errors: float = 0.0,
+    signs: str = "free",
+) -> Capacity:
     """α_VS(ρ): the load above which no choice of ρN variables separates random patterns.
 
     Parameters
@@ -111,11 +140,13 @@ def capacity(rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: fl
         Share of patterns that may be wrong, below the share of the rarer class. With errors the weights of a support form
         clusters, Σ counts pairs of a support and a cluster, and one step is an approximation; `bounds.one_step_gardner` has the
         limit ρ → 1.
+    signs
+        "given" if the sign of each input's weight is prescribed (a synapse is excitatory or inhibitory, a marker can only raise
+        the risk), for inputs of mean 0, without errors and with ansatz "rs".
     """
-    rho, ensemble = check_rho(rho), Ensemble.checked(balance, margin, errors)
+    rho, ensemble = check_rho(rho), Ensemble.checked(balance, margin, errors, signs)
     if ansatz == "rs":
-        branch = Branch(rho, ensemble)
-        return _capacity(branch, zero_entropy(branch, None), replicon=True)
+        return _end(Branch(rho, ensemble), replicon=True)[0]
     if ansatz not in ("1rsb", "full"):
         raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
     if ansatz == "full" and not ensemble.plain:
@@ -134,6 +165,7 @@ def capacity_curve(
     balance: float = 0.5,
     margin: float = 0.0,
     errors: float = 0.0,
+    signs: str = "free",
 ) -> tuple[Capacity, ...]:
     """α_VS at many densities, each started from its neighbour; in the order of `rhos`.
 
@@ -142,20 +174,18 @@ def capacity_curve(
     """
     wanted = [check_rho(rho) for rho in rhos]
     if ansatz != "rs":
-        return tuple(capacity(rho, ansatz, balance=balance, margin=margin, errors=errors) for rho in wanted)
-    ensemble = Ensemble.checked(balance, margin, errors)
+        return tuple(capacity(rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs) for rho in wanted)
+    ensemble = Ensemble.checked(balance, margin, errors, signs)
     found: dict[float, Capacity] = {}
     recent: list[tuple[float, Array]] = []
     for rho in sorted(set(wanted)):
-        x = logit(rho)
+        x = logit(min(rho / ensemble.widest, 1.0))
         start = recent[-1][1] if recent else None
         if len(recent) == 2:
             (x0, p0), (x1, p1) = recent
             start = p1 + (p1 - p0) * (x - x1) / (x1 - x0)
-        branch = Branch(rho, ensemble)
-        end = zero_entropy(branch, start)
-        recent = [*recent[-1:], (x, end.solved.unknowns)]
-        found[rho] = _capacity(branch, end, replicon)
+        found[rho], point = _end(Branch(rho, ensemble), start, replicon)
+        recent = [*recent[-1:], (x, point)] if point is not None else []
     return tuple(found[rho] for rho in wanted)
 
 
@@ -167,15 +197,15 @@ def evenly_spaced(points: int) -> list[float]:
 def curve_table(rhos: Iterable[float], replicon: bool = False, **ensemble: Any) -> pd.DataFrame:
     """One row a density: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner.
 
-    The keywords balance, margin and errors are those of `capacity`; other values than the paper's add columns for them, and the
-    threshold.
+    The keywords balance, margin, errors and signs are those of `capacity`; other values than the paper's add columns for them,
+    and the threshold.
     """
     import pandas as pd
 
     points = capacity_curve(rhos, replicon=replicon, **ensemble)
     more = ["replicon_alpha"] if replicon else []
     if not all(point.ensemble.plain for point in points):
-        more += ["balance", "margin", "errors", "threshold"]
+        more += ["balance", "margin", "errors", "signs", "threshold"]
     return pd.DataFrame(
         {
             "rho": point.rho,

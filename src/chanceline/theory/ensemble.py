@@ -12,6 +12,9 @@ for class c, τ_c = margin + σ_c·threshold, patterns with 0 < x < t* are moved
 stationary in the threshold, Σ_c σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x = 0. Without errors t* = ∞ (Gardner 1988), with them this is
 Gardner and Derrida's formula (1988). A typical choice of ρN variables separates up to ρα_c; choosing the largest fields of
 all N multiplies α_c by ρ + 2tφ(t), 2H(t) = ρ, instead: the ℓ₀-Gardner load.
+
+With weights of given sign every typical load is half of that (Amit, Wong and Campbell 1989), with half of the weights at zero.
+The largest fields of the right sign then multiply α_c by ρ + tφ(t), H(t) = ρ, up to ρ = ½: half of what 2ρ gives without signs.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcinv, gammainc, ndtr
 
 from chanceline._results import Result
-from chanceline._validation import real_number
+from chanceline._validation import real_number, shown
 from chanceline.errors import InputError
 
 LARGEST_MARGIN = 10.0
@@ -45,15 +48,17 @@ class Ensemble:
     balance : share f of positive patterns. Unless f = ½, where symmetry sets it to zero, the rule has a free threshold.
     margin : y(w·x + b)/|w| must be at least this, for inputs of unit variance.
     error_rate : share ε of patterns that may be wrong.
+    signs : "free", or "given": the sign of each input's weight is not the rule's to choose (inputs of mean 0).
     """
 
     balance: float = 0.5
     margin: float = 0.0
     error_rate: float = 0.0
+    signs: str = "free"
 
     @classmethod
-    def checked(cls, balance: float, margin: float, errors: float) -> Ensemble:
-        """The same with every number checked, or InputError."""
+    def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
+        """The same with every value checked, or InputError."""
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
         margin, errors, rarer = real_number(margin, "margin"), real_number(errors, "errors"), min(balance, 1 - balance)
         if not 0 <= margin <= LARGEST_MARGIN:
@@ -63,7 +68,20 @@ class Ensemble:
                 f"errors (the share of patterns allowed wrong) must be at least 0 and smaller than the rarer class, {rarer:g}, "
                 f"but is {errors!r}: a constant rule makes no more errors"
             )
-        return cls(balance, margin, errors)
+        if signs not in ("free", "given"):
+            raise InputError(f"signs must be 'free' or 'given', but is {shown(signs)}")
+        if signs == "given" and errors:
+            raise InputError("weights of given sign are solved for errors = 0 only; leave errors or signs out")
+        return cls(balance, margin, errors, signs)
+
+    @property
+    def signed(self) -> bool:
+        return self.signs == "given"
+
+    @property
+    def widest(self) -> float:
+        """The density from which on a good choice does as well as all inputs: ½ with given signs."""
+        return 0.5 if self.signed else 1.0
 
     @property
     def plain(self) -> bool:
@@ -86,7 +104,8 @@ class Ensemble:
     def label(self, at: str) -> str:
         """`at`, followed by whatever differs from the paper's ensemble."""
         numbers = {"balance": (self.balance, 0.5), "margin": (self.margin, 0.0), "errors": (self.error_rate, 0.0)}
-        return ", ".join([at, *(f"{name} {value:g}" for name, (value, plain) in numbers.items() if value != plain)])
+        differs = [f"{name} {value:g}" for name, (value, plain) in numbers.items() if value != plain]
+        return ", ".join([at, *differs, *(["signs given"] if self.signed else [])])
 
 
 PLAIN = Ensemble()
@@ -101,7 +120,7 @@ class EnsembleResult(Result):
 
     # The numbers of the ensemble and the threshold stand behind those of the result.
     _hidden = ("ensemble", "threshold")
-    _derived: ClassVar[tuple[str, ...]] = ("balance", "margin", "errors", "threshold")
+    _derived: ClassVar[tuple[str, ...]] = ("balance", "margin", "errors", "signs", "threshold")
 
     @property
     def balance(self) -> float:
@@ -114,6 +133,10 @@ class EnsembleResult(Result):
     @property
     def errors(self) -> float:
         return self.ensemble.error_rate
+
+    @property
+    def signs(self) -> str:
+        return self.ensemble.signs
 
 
 APPROXIMATE = "errors make the set of weights non-convex: replica symmetry within a support is an approximation"
@@ -173,20 +196,21 @@ def l0_gardner(rho: float) -> float:
 
 def typical_overlap(rho: float) -> float:
     """c = lim q₀/ρ at α = 2ρ: the root of c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π)."""
-    return float(
-        brentq(
-            lambda c: 2 * rho * (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / (2 * math.pi) - c,
-            0.0,
-            1.0,
-            xtol=1e-16,
-            rtol=1e-15,
-        )
-    )
+    return float(brentq(lambda c: 2 * rho * overlap_kernel(c) - c, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
+
+
+def overlap_kernel(c: float) -> float:
+    """J(c) = ⟨x₊y₊⟩ of two standard Gaussians with correlation c."""
+    c = min(c, 1.0)
+    return (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / (2 * math.pi)
 
 
 @dataclass(frozen=True)
 class Gardner:
-    """α_c with all variables, the threshold b/|w| there, and t*, the largest violation (in units of |w|) that is no error."""
+    """α_c with all variables, the threshold b/|w| there, and t*, the largest violation (in units of |w|) that is no error.
+
+    Weights of given sign halve α_c and leave the rest as it is.
+    """
 
     load: float
     threshold: float
@@ -212,7 +236,12 @@ def gardner(ensemble: Ensemble) -> Gardner:
             if slopes[i] < 0 <= slopes[i + 1]
         ]
         threshold = min(roots, key=lambda b: _threshold_moments(ensemble, b)[1])
-    return Gardner(1 / _threshold_moments(ensemble, threshold)[1], threshold, _ceiling(ensemble, threshold))
+    return Gardner(ensemble.widest / _threshold_moments(ensemble, threshold)[1], threshold, _ceiling(ensemble, threshold))
+
+
+def l0_load(rho: float, ensemble: Ensemble) -> float:
+    """The ℓ₀-Gardner load, α_c[ρ + 2tφ(t)] with 2H(t) = ρ; with given signs min(2ρ, 1) stands for ρ."""
+    return gardner(ensemble).load * l0_gardner(min(rho / ensemble.widest, 1.0)) / 2
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> tuple[float, float]:

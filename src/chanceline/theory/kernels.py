@@ -16,7 +16,11 @@ Support side. With h ~ N(u, V) and d = E − V > 0,
 
     B(u) = ∫Dy exp(h²/2E) = √(E/d) exp(u²/2d),    p(u) = e^{−K}B/(1 + e^{−K}B),
 
-the tilted mean of h is uE/d and its tilted variance VE/d; f = ln(1 + e^{−K}B) has f' = p u/d.
+the weight w = h/E of a chosen variable has the tilted mean u/d and variance V/(E d); f = ln(1 + e^{−K}B) has f' = p⟨w⟩.
+Where the sign of the weight is given (+ without loss of generality) only h > 0 has a weight, w = h₊/E, and exp(h₊²/2E) stands in
+the integral: B is A with μ = u, s² = V and χ = −E, so that the pattern side has all its moments,
+
+    B(u) = Φ(−u/√V) + √(E/d) e^{u²/2d} Φ(u√(E/(V d))).
 
 Averages over the field z, with their derivatives: what replica symmetry needs of the patterns and of the supports. Class c has
 the share f_c and the field μ = √q₀ z + θ_c, θ_c = √ρ(margin + σ_c b), where b is the threshold in units of |w| = √ρ. Derivatives
@@ -28,9 +32,10 @@ are taken by (ln χ, q₀, b, ln v*). On every ratio of Gaussian averages (p₊,
 
 with ε the weight of errors and e₀, e* the densities of v at 0 and v*.
 
-A variable with the field u = √F₀ z is chosen with the log-odds ½ ln(E/d) + u²/2d − K. Derivatives are taken by
-(ln χ, K, v, ln F₀) with E = ρ/χ, v = ln(V/d) and V + d = E: ln E, ln d and ln V change by −1 with ln χ, and ln d and ln V by −V/E
-and d/E with v. The log-odds then change by a constant and by a part proportional to u² = F₀z².
+A variable has the field u = √F₀ z. When E, V and F₀ are scaled together p does not change and E⟨w²⟩ neither: means are taken at
+E = 1, with derivatives by (K, v, ln F₀), v = ln(V/d). A solution of the heat equation over 1 + e^{−K}B, which is one too, has
+
+    ∂G/∂V = ∂G/∂F₀ + f'G'  under ∫Dz  (a product F·G loses F'G'),    ∂G/∂F₀ = u G'/2F₀.
 """
 
 from __future__ import annotations
@@ -153,35 +158,53 @@ def _log_ndtr_between(low: Array, high: Array) -> Array:
 
 @dataclass(frozen=True)
 class SupportSide:
-    """f = ln(1 + e^{−K}B), p, 1 − p and the tilted slope u/d at each u."""
+    """f = ln(1 + e^{−K}B), p, 1 − p, and the tilted law of a chosen variable's weight w, at each u.
+
+    w is h/E; with given signs h₊/E, which is 0 with the weight 1 − `nonzero`.
+    """
 
     log_one_plus: Array
     chosen: Array
     rejected: Array
-    u: Array
-    d: float
+    mean: Array  # of w
+    variance: Array | float  # of w
     e: float
+    nonzero: Array | float = 1.0  # P(w ≠ 0)
+    third: Array | float = 0.0  # third central moment of w
+    nonzero_slope: Array | float = 0.0  # d nonzero/du
 
     @property
     def slope(self) -> Array:
-        """f' = p u/d."""
-        return self.chosen * self.u / self.d
+        """f' = p⟨w⟩."""
+        return self.chosen * self.mean
+
+    @property
+    def mean_slope(self) -> Array | float:
+        """d⟨w⟩/du = Var w + P(w ≠ 0)/E; 1/d with free signs."""
+        return self.variance + self.nonzero / self.e
 
     @property
     def curvature(self) -> Array:
-        """f'' = p/d + p(1 − p) u²/d²."""
-        return self.chosen / self.d + self.chosen * self.rejected * (self.u / self.d) ** 2
+        """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩²."""
+        return self.chosen * self.mean_slope + self.chosen * self.rejected * self.mean**2
 
     @property
     def second_moment(self) -> Array:
-        """p ⟨h²⟩/E² = p (u²/d² + V/(E d))."""
-        return self.chosen * ((self.u / self.d) ** 2 + (self.e - self.d) / (self.e * self.d))
+        """p⟨w²⟩."""
+        return self.chosen * (self.mean**2 + self.variance)
 
 
-def support_side(u: Array, e: float, d: float, k: float) -> SupportSide:
-    """B(u) = √(E/d) exp(u²/2d) against e^K."""
-    log_odds = 0.5 * np.log(e / d) + u**2 / (2 * d) - k
-    return SupportSide(np.logaddexp(0.0, log_odds), expit(log_odds), expit(-log_odds), u, d, e)
+def support_side(u: Array, V: float, d: float, k: float, signed: bool = False) -> SupportSide:
+    """B(u) against e^K; E = V + d."""
+    e = V + d
+    rest: tuple[Any, ...]
+    if signed:
+        law = pattern_side(u, V, -e)
+        log_odds, mean = law.log_a - k, law.mean / e
+        rest = (law.variance / e**2, e, law.tight, law.third / e**3, law.edge + mean * law.loose)
+    else:
+        log_odds, mean, rest = 0.5 * np.log(e / d) + u**2 / (2 * d) - k, u / d, (V / (e * d), e)
+    return SupportSide(np.logaddexp(0.0, log_odds), expit(log_odds), expit(-log_odds), mean, *rest)
 
 
 # Averages over z.
@@ -312,55 +335,56 @@ def _class_means(one: ClassSide, by_norm: float, root_rho: float) -> PatternMean
 
 @dataclass(frozen=True)
 class SupportMeans:
-    """Everything that the equations take from the variables; arrays hold a mean and its derivatives by (ln χ, K, v, ln F₀)."""
+    """Everything that the equations take from the variables at E = 1; arrays hold a mean and its derivatives by (K, v, ln F₀)."""
 
     chosen: Array  # p
     rejected: float  # 1 − p
-    norm: Array  # p (u²/d² + V/(E d))
-    overlap: Array  # (p u/d)²
+    nonzero: Array  # p P(w ≠ 0)
+    norm: Array  # p⟨w²⟩
+    overlap: Array  # (p⟨w⟩)²
     log_one_plus: float  # ln(1 + e^{−K}B)
     curvature_square: float  # f''²
 
 
-def support_on_rule(F0: float, E: float, d: float, K: float, step: float) -> tuple[SupportSide, GaussianRule]:
-    """The support side on nodes that resolve where p(u) switches on."""
-    switch = K - 0.5 * np.log(E / d)
+def support_on_rule(F0: float, V: float, d: float, K: float, step: float, signed: bool) -> tuple[SupportSide, GaussianRule]:
+    """The support side on nodes that resolve where p(u) switches on, and with given signs where w does."""
+    switch = K - 0.5 * np.log1p(V / d)
+    edge = np.sqrt(d * (V / (V + d) if signed else 1.0) / F0) if F0 > 0 else 1.0
     if F0 == 0 or switch < _SHARP:
         # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small: half the step resolves them.
-        rule = rule_for(np.sqrt(d / F0) if F0 > 0 else 1.0, step / 2)
+        rule = rule_for(edge, step / 2)
     else:
         # The poles, at u²/2d = switch ± iπ, are as near as this to the real axis.
         at = np.sqrt(2 * d * switch / F0)
-        rule = focused_rule((-at, 0.0, at), (at * np.pi / (2 * switch), np.sqrt(d / F0), at * np.pi / (2 * switch)), step)
-    return support_side(np.sqrt(F0) * rule.nodes, E, d, K), rule
+        rule = focused_rule((-at, 0.0, at), (at * np.pi / (2 * switch), edge, at * np.pi / (2 * switch)), step)
+    return support_side(np.sqrt(F0) * rule.nodes, V, d, K, signed), rule
 
 
-def support_means(F0: float, E: float, v: float, K: float, step: float) -> SupportMeans:
-    """The averages at V = E/(1 + e^{−v}), d = E/(1 + e^v)."""
-    V, d = E * expit(v), E * expit(-v)
-    side, rule = support_on_rule(F0, E, d, K, step)
+def support_means(F0: float, v: float, K: float, step: float, signed: bool = False) -> SupportMeans:
+    """The averages at E = 1, V = 1/(1 + e^{−v}), d = 1/(1 + e^v)."""
+    side, rule = support_on_rule(F0, float(expit(v)), float(expit(-v)), K, step, signed)
+    u = np.sqrt(F0) * rule.nodes
 
     def mean(values: Array) -> float:
         return float(rule.mean(values))
 
-    p, pr, w, u2 = side.chosen, side.chosen * side.rejected, (side.u / side.d) ** 2, side.u**2
-    spread = w + V / (E * d)
-    chosen, overlap = mean(p), mean(p**2 * w)
-    by_chi, by_k, by_v, by_f0 = np.eye(4)
-    by_d = -by_chi - expit(v) * by_v  # of ln d
-    flat = 0.5 * expit(v) * by_v - by_k
-    square = (by_f0 - by_d) / (2 * d)
-    dw = by_f0 - 2 * by_d
-    dspread = V / (E * d) * (by_chi + by_v)
+    p, pr, w, nonzero, slope = side.chosen, side.chosen * side.rejected, side.mean, side.nonzero, side.slope
 
-    def by_log_odds(values: Array) -> Array:
-        return mean(values) * flat + mean(values * u2) * square
+    def averaged(value: Array, by_odds: Array, by_u: Array, product: float = 0.0) -> Array:
+        """The mean of a function and its derivatives; `by_odds` is that by −K, `product` what the heat equation lacks."""
+        by_f0 = 0.5 * mean(by_u * u)
+        by_V = by_f0 / F0 + mean(by_u * slope) - product
+        return np.array([mean(value), -mean(by_odds), expit(v) * expit(-v) * by_V, by_f0])
 
+    square = w**2 + side.variance
+    square_slope = 2 * w * (1 + side.variance) + side.third
+    turn = side.curvature
     return SupportMeans(
-        chosen=np.append(chosen, by_log_odds(pr)),
+        chosen=averaged(p, pr, pr * w),
         rejected=mean(side.rejected),
-        norm=np.append(mean(p * spread), by_log_odds(pr * spread) + mean(p * w) * dw + chosen * dspread),
-        overlap=np.append(overlap, by_log_odds(2 * p * pr * w) + overlap * dw),
+        nonzero=averaged(p * nonzero, pr * nonzero, pr * w * nonzero + p * side.nonzero_slope),
+        norm=averaged(p * square, pr * square, pr * w * square + p * square_slope),
+        overlap=averaged(slope**2, 2 * slope * pr * w, 2 * slope * turn, mean(turn**2)),
         log_one_plus=mean(side.log_one_plus),
-        curvature_square=mean(side.curvature**2),
+        curvature_square=mean(turn**2),
     )

@@ -115,7 +115,7 @@ def support_recursion(G: Array, x: Array, E: float, d: float, K: float, fineness
         focused_grid(reach, zero.imag / _PER_SUPPORT_EDGE / fineness, step / fineness, abs(zero))
         for zero, step in zip(zeros, gaussian_steps(G), strict=True)
     ]
-    top = support_side(grids[-1].nodes, E, d, K)
+    top = support_side(grids[-1].nodes, E - d, d, K)
     return top, recurse(grids, top.log_one_plus, top.slope, G, x)
 
 
@@ -148,7 +148,7 @@ def _support_means(G: tuple[float, ...], x: tuple[float, ...], d: float, switch:
     # Only K − ½ ln(E/d) enters: E = e·d brings K = switch + ½.
     top, recursion = support_recursion(np.array(G), np.array(x), np.e * d, d, switch + 0.5, fineness)
     mixing = entr(top.chosen) + entr(top.rejected)
-    return recursion.means(top.curvature, top.chosen, top.rejected, top.chosen * (top.u / d) ** 2, mixing)
+    return recursion.means(top.curvature, top.chosen, top.rejected, top.chosen * top.mean**2, mixing)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,14 @@ class OneStepSolution(ReplicaSolution):
 
 
 def solve(
-    alpha: float, rho: float, ansatz: str = "rs", *, balance: float = 0.5, margin: float = 0.0, errors: float = 0.0
+    alpha: float,
+    rho: float,
+    ansatz: str = "rs",
+    *,
+    balance: float = 0.5,
+    margin: float = 0.0,
+    errors: float = 0.0,
+    signs: str = "free",
 ) -> RSSolution | OneStepSolution:
     """Solve the saddle-point equations at load α = P/N and density ρ = M/N.
 
@@ -86,15 +93,15 @@ def solve(
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
         "rs", replica symmetric, or "1rsb", one step of symmetry breaking between supports (where there is any).
-    balance, margin, errors
-        Share of positive patterns, margin wanted and share of errors allowed, as in `capacity`.
+    balance, margin, errors, signs
+        Share of positive patterns, margin wanted, share of errors allowed, "given" signs, as in `capacity`.
 
     Returns
     -------
     RSSolution or OneStepSolution
         Order parameters, entropy Σ of separating choices, both stability products, residual and quadrature error.
     """
-    ensemble = Ensemble.checked(balance, margin, errors)
+    ensemble = Ensemble.checked(balance, margin, errors, signs)
     if ansatz not in ("rs", "1rsb"):
         raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
     return solve_rs(alpha, rho, ensemble) if ansatz == "rs" else solve_1rsb(alpha, rho, ensemble)
@@ -184,8 +191,8 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
 
 def check_breaking(ensemble: Ensemble) -> None:
     """One step of breaking between supports is solved without errors and for moderate margins."""
-    if ensemble.error_rate:
-        raise InputError("one step of breaking is solved for errors = 0 only; with errors use ansatz 'rs'")
+    if ensemble.error_rate or ensemble.signed:
+        raise InputError("one step of breaking is solved for errors = 0 and free signs only; use ansatz 'rs'")
     if ensemble.margin > LARGEST_MARGIN:
         raise InputError(f"one step of breaking is solved for margin ≤ {LARGEST_MARGIN:g}; with a larger margin use ansatz 'rs'")
 

@@ -116,11 +116,13 @@ class Conjugates:
 class RSSolution(ReplicaSolution):
     """Replica-symmetric solution. Below α_CG, χ = ∞ and E = F₁ = F₀ = 0 are the limits of the rescaled variables.
 
-    An error has the weight e^{−price}; `price` is None without errors.
+    An error has the weight e^{−price}; `price` is None without errors. `nonzero` is ρ₊, the share of inputs with a weight
+    other than zero, None where the signs are free: then all chosen ones have.
     """
 
     conjugates: Conjugates | None = None
     price: float | None = None
+    nonzero: float | None = None
 
     ansatz = "rs"
     kind = "asymptotic (replica symmetric)"
@@ -135,8 +137,12 @@ class RSSolution(ReplicaSolution):
         if self.ensemble.free_threshold or self.price is not None:
             price = "" if self.price is None else f"   −ln of an error's weight {self.price:.10g}"
             lines.append(f"  threshold b/|w| {self.threshold:.10g}{price}")
+        if self.nonzero is not None:
+            lines.append(f"  ρ₊ {self.nonzero:.10g}, the share of inputs whose weight is not zero")
         lines.append(f"  stability    {self.stability}")
-        lines.append(f"  residual     {self.residual:.1e}   |αp₊ − ρ| {abs(self.identity_error):.1e}")
+        lines.append(
+            f"  residual     {self.residual:.1e}   |αp₊ − {'ρ' if self.nonzero is None else 'ρ₊'}| {abs(self.identity_error):.1e}"
+        )
         return "\n".join(lines)
 
 
@@ -151,6 +157,11 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
         )
     if rho > 1 - 1e-12:
         raise InputError(f"rho = {rho!r} is too close to 1 to resolve; choose a smaller rho")
+    if ensemble.signed and alpha <= bounds.cover_gardner:
+        raise InputError(
+            f"at alpha = {alpha:g} typical choices of variables already separate (up to {bounds.cover_gardner:g}), and the "
+            "entropy is that of all choices; with given signs choose a larger alpha"
+        )
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
     # Within rounding of α_CG the two sides agree, and the limit is the answer.
@@ -211,7 +222,7 @@ def _at_load(branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solve
     # What is left between the load of the point and α, within rounding and quadrature error, moves Σ along its slope.
     entropy = state.entropy - state.entropy_by_alpha * branch.excess_load(state, alpha)
     # With errors the violation that is corrected jumps at v*, and the replicon within a support diverges.
-    within = math.inf if ensemble.error_rate else alpha * state.tight / rho
+    within = math.inf if ensemble.error_rate else alpha * state.tight / state.nonzero
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -227,10 +238,11 @@ def _at_load(branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solve
         stability=Stability(within, state.between),
         residual=max(fine.residual, abs(state.overlap / order.q0 - 1), abs(state.norm / rho - 1)),
         quadrature_error=abs(entropy - coarse.state.entropy),
-        identity_error=alpha * state.isostatic - rho,
+        identity_error=alpha * state.isostatic - state.nonzero,
         ensemble=ensemble,
         threshold=order.threshold,
         price=order.price if ensemble.error_rate else None,
+        nonzero=state.nonzero if ensemble.signed else None,
     )
 
 
