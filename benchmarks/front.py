@@ -109,6 +109,44 @@ def peer_forward(X: np.ndarray, y: np.ndarray) -> Rules:
     return rules
 
 
+def peer_reweighted(X: np.ndarray, y: np.ndarray) -> Rules:
+    """Reweighted L1 (Candès, Wakin and Boyd 2008): four rounds of L1 logistic regression, a feature's penalty 1/(|w| + ε)."""
+    rules: Rules = []
+    strongest = 2 * len(y) / np.abs(X.T @ (y - y.mean())).max() / len(y)
+    for strength in strongest * np.geomspace(1.5, 300.0, 15):
+        scale = np.ones(X.shape[1])
+        for _ in range(4):
+            inside = np.flatnonzero(scale)
+            model = LogisticRegression(penalty="l1", solver="liblinear", C=strength, intercept_scaling=100.0, max_iter=300)
+            weights = np.zeros(X.shape[1])
+            weights[inside] = model.fit(X[:, inside] * scale[inside], y).coef_.ravel() * scale[inside]
+            scale = np.where(weights != 0, np.abs(weights) + 0.1 * np.abs(weights).max(), 0.0)
+            if not np.any(weights):
+                break
+        support = np.flatnonzero(weights)
+        if 0 < support.size <= MOST:
+            rules += [(support, weights[support], float(model.intercept_[0])), logistic_on(X, y, support)]
+    return rules
+
+
+def peer_fasterrisk(X: np.ndarray, y: np.ndarray) -> Rules:
+    """FasterRisk's beam search and its pool of diverse sets, before the weights are rounded."""
+    from fasterrisk.fasterrisk import RiskScoreOptimizer
+
+    rules: Rules = []
+    for k in range(1, min(MOST, X.shape[1]) + 1):
+        model = RiskScoreOptimizer(X=X, y=y, k=k)
+        beam, pool = model.sparseLogRegModel_object, model.sparseDiversePoolLogRegModel_object
+        beam.get_sparse_sol_via_OMP(k=k, parent_size=model.parent_size, child_size=model.child_size)
+        constant, weights, products = beam.get_beta0_betas_ExpyXB()
+        pool.warm_start_from_beta0_betas_ExpyXB(beta0=constant, betas=weights, ExpyXB=products)
+        constants, sets = pool.get_sparseDiversePool(gap_tolerance=0.05, select_top_m=50, maxAttempts=50)
+        for start, values in zip(np.atleast_1d(constants), np.atleast_2d(sets), strict=True):
+            support = np.flatnonzero(values)
+            rules.append((support, values[support], float(start)))
+    return rules
+
+
 PEERS: dict[str, Callable[[np.ndarray, np.ndarray], Rules]] = {
     "abess": peer_abess,
     "fastsparsegams, logistic": lambda X, y: gams_path(X, y, "Logistic"),
@@ -117,6 +155,8 @@ PEERS: dict[str, Callable[[np.ndarray, np.ndarray], Rules]] = {
     "scikit-learn L1 logistic": peer_l1,
     "scikit-learn RFE logistic": peer_rfe,
     "forward selection": peer_forward,
+    "reweighted L1 logistic": peer_reweighted,
+    "FasterRisk, its pool": peer_fasterrisk,
 }
 
 
