@@ -107,7 +107,7 @@ def test_text_columns_only_on_request(read, table):
 def test_missing_values(read, table):
     table.loc[3, "a"] = np.nan
     table.loc[5, "d"] = np.inf
-    with pytest.raises(InputError, match="'a' first, in row 4"):
+    with pytest.raises(InputError, match="'a' first, in row 5"):
         read(table)
     assert read(table, missing="columns").feature_names == ("b c",)
     rows = read(table, missing="rows")
@@ -122,7 +122,7 @@ def test_blocks_and_groups_are_no_features(read, table):
     same(dataset, table)
     assert dataset.blocks.tolist() == ["x", "y"] * 6
     assert len(set(dataset.groups)) == 6
-    with pytest.raises(InputError, match=r"blocks column 'site' is empty .* in row 2"):
+    with pytest.raises(InputError, match=r"blocks column 'site' is empty .* in row 3"):
         read(more.assign(site=["x", None] * 6), blocks="site")
 
 
@@ -138,12 +138,12 @@ def test_more_than_two_classes(read, table):
 @pytest.mark.parametrize(("name", "content", "match"), [
     ("empty.csv", "", "empty"),
     ("wrong-label.csv", "a,outcom\n1,x\n2,y\n", "did you mean 'outcom'"),
-    ("gap.csv", "a,outcome\n1,x\n2,\n3,y\n", "is empty .* in row 2"),
+    ("gap.csv", "a,outcome\n1,x\n2,\n3,y\n", "is empty .* in row 3; .*unlabelled='drop'"),
     ("one-class.csv", "a,outcome\n1,x\n2,x\n", "one class only"),
     ("continuous.csv", "a,outcome\n1,0.5\n2,0.7\n3,0.9\n4,0.1\n", "no class label"),
     ("text-only.csv", "a,outcome\nu,x\nv,y\n", "no numeric feature"),
     ("image.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00", "not a text table"),
-    ("ragged.csv", "a,b,outcome\n1,2,x\n1,2,3,4,5,y\n1,2,3,4,5,6,7,z\n", "row 2 of ragged.csv has 6 fields"),
+    ("ragged.csv", "a,b,outcome\n1,2,x\n1,2,3,4,5,y\n1,2,3,4,5,6,7,z\n", "row 3 of ragged.csv has 6 fields"),
 ])  # fmt: skip
 def test_bad_files_get_one_sentence(read, name, content, match):
     with pytest.raises(InputError, match=match) as caught:

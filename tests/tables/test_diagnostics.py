@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chanceline.perceptron.problem import contradicting_rows, distinct_columns
-from chanceline.tables.columns import examine, looks_like_identifier
+from chanceline.tables.columns import examine, row_identifiers
 
 
 @pytest.fixture
@@ -29,10 +29,7 @@ def test_columns(healthy):
     X[:, 1] = 7.0
     X[:, 2] = X[:, 0]
     X[:, 3] = np.arange(30) % 4
-    seen = messages(X, y)
-    assert "column 'x1' is constant" in seen
-    assert "1 duplicate column:" in seen
-    assert "column 'x3' is tied" in seen
+    assert messages(X, y) == "", "constant, equal and tied columns change no verdict"
     assert distinct_columns(X, True).tolist() == [0, 3, 4, 5]
     assert distinct_columns(X, False).tolist() == [0, 1, 3, 4, 5]
 
@@ -60,15 +57,22 @@ def test_identifiers_and_labels_in_disguise(healthy):
     seen = messages(X, y)
     assert "column 'x0' looks like an identifier" in seen
     assert "column 'x5' is the label over again" in seen
-    assert looks_like_identifier("patient_id", np.array([5, 900, 17, 3]))
-    assert not looks_like_identifier("age", np.array([5, 900, 17, 3]))
-    assert not looks_like_identifier("id", np.array([5.5, 900, 17, 3]))
-    assert not looks_like_identifier("id", np.array([5, 5, 17, 3]))
+    assert messages(X, y).count("warning") == 2
+
+
+@pytest.mark.parametrize(("name", "values", "is_one"), [
+    ("patient_id", [5, 900, 17, 3], True), ("SampleID", [5, 900, 17, 3], True), ("Idx", [7, 8, 9, 6], True),
+    ("barcode", [5, 900, 17, 3], True), ("age", [5, 900, 17, 3], False), ("id", [5.5, 900, 17, 3], False),
+    ("id", [5, 5, 17, 3], False), ("solid", [5, 900, 17, 3], False), ("protein", [*range(0, 40, 4), 50, 99], True),
+    ("protein", [*range(0, 40, 4), 50, 49], False), ("sampled", [20210304, 20210304, 20211231, 20200101], True),
+    ("sampled", [20210304, 20210304, 20211331, 20200101], False),
+])  # fmt: skip
+def test_what_names_a_row_or_a_day(name, values, is_one):
+    assert row_identifiers(np.array(values, dtype=float)[:, None], [name]).tolist() == [0] * is_one
 
 
 def test_class_sizes(healthy):
     X, _ = healthy
     y = np.where(np.arange(30) < 1, 1.0, -1.0)
     seen = messages(X, y, level=0.01)
-    assert "the smaller class has 1 of 30" in seen
     assert "only 30 labellings have these class sizes" in seen

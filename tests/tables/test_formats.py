@@ -44,7 +44,7 @@ def test_gct_with_classes_inside(read):
     assert_transposed(dataset)
     assert dataset.classes == ("ill", "well")
     below = GCT_1_3.replace("4\t5", "4\t<LOD")
-    with pytest.raises(InputError, match="na='<LOD'"):
+    with pytest.raises(InputError, match=r"'<LOD' in column 'g2', sample 's2'.*below='half'"):
         read(below, "group")
     assert read(below, "group", na="<LOD", missing="columns").feature_names == ("g1",)
 
@@ -60,7 +60,7 @@ def test_series_matrix(read):
 
 @pytest.mark.parametrize(("name", "content", "match"), [
     ("a.gct", GCT.replace("2\t3\n", "9\t3\n", 1), "cut off"),
-    ("a.gct", GCT_1_3.replace("4\t5", "4\tbad").replace("group", "outcome"), "'g2' holds numbers, but 'bad' in row 2"),
+    ("a.gct", GCT_1_3.replace("4\t5", "4\tbad").replace("group", "outcome"), "'g2' holds numbers, but 'bad' in sample 's2'"),
     ("a.txt", SERIES.replace("!series_matrix_table_end\n", ""), "cut off"),
     ("a.txt", SERIES.replace(VALUES.format("", ""), ""), "holds no values"),
     ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old kind; save it as .xlsx"),

@@ -36,7 +36,8 @@ def check_arrays(
 
 
 def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
-    """X as finite numbers that can be computed with, and a name for every column."""
+    """X as finite numbers that can be computed with, and a name for every column; polars and Arrow tables by way of pandas."""
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
     data = as_numbers(X)
     if data.ndim != 2 or data.size == 0:
         raise InputError(f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}.")
@@ -74,11 +75,11 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def as_numbers(X: ArrayLike) -> Floats:
-    """X as doubles in rows, a copy unless X is that already and read-only."""
-    if hasattr(X, "toarray") or np.ma.is_masked(X):
-        raise InputError("X must be a plain matrix: pass X.toarray() if it is sparse, and fill masked values.")
+    """X as doubles in rows, a copy unless X is that already and read-only; a sparse matrix is filled with its zeros."""
+    if np.ma.is_masked(X):
+        raise InputError("X must be a plain matrix: fill masked values.")
     try:
-        raw: NDArray[Any] = np.asarray(X)
+        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
             return raw
         if raw.dtype.kind not in "cmM":

@@ -229,7 +229,7 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     n_samples, n_features = X.shape
     if data.undeclared:
         raise InputError(data.undeclared)
-    found = (*data.findings, *examine(X, y, names, intercept=settings.intercept, level=settings.level))
+    found = (*data.findings, *examine(X, y, names, level=settings.level, rows=data.rows))
     scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs)
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:

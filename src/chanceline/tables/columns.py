@@ -8,24 +8,31 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import contradicting_rows, distinct_columns
-from chanceline.tables.dataset import Finding, TableSettings, plural, quoted
+from chanceline.perceptron.problem import Floats, contradicting_rows
+from chanceline.tables.dataset import Finding, TableSettings, plural, quoted, row_name
 from chanceline.tables.formats import is_number
 
-# Cells that mean "missing" to pandas, for cells with spaces around them.
-ABSENT = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "<NA>", "#N/A"})
-# A number with something before or behind it: a limit of detection, a per cent sign, thousands, a decimal comma.
-ALMOST_NUMBER = re.compile(r"[<>≤≥~=]*\s*[+-]?(?:\d[\d,]*\.?\d*|\.\d+|,\d+)(?:[eE][+-]?\d+)?\s*%?")
-IDENTIFIER = re.compile(r"(^|[\s_.\-])(id|ids|index|idx|uuid|key|row|rownames?|row name|no|nr|number)$|^unnamed: \d+$", re.I)
+IDENTIFIER = re.compile(
+    r"(?i:(^|[\s_.\-])(ids?|index|idx|uuid|key|row|rownames?|row name|no|nr|number|code|barcode|accession|mrn|order|"
+    r"(sample|subject|patient|participant|donor|specimen|case|record|run|injection)(id|no|nr|number)?)$|^unnamed: \d+$)"
+    r"|[a-z]I[Dd]$"
+)
+DATE_NAME = re.compile(r"(?i:(^|[\s_.\-])(date|datum|datetime|timestamp)([\s_.\-]|$))|[a-z]Date$")
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?")
+FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
+LEVEL = 0.05  # of diagnostics
+# A table of counts has at least so many columns, and a count at least this large.
+COUNTED_COLUMNS, COUNTED = 10, 10
 
 
 @dataclass
@@ -34,16 +41,18 @@ class RawTable:
 
     Attributes
     ----------
-    values : columns that may be features, the label, blocks or groups.
+    values : columns that may be features, the label, blocks or groups; its index is what the user's program calls the rows.
     about : columns that describe the samples and are never features, from a second file or a header.
     ids : names of the samples, where they are no column (in a transposed table).
     findings : what was noticed on the way.
+    undeclared : why a test stops unless something is said about the design.
     """
 
     values: pd.DataFrame
     about: pd.DataFrame = field(default_factory=pd.DataFrame)
     ids: list[str] | None = None
     findings: list[Finding] = field(default_factory=list)
+    undeclared: str = ""
 
 
 def attach_labels(table: RawTable, second: RawTable, where: str, settings: TableSettings) -> None:
@@ -51,7 +60,7 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
     if second.values.shape[1] == 0:
         if len(second.about) != len(table.values):
             raise InputError(f"{where} holds classes of {len(second.about)} samples, but the table has {len(table.values)}.")
-        table.about = second.about
+        table.about = second.about.set_index(table.values.index)
         return
     ids = second.values.iloc[:, 0] if settings.id is None else find_column(RawTable(second.values), settings.id, "id")
     column = str(ids.name)
@@ -61,14 +70,14 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
         raise InputError(f"{where} has two rows for {repeated!r} in column {column!r}; every sample needs one row.")
     own = _own_ids(table, column, set(rows.index), where)
     kept = [one for one in own if one in rows.index]
-    table.about = rows.loc[kept].reset_index(drop=True)
     if len(kept) < len(own):
         absent = [one for one in own if one not in rows.index]
         what = f"{plural(len(absent), 'sample')} of the table not found in column {column!r} of {where} ({quoted(absent, 3)})"
         if settings.missing != "rows":
             raise InputError(f"{what}; add them there, or leave them out with missing='rows'.")
         table.findings.append(Finding("warning", f"{what}: left out."))
-        table.values = table.values.loc[[one in rows.index for one in own]].reset_index(drop=True)
+        table.values = table.values.loc[[one in rows.index for one in own]]
+    table.about = rows.loc[kept].set_index(table.values.index)
 
 
 def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
@@ -116,7 +125,7 @@ def find_label(table: RawTable, name: str | None) -> pd.Series:
     """The column of the label, which needs no name where a second file (or y of an .npz) has one column."""
     if name is None and table.about.shape[1] != 1:
         raise InputError(f"say which column holds the classes (label=NAME); {_where_else(table, None)}")
-    return without_empty(table.about.iloc[:, 0] if name is None else find_column(table, name, "label"), "label")
+    return table.about.iloc[:, 0] if name is None else find_column(table, name, "label")
 
 
 def _where_else(table: RawTable, name: str | None) -> str:
@@ -137,33 +146,61 @@ def _where_else(table: RawTable, name: str | None) -> str:
 def without_empty(column: pd.Series, role: str) -> pd.Series:
     """The column, every cell of which must be filled."""
     if column.isna().any():
-        row = int(np.argmax(column.isna())) + 1
-        raise InputError(f"{role} column {str(column.name)!r} is empty (or NA) in row {row}; fill it in or remove that row.")
+        row = int(np.argmax(column.isna()))
+        remedy = "leave such rows out with unlabelled='drop'" if role == "label" else "remove that row"
+        remedy = f"{remedy}, or set header='2' if the header has two lines" if row == 0 else remedy
+        where = row_name(column.index, row)
+        raise InputError(f"{role} column {str(column.name)!r} is empty (or NA) in {where}; fill it in or {remedy}.")
     return column
 
 
-def read_labels(column: pd.Series, positive: str | None, findings: list[Finding]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def labelled_rows(column: pd.Series, settings: TableSettings, findings: list[Finding]) -> NDArray[np.bool_]:
+    """The rows to compare: those with a label, and of the classes asked for; the others are left out, which is said."""
+    kept = column.notna().to_numpy() | (settings.unlabelled != "drop")
+    if not kept.all():
+        findings.append(Finding("note", f"{plural(int(np.sum(~kept)), 'row')} without a label left out."))
+    texts = without_empty(column[kept], "label").map(plain_text)
+    wanted, spelled = [*map(_spelling, settings.classes)], column.map(_spelling)
+    absent = [one for one, spelling in zip(settings.classes, wanted, strict=True) if spelling not in set(spelled)]
+    if absent or len(wanted) == 1:
+        said = f"the class {absent[0]!r} is not in" if absent else "at least two classes are needed of"
+        raise InputError(f"{said} label column {str(column.name)!r}; it has {quoted(sorted(set(texts)))}.")
+    others = texts[~texts.map(_spelling).isin(wanted or spelled)].value_counts()
+    if len(others):
+        counts = ", ".join(f"{number} {name}" for name, number in others.items())
+        findings.append(Finding("note", f"{plural(int(others.sum()), 'row')} of other classes left out ({counts})."))
+    return kept & spelled.isin(wanted or spelled).to_numpy()
+
+
+def read_labels(column: pd.Series, settings: TableSettings, findings: list[Finding]) -> tuple[Floats, tuple[str, str]]:
     """Labels ±1 and the names of the negative and the positive class."""
-    name = str(column.name)
+    name, positive = str(column.name), settings.positive or next(iter(settings.classes), None)
     texts = column.map(plain_text)
+    if settings.split_at is not None:
+        numbers = pd.to_numeric(column, errors="coerce")
+        if numbers.isna().any():
+            raise InputError(f"split_at needs numbers, but label column {name!r} has {texts[numbers.isna()].iloc[0]!r}.")
+        texts = (numbers < settings.split_at).map({True: f"<{settings.split_at:g}", False: f"≥{settings.split_at:g}"})
     values = sorted(texts.unique(), key=lambda text: (0, float(text), text) if is_number(text) else (1, 0.0, text))
     spellings: dict[str, str] = {}
     for value in values:
-        other = spellings.setdefault(" ".join(value.casefold().split()), value)
+        other = spellings.setdefault(_spelling(value), value)
         if other != value:
             raise InputError(f"label column {name!r} has {other!r} and {value!r}; write them alike if they are one class.")
     if len(values) < 2:
         raise InputError(f"label column {name!r} has one class only ({values[0]!r} in every row); two are needed.")
-    if positive is None and len(values) > 2:
-        no_classes = pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column)
+    if settings.positive is None and len(values) > 2:
+        many = f"label column {name!r} has {len(values)}"
+        if pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column):
+            remedy = "split it at a value fixed beforehand with split_at=VALUE, or name another column"
+            numeric = pd.api.types.is_numeric_dtype(column)
+            raise InputError(f"{many} different values, so it is no class label; {remedy if numeric else 'name another column'}.")
         raise InputError(
-            f"label column {name!r} has {len(values)} different values, so it is no class label; name another column."
-            if no_classes
-            else f"label column {name!r} has {len(values)} classes ({quoted(values)}); "
-            f"set one against the rest, as with positive={values[0]!r}."
+            f"{many} classes ({quoted(values)}); compare two, as with classes={','.join(values[:2])!r}, "
+            f"or set one against the rest, as with positive={values[0]!r}."
         )
     # The classes are alike in no other way, so that case does not matter.
-    wanted = values[1] if positive is None else spellings.get(" ".join(plain_text(positive).casefold().split()))
+    wanted = values[1] if positive is None else spellings.get(_spelling(positive))
     if wanted is None:
         raise InputError(f"the positive class {positive!r} is not in label column {name!r}; it has {quoted(values)}.")
     others = [value for value in values if value != wanted]
@@ -172,150 +209,172 @@ def read_labels(column: pd.Series, positive: str | None, findings: list[Finding]
     return np.where(texts.to_numpy() == wanted, 1.0, -1.0), (others[0] if len(others) == 1 else "others", wanted)
 
 
+def _spelling(value: Any) -> str:
+    """What is the same for all ways to write a class."""
+    return " ".join(plain_text(value).casefold().split())
+
+
 def plain_text(value: Any) -> str:
     """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same."""
     text = str(value).strip()
     return str(int(float(text))) if is_number(text) and float(text).is_integer() else text
 
 
-def numeric_features(table: pd.DataFrame, settings: TableSettings, findings: list[Finding]) -> pd.DataFrame:
-    """Numeric columns, numbers written as text as numbers, and other text left out or made indicators."""
-    numeric = np.array([pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes], dtype=bool)
-    if numeric.all():
-        return table.astype(np.float64)
-    found = {name: _as_numbers(table[name], settings) for name in table.columns[~numeric]}
-    converted = {name: numbers for name, numbers in found.items() if numbers is not None}
-    text = [str(name) for name, numbers in found.items() if numbers is None]
-    indicators = _indicators(table, text, findings) if text and settings.one_hot else pd.DataFrame(index=table.index)
-    if text and not settings.one_hot:
-        message = f"{plural(len(text), 'text column')} left out: {quoted(text)}; one_hot=True makes indicators of them."
-        findings.append(Finding("note", message))
-    plain = table.loc[:, numeric].astype(np.float64)
-    joined = pd.concat([plain, pd.DataFrame(converted, index=table.index), indicators], axis=1)
-    return joined[[name for name in table.columns if found.get(name, plain) is not None] + list(indicators)]
-
-
-def _as_numbers(column: pd.Series, settings: TableSettings) -> pd.Series | None:
-    """The column as numbers, or None for text; a few odd cells among numbers end in a sentence that names one."""
-    cells = column.astype("string").str.strip()
-    cells = cells.mask(cells.isin(ABSENT | set(settings.na)))
-    numbers = pd.to_numeric(cells, errors="coerce").astype("Float64")
-    present = cells.notna()
-    odd = (present & numbers.isna()).to_numpy(dtype=bool)
-    mostly_odd = 2 * odd.sum() > present.sum() and not cells[present].str.fullmatch(ALMOST_NUMBER.pattern).all()
-    if mostly_odd or not present.any():
-        return None
-    if odd.any():
-        cell, name = str(cells[odd].iloc[0]), str(column.name)
-        where = f"row {int(np.argmax(odd)) + 1}" + (
-            f" (and in {plural(int(odd.sum()) - 1, 'more row')})" if odd.sum() > 1 else ""
+def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
+    """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart."""
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
+    likely = [name for name, yes in zip(table, numeric, strict=True) if not yes or DATE_NAME.search(str(name))]
+    dates = {name: when for name in likely if (when := _dates(table[name])) is not None}
+    if dates:
+        findings.append(
+            Finding("note", f"left out as dates: {quoted([*dates])}; keep_identifiers=True keeps those that are numbers.")
         )
-        remedy = f"write plain numbers, set na={cell!r} if that means missing"
-        if "," in cell and ALMOST_NUMBER.fullmatch(cell):
-            remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
-        raise InputError(f"column {name!r} holds numbers, but {cell!r} in {where}; {remedy}, or leave it out with drop={name!r}.")
-    return pd.Series(numbers.to_numpy(np.float64, na_value=np.nan), index=column.index)
+    for name, when in dates.items():
+        area, pvalue = area_under_curve(when.to_numpy(), labels)
+        if pvalue <= LEVEL:
+            message = (
+                f"the dates in {str(name)!r} tell the classes apart (area under the curve {max(area, 1 - area):.2f}, "
+                f"p = {pvalue:.2g}), and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out."
+            )
+            findings.append(Finding("warning", message))
+    return table.drop(columns=[*dates])
 
 
-def _indicators(table: pd.DataFrame, text: list[str], findings: list[Finding]) -> pd.DataFrame:
-    many = [name for name in text if table[name].nunique() > 0.5 * len(table)]
-    if many:
-        findings.append(Finding("note", f"left out, as almost every row has a value of its own: {quoted(many)}."))
-    chosen = table[[name for name in text if name not in many]]
-    return pd.get_dummies(chosen.astype("string"), prefix_sep="=", dtype=float) if chosen.shape[1] else chosen
+def _dates(column: pd.Series) -> pd.Series | None:
+    """The column as numbers in the order of time, None for text that is no date."""
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
+        return column.rank()
+    texts = column.dropna().astype(str).str.strip()
+    if texts.empty or not DATE.fullmatch(texts.iloc[0]) or not texts.str.fullmatch(DATE.pattern).all():
+        return None
+    return pd.to_datetime(column, errors="coerce", format="mixed").rank()
 
 
 def without_identifiers(features: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     """The features that are no names of rows."""
-    values = features.to_numpy()
-    whole = np.flatnonzero(np.all(values == np.round(values), axis=0))
-    found = [features.columns[j] for j in whole if looks_like_identifier(str(features.columns[j]), values[:, j])]
-    if not found:
+    found = features.columns[row_identifiers(features.to_numpy(), features.columns)]
+    if not len(found):
         return features
-    findings.append(Finding("warning", f"left out as identifiers of rows: {quoted(found)}; keep_identifiers=True keeps them."))
+    findings.append(
+        Finding("note", f"left out as identifiers of rows or dates: {quoted(found)}; keep_identifiers=True keeps them.")
+    )
     return features.drop(columns=found)
 
 
-def without_gaps(features: pd.DataFrame, missing: str, findings: list[Finding]) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
-    """Features without missing or infinite values, treated as `missing` says, and the rows that are left."""
-    values = features.to_numpy()
-    gaps = ~np.isfinite(values)
-    columns, rows = gaps.any(axis=0), gaps.any(axis=1)
-    everyone = np.ones(len(features), dtype=bool)
-    if not columns.any():
-        return features, everyone
-    what = "missing or infinite values" if np.isinf(values).any() else "missing values"
-    n_columns, n_rows = plural(int(columns.sum()), "column"), plural(int(rows.sum()), "row")
-    if missing == "error" or (missing == "columns" and columns.all()) or (missing == "rows" and rows.all()):
-        first = int(np.argmax(columns))
-        where = f"column {str(features.columns[first])!r} first, in row {int(np.argmax(gaps[:, first])) + 1}"
-        choices = " or ".join(f"missing={one!r}" for one in ("columns", "rows", "median") if one != missing)
-        raise InputError(f"{n_columns} and {n_rows} have {what} ({where}); choose {choices}.")
-    if missing == "columns":
-        findings.append(Finding("note", f"{n_columns} with {what} left out: {quoted(features.columns[columns])}."))
-        return features.loc[:, ~columns], everyone
-    if missing == "rows":
-        findings.append(Finding("note", f"{n_rows} with {what} left out."))
-        return features.loc[~rows], ~rows
-    findings.append(Finding("note", f"{what} in {n_columns} filled with the column's median."))
-    features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
-    return features.fillna(features.median()), everyone
+# What to know about the data: these look at the labels and change no number. Their p-values are asymptotic or Bonferroni's.
 
 
-# What to know about the data.
+def area_under_curve(values: Floats, labels: Floats) -> tuple[float, float]:
+    """How well a number tells the classes apart (the area under the ROC curve, positives high), and the two-sided p-value of
+    Mann and Whitney with the variance for ties (asymptotic).
+    """
+    ranks = pd.Series(values).rank().to_numpy()
+    n, positives = len(labels), int(np.sum(labels > 0))
+    area = (ranks[labels > 0].mean() - (positives + 1) / 2) / (n - positives)
+    spread = ranks.var(ddof=1) / (positives * (n - positives) * n) if n > 1 else 0.0
+    return float(area), float(2 * ndtr(-abs(area - 0.5) / sqrt(spread))) if spread > 0 else 1.0
 
 
-def looks_like_identifier(name: str, values: NDArray[np.float64]) -> bool:
-    """A whole number for every row, all different, that counts the rows or is named as an identifier."""
-    if len(values) < 4 or not np.all(values == np.round(values)) or len(np.unique(values)) < len(values):
-        return False
-    return bool(values.max() - values.min() == len(values) - 1 or IDENTIFIER.search(name.strip()))
+def gaps_follow_classes(marks: NDArray[np.bool_], labels: Floats, what: str, remedy: str) -> list[Finding]:
+    """Whether marked cells are more frequent in one class: in all (by rows), or in some column (Fisher's exact test)."""
+    if not marks.any():
+        return []
+    from scipy.stats import hypergeom
+
+    marked, positive = marks[:, marks.any(axis=0)], labels > 0
+    inside = marked[positive].sum(axis=0)
+    sizes = len(labels), int(positive.sum()), marked.sum(axis=0)
+    tails = np.minimum(hypergeom.cdf(inside, *sizes), hypergeom.sf(inside - 1, *sizes))
+    _, by_rows = area_under_curve(marked.sum(axis=1), labels)
+    pvalue = min(1.0, 2 * by_rows, 4 * marked.shape[1] * float(tails.min()))
+    if pvalue > LEVEL:
+        return []
+    shares = f"{marked[positive].mean():.0%} and {marked[~positive].mean():.0%} of the cells concerned"
+    return [
+        Finding(
+            "warning", f"{what} differ between the classes ({shares}, p = {pvalue:.2g}) and may be all the test sees; {remedy}."
+        )
+    ]
+
+
+def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
+    """Whether columns of small values have more gaps (Spearman's correlation, one-sided)."""
+    ranks = pd.DataFrame({"value": features.median(), "gaps": features.isna().mean()}).rank()
+    correlation = float(ranks["value"].corr(ranks["gaps"])) if len(ranks) > 2 else 0.0
+    pvalue = float(ndtr(correlation * sqrt(max(len(ranks) - 1, 0))))
+    if not pvalue <= LEVEL:
+        return []
+    message = (
+        f"columns of small values have more gaps (Spearman {correlation:.2f}, p = {pvalue:.2g}), as values below a limit of "
+        "detection do; the median hides that, missing='half-min' keeps it."
+    )
+    return [Finding("warning", message)]
+
+
+def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
+    """Whether a table is one of counts, and its rows' totals tell the classes apart."""
+    # One row tells most other tables from counts.
+    counts = X.shape[1] >= COUNTED_COLUMNS and all(np.all((part >= 0) & (np.round(part) == part)) for part in (X[0], X))
+    area, pvalue = area_under_curve(X.sum(axis=1), labels) if counts and X.max() >= COUNTED else (0.5, 1.0)
+    if pvalue > LEVEL:
+        return []
+    message = (
+        f"the table holds counts, and the totals of its rows alone tell the classes apart (area under the curve "
+        f"{max(area, 1 - area):.2f}, p = {pvalue:.2g}), so that depth looks like structure; transform='clr' or transform='cpm' "
+        "takes it out, transform='none' says that totals are meant."
+    )
+    return [Finding("warning", message)]
+
+
+def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
+    """Columns of whole numbers that name the rows: all different, and they count the rows, follow their order or are called so;
+    and days written as 20210304.
+    """
+    if len(X) < 4:
+        return np.array([], dtype=np.int64)
+    whole = np.flatnonzero((X[0] == np.round(X[0])) & ((X[0] != X[1]) | (X[0] > 19000000)))
+    whole = whole[np.all(X[:, whole] == np.round(X[:, whole]), axis=0)]
+    values = X[:, whole]
+    ordered, steps = np.sort(values, axis=0), np.diff(values, axis=0)
+    different = np.all(np.diff(ordered, axis=0) > 0, axis=0)
+    counting = ordered[-1] - ordered[0] == len(X) - 1
+    follows = (np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)) & (len(X) >= FEWEST_SORTED)
+    called = np.array([bool(IDENTIFIER.search(str(names[j]).strip())) for j in whole.tolist()], dtype=np.bool_)
+    month, day = values // 100 % 100, values % 100
+    days = np.all((values >= 19000101) & (values < 21000101) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31), axis=0)
+    return whole[different & (counting | follows | called) | days]
 
 
 def examine(
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
+    X: Floats,
+    y: Floats,
     names: Sequence[str],
     *,
-    intercept: bool = True,
     level: float = 0.05,
+    rows: Sequence[Any] | None = None,
 ) -> list[Finding]:
-    """What is worth knowing about checked data (finite numbers, labels ±1)."""
+    """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default."""
     found: list[tuple[str, str]] = []
-    n_samples, n_features = X.shape
-    constant = np.flatnonzero(np.all(X[:1] == X, axis=0))
-    if len(constant):
-        found.append(("note", f"{_columns(constant, names)} constant and cannot help to separate."))
-    repeated = n_features - len(constant) - len(distinct_columns(X, True))
-    if repeated > 0:
-        found.append(("note", f"{plural(repeated, 'duplicate column')}: the bound counts equal columns once."))
-    sorted_columns = np.sort(X, axis=0)
-    n_values = 1 + np.count_nonzero(sorted_columns[1:] > sorted_columns[:-1], axis=0)
-    tied = np.flatnonzero((n_values > 1) & (n_values <= n_samples / 2))
-    if len(tied):
-        found.append(("note", f"{_columns(tied, names)} tied (at most half as many values as samples); the bound covers ties."))
+    n_samples, called = len(X), rows or range(1, len(X) + 1)
     pairs = contradicting_rows(X, y)
     if pairs:
-        shown = "; ".join(f"{i + 1} and {k + 1}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
+        shown = "; ".join(f"{called[i]} and {called[k]}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
         found.append(("warning", f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data."))
     copies = n_samples - len(np.unique(X, axis=0)) - len(pairs)
     if copies > 0:
-        rows = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
-        found.append(("warning", f"{rows} an earlier row; rows of one subject should have a common group."))
-    whole = np.all(np.round(X) == X, axis=0)
-    for j in np.flatnonzero(whole | (n_values == 2)).tolist():
-        if looks_like_identifier(str(names[j]), X[:, j]):
-            found.append(("warning", f"column {names[j]!r} looks like an identifier of rows and should not be a feature."))
-        elif n_values[j] == 2 and abs(np.sign(X[:, j] - X[:, j].mean()) @ y) == n_samples:
-            found.append(
-                ("warning", f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
-            )
-    positives = int(np.sum(y > 0))
-    smaller = min(positives, n_samples - positives)
-    if smaller < 5 or smaller < 0.1 * n_samples:
+        repeats = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
+        found.append(("warning", f"{repeats} an earlier row; rows of one subject should have a common group."))
+    for j in row_identifiers(X, names):
+        found.append(("warning", f"column {names[j]!r} looks like an identifier of rows and should not be a feature."))
+    # Columns that may be the label: alike in the first and last row of each class.
+    positive = y > 0
+    ends = [X[np.flatnonzero(members)[[0, -1]]] for members in (positive, ~positive)]
+    likely = np.flatnonzero((ends[0][0] == ends[0][1]) & (ends[1][0] == ends[1][1]) & (ends[0][0] != ends[1][0]))
+    for j in likely[np.all(X[:, likely] == np.where(positive[:, None], ends[0][0, likely], ends[1][0, likely]), axis=0)]:
         found.append(
-            ("note", f"the smaller class has {smaller} of {n_samples} samples; class sizes are kept fixed for that reason.")
+            ("warning", f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
         )
+    positives = int(np.sum(y > 0))
     log_labellings = float(log_binomial(n_samples, positives))
     if log_labellings < log(1 / level):
         found.append(
@@ -325,10 +384,3 @@ def examine(
             )
         )
     return [Finding(*one) for one in found]
-
-
-def _columns(indices: Sequence[int] | NDArray[np.int64], names: Sequence[str]) -> str:
-    shown = ", ".join(repr(str(names[j])) for j in indices[:3])
-    if len(indices) == 1:
-        return f"column {shown} is"
-    return f"{len(indices)} columns ({shown}{', …' if len(indices) > 3 else ''}) are"

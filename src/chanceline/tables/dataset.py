@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 class TableSettings:
     """Settings of `load_data`. The help of every field also makes the command line's options."""
 
-    positive: str | None = field(
-        default=None, metadata={"help": "Class to set against all others; needed with more than two classes."}
+    classes: tuple[str, ...] = field(
+        default=(), metadata={"help": "Two classes A,B: A against B, and the rows of others are left out."}
+    )
+    positive: str | None = field(default=None, metadata={"help": "Class to set against all others."})
+    unlabelled: str = field(
+        default="error", metadata={"help": "Rows without a label: error or drop.", "choices": ("error", "drop")}
+    )
+    split_at: float | None = field(
+        default=None, metadata={"help": "Classes of a number: below this value, fixed beforehand, or not."}
     )
     labels: str | Path | None = field(
         default=None, metadata={"help": "Second file with the label of every sample (a table, or .cls)."}
@@ -34,19 +41,40 @@ class TableSettings:
     transpose: bool = field(default=False, metadata={"help": "The file has features in rows, samples in columns."})
     header: str = field(
         default="auto",
-        metadata={"help": "none: the first line is a sample; first: it holds names.", "choices": ("auto", "first", "none")},
+        metadata={
+            "help": "none: the first line is a sample; first: it holds names; 2: the first two lines do.",
+            "choices": ("auto", "first", "none", "2"),
+        },
     )
     decimal: str | None = field(
         default=None, metadata={"help": "Decimal sign, '.' or ','; found out by default.", "choices": (".", ",")}
     )
     na: tuple[str, ...] = field(default=(), metadata={"help": "Cells that mean missing, as in '?,<LOD'."})
     sheet: str | None = field(default=None, metadata={"help": "Sheet of an Excel file (the first by default)."})
+    below: str | None = field(
+        default=None,
+        metadata={
+            "help": "Cells like <0.5, <LOD, ND: half (of the limit, or of the column's smallest value) or missing.",
+            "choices": ("half", "missing"),
+        },
+    )
     missing: str = field(
         default="error",
         metadata={
-            "help": "Gaps: error, or leave out rows or columns, or fill in the median.",
-            "choices": ("error", "rows", "columns", "median"),
+            "help": "Gaps: error, or leave out rows or columns, or fill in the column's median, min or half-min.",
+            "choices": ("error", "rows", "columns", "median", "min", "half-min"),
         },
+    )
+    transform: str | None = field(
+        default=None,
+        metadata={
+            "help": "Units, blind to the labels: cpm or clr of rows, log of cells, rank in columns; none: as they are.",
+            "choices": ("none", "cpm", "log", "clr", "rank"),
+        },
+    )
+    layer: str | None = field(default=None, metadata={"help": "Layer of an AnnData file (X by default)."})
+    pseudobulk: str | None = field(
+        default=None, metadata={"help": "Column of AnnData's obs: the cells of each donor are summed to one sample."}
     )
     drop: tuple[str, ...] = field(default=(), metadata={"help": "Columns a,b,c to leave out."})
     one_hot: bool = field(default=False, metadata={"help": "Make indicators of text columns instead of leaving them out."})
@@ -64,7 +92,9 @@ class TableSettings:
     )
 
     def __post_init__(self) -> None:
-        for name in ("drop", "na", "adjust", "independent"):
+        if isinstance(self.classes, str):
+            object.__setattr__(self, "classes", self.classes.split(","))
+        for name in ("classes", "drop", "na", "adjust", "independent"):
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
         for setting in fields(self):
@@ -83,7 +113,7 @@ TableSettings.__doc__ = "\n".join(
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth knowing: a `note`, or a `warning` that bears on the verdict."""
+    """One thing worth knowing: a `warning` that bears on the verdict, what was `prepared` blind to the labels, or a `note`."""
 
     severity: str
     message: str
@@ -98,6 +128,7 @@ class Dataset(Result):
 
     `covariates` are the columns to adjust for, by name: numbers, or text for categories. `undeclared` is the sentence with which
     a test of this table stops, because a column looks like a subject that nothing was said about.
+    `rows` is what the user's program calls each row: its number in a text or a sheet, or its name.
     """
 
     X: NDArray[np.float64]
@@ -111,6 +142,7 @@ class Dataset(Result):
     undeclared: str = ""
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
+    rows: Sequence[Any] | None = None
     kind = "data"
 
     def summary(self) -> str:
@@ -140,6 +172,11 @@ def quoted(names: Sequence[Any], at_most: int = 4) -> str:
     """The first names in quotes, and how many more there are."""
     shown = ", ".join(repr(str(name)) for name in names[:at_most])
     return shown + (f" and {len(names) - at_most} more" if len(names) > at_most else "")
+
+
+def row_name(rows: Sequence[Any], place: int) -> str:
+    """A row as the user's program shows it."""
+    return f"sample {rows[place]!r}" if isinstance(rows[place], str) else f"row {rows[place]}"
 
 
 def plural(number: int, noun: str) -> str:

@@ -16,13 +16,14 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from itertools import islice
-from typing import IO
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
-from chanceline.tables.dataset import TableSettings, quoted
+from chanceline.tables.dataset import Finding, TableSettings, quoted
 
 # Names of the columns (None without a header) and the rows below, columns numbered from 0.
 Grid = tuple[list[str] | None, pd.DataFrame]
@@ -33,7 +34,7 @@ HEAD_LINES = 20  # what separator and decimal sign are found from
 # A quoted field: separators and line ends in it do not count.
 QUOTED = re.compile(r'(?<![^,;\t|\n ])"[^"]*(?:""[^"]*)*"')
 COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|$)|[ \t]*\n)*")
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+DECIMAL_COMMA = re.compile(r"\s*[<>≤≥]?\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 COLUMNS_AT_ONCE = 4096  # of a Parquet file, so that any number fits into memory
 INDEX = "__index_level_0__"  # what pandas calls an index without a name; it comes first here, as in a text file
@@ -46,7 +47,7 @@ UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzm
 # First bytes of files that hold tables but are not read, and what to do about them.
 REFUSED = {
     b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
-    b"\x89HDF": "is an HDF5 file (as .h5, .h5ad or .mat are); save the table as CSV, Parquet or .npz.",
+    b"\x89HDF": "is an HDF5 file (as .h5 or .mat are); save the table as CSV, Parquet, .npz or .h5ad.",
     b"\x93NUMPY": "holds one array only; save X and y together with numpy.savez as .npz.",
     b"RDX": "is a file of R; save the table with write.csv.",
     b"%PDF": "is a PDF; export the table as CSV or .xlsx.",
@@ -85,17 +86,19 @@ def decoded(raw: bytes, name: str) -> str:
 
 def read_text(text: str, name: str, settings: TableSettings) -> Grid:
     """A table with any usual separator."""
+    lines = text.count("\n")
     text = _without_comments(text)
     if not text:
         raise InputError(f"{name} holds nothing but comments.")
     head = _head(text)
     separator = _find_separator(head)
-    names, begin = None, 0
-    if settings.header != "none":
-        if len(head) == 1:
+    names, begin, above = None, 0, {"none": 0, "2": 2}.get(settings.header, 1)
+    for line in head[:above]:
+        if len(head) <= above:
             raise InputError(f"{name} has a header but no rows.")
-        begin = len(head[0]) + 1
-        names = _header(text[: begin - 1], head[1:], separator)
+        more = _header(text[begin : begin + len(line)], head[above:], separator)
+        names, begin = joined_names(names, more), begin + len(line) + 1
+    above += lines - text.count("\n")
     commas = settings.decimal == "," or (settings.decimal is None and _has_decimal_commas(head, separator))
     try:
         table = pd.read_csv(
@@ -107,15 +110,26 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
             na_values=list(settings.na),
             decimal="," if commas else ".",
             skipinitialspace=separator != WHITE_SPACE,
+            skip_blank_lines=False,
         )
     except pd.errors.ParserError as error:
         found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
         if found is None:
             raise
         than = "the first row has" if names is None else "the header names"
-        sentence = f"row {found[2]} of {name} has {found[3]} fields, but {than} {found[1]}; correct that row."
-        raise InputError(sentence) from None
+        row = int(found[2]) + above
+        raise InputError(f"row {row} of {name} has {found[3]} fields, but {than} {found[1]}; correct that row.") from None
+    table.index += above + 1
+    table = table.dropna(how="all").infer_objects()
     return names, _with_points(table) if commas else table
+
+
+def joined_names(upper: list[str] | None, lower: list[str]) -> list[str]:
+    """The names of one header line, or of two: `Lipids` above `C16` is `Lipids C16`, also for blank cells right of `Lipids`."""
+    if upper is None:
+        return lower
+    over = pd.Series(upper).str.strip().replace("", None).ffill().fillna("")
+    return [f"{above} {below.strip()}".strip() for above, below in zip(over, lower, strict=True)]
 
 
 def _without_comments(text: str) -> str:
@@ -197,14 +211,17 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
             if sheet not in sheets:
                 raise InputError(f"{name} has no sheet {sheet!r}; it has {quoted(sheets)}.")
             grid = pd.read_excel(book, sheet_name=sheet, header=None, dtype=object, na_values=list(settings.na))
-    grid = grid.dropna(how="all").dropna(axis=1, how="all").reset_index(drop=True)
+    grid.index += 1
+    grid = grid.dropna(how="all").dropna(axis=1, how="all")
     if grid.empty:
         raise InputError(f"sheet {sheet!r} of {name} is empty.")
     grid.columns = range(grid.shape[1])
     if settings.header == "none":
         return None, grid.infer_objects()
-    names = ["" if pd.isna(cell) else str(cell) for cell in grid.iloc[0]]
-    return names, grid.iloc[1:].reset_index(drop=True).infer_objects()
+    lines, names = 2 if settings.header == "2" else 1, None
+    for row in range(min(lines, len(grid))):
+        names = joined_names(names, ["" if pd.isna(cell) else str(cell) for cell in grid.iloc[row]])
+    return names, grid.iloc[lines:].infer_objects()
 
 
 def read_npz(file: IO[bytes], name: str, transpose: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -221,6 +238,15 @@ def read_npz(file: IO[bytes], name: str, transpose: bool) -> tuple[pd.DataFrame,
         )
     columns = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(one) for one in names]
     return pd.DataFrame(X, columns=columns), pd.DataFrame({"label" if "y" in columns else "y": y})
+
+
+def open_anndata(path: Path) -> Any:
+    """An `.h5ad` file as AnnData."""
+    try:
+        import anndata
+    except ImportError:
+        raise InputError(".h5ad files need anndata; install chanceline[anndata] or save the table as CSV.") from None
+    return anndata.read_h5ad(path)
 
 
 def read_parquet(file: IO[bytes]) -> pd.DataFrame:
@@ -299,3 +325,32 @@ def read_cls(text: str, name: str) -> list[str]:
     if all(cell.isdigit() and int(cell) < len(classes) for cell in cells):
         return [classes[int(cell)] for cell in cells]
     return cells
+
+
+def is_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
+    """Whether a header is made of measured numbers; counted columns (0, 1, 2, …) and numbers of genes are names."""
+    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in body.dtypes]
+    numbers = [float(name) for name, yes in zip(names, numeric, strict=True) if yes and is_number(name)]
+    if not numbers or 2 * len(numbers) < sum(numeric) or (len(numbers) > 1 and np.all(np.diff(numbers) == 1)):
+        return False
+    words = [(name.strip(), j) for j, name in enumerate(names) if name.strip() and not is_number(name)]
+    if not words or len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
+        return True
+    return any(name in set(body.iloc[:, j].dropna().astype(str).str.strip()) for name, j in words if not numeric[j])
+
+
+def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
+    """The names stripped, blank ones numbered, later ones of equal names marked, and a word about those."""
+    unique: dict[str, str] = {}
+    for j, name in enumerate(names):
+        new = plain = name.strip() or f"Unnamed: {j}"
+        number = 1
+        while new in unique:
+            number += 1
+            new = f"{plain} ({number})"
+        unique[new] = plain
+    repeated = list(dict.fromkeys(plain for new, plain in unique.items() if new != plain))
+    if not repeated:
+        return list(unique), []
+    message = f"names that occur more than once ({quoted(repeated)}) are told apart: {repeated[0] + ' (2)'!r} and so on."
+    return list(unique), [Finding("warning", message)]

@@ -1,59 +1,91 @@
 """From a file to a `Dataset`; whatever is wrong is said in one sentence.
 
-Rows are counted from 1 and are samples: "row 3" is the third sample, a header is not counted.
+Cells as instruments write them become numbers: limits of detection, genotypes, gaps, transforms of counts. Nothing here that
+changes a number looks at the labels, so that every shuffle of them stays valid. Limits may differ between the rows of a column,
+and between the classes: everything below the largest lower limit is then read as that limit's half, so that a limit says nothing
+about its row.
+
+Rows are called as the user's program shows them: by their line in a text or a sheet, by the index of a data frame, or by the
+names of samples that stand in columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from chanceline.errors import InputError
+from chanceline.perceptron.problem import Floats
 from chanceline.tables import formats
 from chanceline.tables.columns import (
     RawTable,
     attach_labels,
     find_column,
     find_label,
-    numeric_features,
+    gaps_follow_classes,
+    gaps_follow_small_values,
+    labelled_rows,
     read_labels,
+    totals_follow_classes,
+    without_dates,
     without_empty,
-    without_gaps,
     without_identifiers,
 )
-from chanceline.tables.dataset import Dataset, Finding, TableSettings, quoted
+from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, quoted, row_name
+
+# What a cell is.
+NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD = range(6)
+# Cells that mean "missing" to pandas, for cells with spaces around them, and in files of genotypes.
+ABSENT = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "<NA>", "#N/A", "./.", ".|."})
+UNDETECTED = frozenset(
+    {"nd", "n.d.", "n.d", "bdl", "bld", "bql", "blq", "bloq", "lod", "loq", "lloq", "not detected", "undetected"}
+)
+LIMIT = re.compile(r"([<>≤≥])\s*=?\s*(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|[A-Za-z]*LO[DQ])", re.IGNORECASE)
+GENOTYPE = re.compile(r"[01][/|][01]")
+# A number with something before or behind it: a per cent sign, thousands, a decimal comma.
+ALMOST_NUMBER = re.compile(r"[~=<>≤≥]*\s*[+-]?(?:\d[\d,]*\.?\d*|\.\d+|,\d+)(?:[eE][+-]?\d+)?\s*%?")
+FILLS = {"median": "the column's median", "min": "the column's smallest value", "half-min": "half the column's smallest value"}
+TRANSFORMS = {
+    "cpm": "counts per million: every row divided by its total",
+    "log": "logarithms to base 2, 1 added first where the table has zeros",
+    "clr": "centred log-ratios: logarithms (0.5 added first where the table has zeros) less their mean in the row",
+    "rank": "ranks within the column",
+}
 
 
-def load_data(
-    path: str | Path | pd.DataFrame, label: str | None = None, settings: TableSettings | None = None, **changes: Any
-) -> Dataset:
+def load_data(path: Any, label: str | None = None, settings: TableSettings | None = None, **changes: Any) -> Dataset:
     """Read a table and make it a `Dataset`.
 
     Parameters
     ----------
-    path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, or an `.npz` that
-        holds `X`, `y` and perhaps `feature_names`; or a DataFrame.
+    path : text (CSV with any usual separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, AnnData, or an `.npz`
+        that holds `X`, `y` and perhaps `feature_names`; or a table in memory: a DataFrame of pandas or polars, an Arrow table, or
+        AnnData.
     label : column with the two classes, by its name or its number from 0 (not needed for `.npz` files, nor if `labels` names a
         file with one column besides the id).
     settings : how to read the file and what to make of its columns.
     changes : single settings by name, such as `missing="median"` or `transpose=True`.
     """
     settings = replace(settings or TableSettings(), **changes)
-    source = "DataFrame" if isinstance(path, pd.DataFrame) else Path(path).name
-    if isinstance(path, pd.DataFrame):
-        table = _from_grid([str(name) for name in path], path.reset_index(drop=True), source, replace(settings, header="first"))
-    else:
-        table = read_table(Path(path), settings)
+    is_file = isinstance(path, str | Path)
+    source = Path(path).name if is_file else type(path).__name__
+    table = read_table(Path(path), settings, label) if is_file else _from_object(path, label, settings)
     if settings.labels is not None:
         second = Path(settings.labels)
         attach_labels(table, read_table(second, TableSettings(na=settings.na)), second.name, settings)
     column = find_label(table, None if label is None else str(label))
-    labels, classes = read_labels(column, settings.positive, table.findings)
+    kept = labelled_rows(column, settings, table.findings)
+    if not kept.all():
+        table.values, table.about, column = table.values.loc[kept], table.about.loc[kept[: len(table.about)]], column.loc[kept]
+    labels, classes = read_labels(column, settings, table.findings)
     roles = {
         role: without_empty(find_column(table, name, role), role)
         for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs))
@@ -64,29 +96,39 @@ def load_data(
     dropped = [find_column(table, name, "dropped") for name in settings.drop]
     special = [column, *roles.values(), *adjust, *independent, *dropped]
     features = table.values.drop(columns=[one.name for one in special], errors="ignore")
-    features = numeric_features(features, settings, table.findings)
+    features = features if settings.keep_identifiers else without_dates(features, labels, table.findings)
+    features = numeric_features(features, labels, settings, table.findings)
     if not settings.keep_identifiers:
         features = without_identifiers(features, table.findings)
     if features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
-    features, kept = without_gaps(features, settings.missing, table.findings)
+    features, kept = without_gaps(features, labels, settings.missing, table.findings)
+    X = np.ascontiguousarray(features.to_numpy(dtype=np.float64))
+    if settings.transform is None:
+        table.findings[:0] = totals_follow_classes(X, labels[kept])
+    elif settings.transform != "none":
+        X = transformed(X, settings.transform, features.columns)
+        table.findings.append(Finding("prepared", f"{TRANSFORMS[settings.transform]}."))
     return Dataset(
-        X=np.ascontiguousarray(features.to_numpy(dtype=np.float64)),
+        X=X,
         y=labels[kept],
         feature_names=tuple(map(str, features.columns)),
         classes=classes,
         source=source,
         findings=tuple(table.findings),
         covariates={str(one.name): one.to_numpy()[kept] for one in adjust} or None,
+        undeclared=table.undeclared,
+        rows=features.index.tolist(),
         **{role: found.to_numpy()[kept] for role, found in roles.items()},
     )
 
 
-def read_table(path: Path, settings: TableSettings) -> RawTable:
+def read_table(path: Path, settings: TableSettings, label: str | None = None) -> RawTable:
     """The file as a table; one sentence if its content makes that impossible."""
     with path.open("rb") as file:
         try:
-            table = _read(file, path, settings)
+            anndata = formats.open_anndata(path) if path.suffix == ".h5ad" else None
+            table = _read(file, path, settings) if anndata is None else _from_object(anndata, label, settings)
         except (InputError, MemoryError):
             raise
         except Exception as error:  # whatever the readers of damaged files raise
@@ -101,8 +143,8 @@ def _read(file: IO[bytes], path: Path, settings: TableSettings) -> RawTable:
     if path.suffix == ".npz":
         return RawTable(*formats.read_npz(file, path.name, settings.transpose))
     if path.suffix in (".parquet", ".pq"):
-        table = formats.read_parquet(file)
-        return _from_grid(list(table.columns), table, path.name, replace(settings, header="first"))
+        frame = formats.read_parquet(file)
+        return _from_grid(list(frame.columns), frame, path.name, replace(settings, header="first"))
     raw = file.read()
     if raw.startswith(formats.ZIP) and b"xl/workbook.xml" in raw:
         return _from_grid(*formats.read_workbook(raw, path.name, settings), path.name, settings)
@@ -113,38 +155,61 @@ def _read(file: IO[bytes], path: Path, settings: TableSettings) -> RawTable:
     if formats.GCT.match(text) or (text.startswith("!") and formats.TABLE_BEGIN in text):
         read = formats.read_series_matrix if text.startswith("!") else formats.read_gct
         values, about = read(text, path.name, settings.na)
-        return replace(_transposed(values, path.name), about=about.reset_index(drop=True))
+        table = _transposed(values, path.name)
+        return replace(table, about=about.set_index(table.values.index))
     return _from_grid(*formats.read_text(text, path.name, settings), path.name, settings)
+
+
+def _from_object(data: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """A table in memory: AnnData, or what is or becomes a DataFrame."""
+    if hasattr(data, "obs") and hasattr(data, "var_names"):
+        return _from_anndata(data, label, settings)
+    frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data).copy(deep=False)
+    return _from_grid([str(name) for name in frame], frame, type(data).__name__, replace(settings, header="first"))
+
+
+def _from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """X or a layer, and `obs` beside it; with `pseudobulk` the sums over each donor's cells, and what these have in common."""
+    if settings.layer is not None and settings.layer not in data.layers:
+        raise InputError(f"there is no layer {settings.layer!r}; there are {quoted([*data.layers]) or 'none'}.")
+    X, rows = data.X if settings.layer is None else data.layers[settings.layer], data.obs_names
+    about, sentence = data.obs.assign(obs_names=rows), ""
+    if settings.pseudobulk is not None:
+        donors, rows = pd.factorize(find_column(RawTable(pd.DataFrame(), about), settings.pseudobulk, "pseudobulk").astype(str))
+        alike = (about.groupby(donors).nunique(dropna=False) == 1).all()
+        if not alike.get(label, True):
+            raise InputError(f"cells of one {settings.pseudobulk!r} differ in {label!r}, so that their sum has no label.")
+        X, about = (
+            csr_array((np.ones(len(donors)), (donors, range(len(donors))))) @ X,
+            about.loc[:, alike].groupby(donors).first(),
+        )
+    elif not (settings.groups or settings.pairs or settings.independent):
+        sentence = (
+            "the rows of AnnData are cells as a rule, and those of one donor are not independent; sum them with "
+            "pseudobulk=COLUMN or name the donor with groups=COLUMN, or say independent='obs_names' if every row is a donor; "
+            f"obs has {quoted([*data.obs])}."
+        )
+    index, dense = pd.Index([str(name) for name in rows]), X.toarray() if hasattr(X, "toarray") else X
+    values = pd.DataFrame(dense, columns=[str(name) for name in data.var_names], index=index)
+    return RawTable(values, about.set_index(index), undeclared=sentence)
 
 
 def _from_grid(names: list[str] | None, body: pd.DataFrame, source: str, settings: TableSettings) -> RawTable:
     """Name the columns and put samples in rows; stop where the header seems to be a sample."""
     if names is None:
         names = [f"x{j}" for j in range(body.shape[1])]
-    elif settings.header == "auto" and _is_sample(names, body):
+    elif settings.header == "auto" and formats.is_sample(names, body):
         raise InputError(
             f"the first line of {source} looks like a sample, not like names ({quoted(names, 3)}); "
             "set header='none' if it is one, header='first' if these are names."
         )
-    columns, findings = unique_names(names)
+    columns, findings = formats.unique_names(names)
     # A last separator makes a column without a name and without values.
     empty = [j for j, name in enumerate(names) if not name.strip() and body.iloc[:, j].isna().all()]
     body.columns = columns
     body = body.drop(columns=[columns[j] for j in empty]) if empty else body
     table = _transposed(body, source) if settings.transpose else RawTable(body)
     return replace(table, findings=findings + table.findings)
-
-
-def _is_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
-    """Whether a header is made of measured numbers; counted columns (0, 1, 2, …) and numbers of genes are names."""
-    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in body.dtypes]
-    numbers = [float(name) for name, yes in zip(names, numeric, strict=True) if yes and formats.is_number(name)]
-    if not numbers or 2 * len(numbers) < sum(numeric) or (len(numbers) > 1 and np.all(np.diff(numbers) == 1)):
-        return False
-    words = [(name.strip(), j) for j, name in enumerate(names) if name.strip() and not formats.is_number(name)]
-    if not words or len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
-        return True
-    return any(name in set(body.iloc[:, j].dropna().astype(str).str.strip()) for name, j in words if not numeric[j])
 
 
 def _transposed(table: pd.DataFrame, source: str) -> RawTable:
@@ -155,28 +220,179 @@ def _transposed(table: pd.DataFrame, source: str) -> RawTable:
     described = words.mean(axis=0) > 0.5
     if described.all():
         raise InputError(f"{source} has no numbers beside its first column, so there is nothing to transpose.")
-    columns, findings = unique_names(["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]])
+    columns, findings = formats.unique_names(["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]])
     if described.any():
         findings.insert(0, Finding("note", f"text beside the names of features left out: {quoted(samples.columns[described])}."))
         samples, numbers, words = samples.loc[:, ~described], numbers.loc[:, ~described], words[:, ~described]
-    values = pd.DataFrame(numbers.to_numpy(dtype=float, na_value=np.nan).T, columns=columns)
+    ids = [str(name) for name in samples.columns]
+    values = pd.DataFrame(numbers.to_numpy(dtype=float, na_value=np.nan).T, columns=columns, index=ids)
     for row in np.flatnonzero(words.any(axis=1)):
         values[columns[row]] = samples.iloc[row].to_numpy()
-    return RawTable(values, ids=[str(name) for name in samples.columns], findings=findings)
+    return RawTable(values, ids=ids, findings=findings)
 
 
-def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """The names stripped, blank ones numbered, later ones of equal names marked, and a word about those."""
-    unique: dict[str, str] = {}
-    for j, name in enumerate(names):
-        new = plain = name.strip() or f"Unnamed: {j}"
-        number = 1
-        while new in unique:
-            number += 1
-            new = f"{plain} ({number})"
-        unique[new] = plain
-    repeated = list(dict.fromkeys(plain for new, plain in unique.items() if new != plain))
-    if not repeated:
-        return list(unique), []
-    message = f"names that occur more than once ({quoted(repeated)}) are told apart: {repeated[0] + ' (2)'!r} and so on."
-    return list(unique), [Finding("warning", message)]
+def read_cells(cells: NDArray[Any], na: Collection[str]) -> tuple[NDArray[np.int64], Floats]:
+    """What every cell is, and its number (of a censored value its limit); each different cell is read once."""
+    codes, different = pd.factorize(cells.ravel())
+    texts = [str(cell).strip() for cell in different]
+    numbers = np.append(pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float), np.nan)
+    kinds = np.where(np.isnan(numbers), GAP, NUMBER)  # the last stands for cells that pandas calls missing
+    absent = ABSENT | set(na)
+    for place, text in enumerate(texts):
+        if text in absent:
+            kinds[place], numbers[place] = GAP, np.nan
+        elif kinds[place] == GAP:
+            kinds[place], numbers[place] = _read_cell(text)
+    return kinds[codes].reshape(cells.shape), numbers[codes].reshape(cells.shape)
+
+
+def _read_cell(text: str) -> tuple[int, float]:
+    limit = LIMIT.fullmatch(text)
+    if limit:
+        return ABOVE if limit[1] in ">≥" else BELOW, float(limit[2] or "nan")
+    if text.casefold() in UNDETECTED:
+        return BELOW, np.nan
+    if GENOTYPE.fullmatch(text):
+        return NUMBER, float(text.count("1"))
+    return ALMOST if ALMOST_NUMBER.fullmatch(text) else WORD, np.nan
+
+
+def numeric_features(table: pd.DataFrame, labels: Floats, settings: TableSettings, findings: list[Finding]) -> pd.DataFrame:
+    """Numbers, also those written as text and censored ones as asked; other text is left out or made indicators."""
+    numeric = np.array([pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes], dtype=bool)
+    plain = (table if numeric.all() else table.loc[:, numeric]).astype(np.float64)
+    if numeric.all():
+        return plain
+    others = table.loc[:, ~numeric]
+    kinds, numbers = read_cells(others.to_numpy(dtype=object), settings.na)
+    odd, number = kinds >= ALMOST, (kinds == NUMBER) | (kinds == ALMOST) | np.isfinite(numbers)
+    is_text = ~number.any(axis=0) | ((2 * odd.sum(axis=0) > (kinds != GAP).sum(axis=0)) & (kinds == WORD).any(axis=0))
+    if odd[:, ~is_text].any():
+        raise InputError(_about_odd_cell(others.loc[:, ~is_text], odd[:, ~is_text]))
+    text = others.loc[:, is_text]
+    indicators = _indicators(text, findings) if settings.one_hot and is_text.any() else pd.DataFrame(index=table.index)
+    if is_text.any() and not settings.one_hot:
+        left = f"{plural(text.shape[1], 'text column')} left out: {quoted(text.columns)}"
+        findings.append(Finding("note", f"{left}; one_hot=True makes indicators of them."))
+    unknown = (kinds == BELOW) & np.isnan(numbers) & ~is_text & (settings.below == "half")
+    findings += gaps_follow_classes(unknown, labels, "values below a limit", "blocks=COLUMN if each run has its own limit")
+    numbers[:, ~is_text] = within_limits(others.loc[:, ~is_text], kinds[:, ~is_text], numbers[:, ~is_text], settings, findings)
+    converted = pd.DataFrame(numbers[:, ~is_text], columns=others.columns[~is_text], index=table.index)
+    joined = pd.concat([plain, converted, indicators], axis=1)
+    return joined[[name for name in table.columns if name not in text] + list(indicators)]
+
+
+def _about_odd_cell(table: pd.DataFrame, odd: NDArray[np.bool_]) -> str:
+    """The sentence about the first cell that is no number in a column of numbers, with the remedy that works."""
+    column = int(np.argmax(odd.any(axis=0)))
+    count, row = int(odd[:, column].sum()), int(np.argmax(odd[:, column]))
+    name, cell = str(table.columns[column]), str(table.iloc[row, column]).strip()
+    remedy = f"write plain numbers, set na={cell!r} if that means missing"
+    if "," in cell and ALMOST_NUMBER.fullmatch(cell):
+        remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
+    elif row == 0 and 2 * odd[0].sum() > odd.shape[1] and not odd[1:].any():
+        remedy = "set header='2' if the header has two lines"
+    where = row_name(table.index, row) + (f" (and in {plural(count - 1, 'more row')})" if count > 1 else "")
+    return f"column {name!r} holds numbers, but {cell!r} in {where}; {remedy}, or leave it out with drop={name!r}."
+
+
+def within_limits(
+    table: pd.DataFrame, kinds: NDArray[np.int64], numbers: Floats, settings: TableSettings, findings: list[Finding]
+) -> Floats:
+    """Censored values as numbers. Below: half the largest lower limit of the column, or half its smallest value where no limit is
+    written; or gaps. Above: the smallest upper limit. Whatever was measured beyond these limits is read alike.
+    """
+    censored = (kinds == BELOW) | (kinds == ABOVE)
+    columns = np.flatnonzero(censored.any(axis=0))
+    if not len(columns):
+        return numbers
+    what = f"{plural(int(censored.sum()), 'value')} beyond a limit of detection in {plural(len(columns), 'column')}"
+    if settings.below is None:
+        row = int(np.argmax(censored[:, columns[0]]))
+        cell, name = str(table.iloc[row, columns[0]]).strip(), str(table.columns[columns[0]])
+        raise InputError(
+            f"{what} ({cell!r} in column {name!r}, {row_name(table.index, row)}); below='half' reads half the limit, "
+            "below='missing' makes gaps of them."
+        )
+    low, high, measured = (np.where(kinds == kind, numbers, np.nan) for kind in (BELOW, ABOVE, NUMBER))
+    lower, upper = np.fmax.reduce(low), np.fmin.reduce(high)
+    differing = table.columns[(np.fmin.reduce(low) < lower) | (np.fmax.reduce(high) > upper)]
+    # NaN where a column has none, and then nothing lies beyond.
+    lower = np.where((kinds == BELOW).any(axis=0), np.where(np.isnan(lower), np.fmin.reduce(measured), lower), np.nan)
+    upper = np.where((kinds == ABOVE).any(axis=0), np.where(np.isnan(upper), np.fmax.reduce(measured), upper), np.nan)
+    if settings.below == "half" and (lower < 0).any():
+        name = str(table.columns[np.argmax(lower < 0)])
+        raise InputError(f"column {name!r} has a limit below 0, half of which lies above it; set below='missing'.")
+    numbers = np.where((kinds == ABOVE) | (numbers > upper), upper, numbers)
+    numbers = np.where((kinds == BELOW) | (numbers < lower), lower / 2 if settings.below == "half" else np.nan, numbers)
+    read = "half the limit" if settings.below == "half" else "missing"
+    strict = f"; limits differ within {quoted(differing)}, and the strictest holds for all rows" if len(differing) else ""
+    findings.append(Finding("prepared", f"{what} read as {read} (those above an upper limit as that limit){strict}."))
+    return numbers
+
+
+def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    many = [name for name in table if table[name].nunique() > 0.5 * len(table)]
+    if many:
+        findings.append(Finding("note", f"left out, as almost every row has a value of its own: {quoted(many)}."))
+    chosen = table.drop(columns=many)
+    return pd.get_dummies(chosen.astype("string"), prefix_sep="=", dtype=float) if chosen.shape[1] else chosen
+
+
+def without_gaps(
+    features: pd.DataFrame, labels: Floats, missing: str, findings: list[Finding]
+) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """Features without missing or infinite values, treated as `missing` says, and the rows that are left."""
+    values = features.to_numpy()
+    gaps = ~np.isfinite(values)
+    columns, rows = gaps.any(axis=0), gaps.any(axis=1)
+    everyone = np.ones(len(features), dtype=bool)
+    if not columns.any():
+        return features, everyone
+    what = "missing or infinite values" if np.isinf(values).any() else "missing values"
+    n_columns, n_rows = plural(int(columns.sum()), "column"), plural(int(rows.sum()), "row")
+    whole = {"columns": not columns.all(), "rows": not rows.all()}
+    safe = " or ".join(f"missing={one!r}" for one, some in whole.items() if some)
+    uneven = gaps_follow_classes(gaps, labels, "gaps", f"{safe} keeps that out" if safe else "measure them anew")
+    if missing == "error" or not whole.get(missing, True):
+        first = int(np.argmax(columns))
+        where = f"column {str(features.columns[first])!r} first, in {row_name(features.index, int(np.argmax(gaps[:, first])))}"
+        others = [one for one, some in whole.items() if some] + [one for one in FILLS if not (uneven and safe)]
+        choices = " or ".join(f"missing={one!r}" for one in others)
+        why = f" {uneven[0].message}" if uneven else ""
+        raise InputError(f"{n_columns} and {n_rows} have {what} ({where}); choose {choices}.{why}")
+    if missing == "columns":
+        findings.append(Finding("prepared", f"{n_columns} with {what} left out: {quoted(features.columns[columns])}."))
+        return features.loc[:, ~columns], everyone
+    findings += uneven
+    if missing == "rows":
+        findings.append(Finding("prepared", f"{n_rows} with {what} left out."))
+        return features.loc[~rows], ~rows
+    features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
+    fill = features.median() if missing == "median" else features.min() / (2 if missing == "half-min" else 1)
+    if missing == "median":
+        findings += gaps_follow_small_values(features)
+    if missing == "half-min" and (fill[columns[~gaps.all(axis=0)]] < 0).any():
+        raise InputError(
+            f"column {str(fill.index[fill < 0][0])!r} has values below 0, which half of lies above; set missing='min'."
+        )
+    findings.append(Finding("prepared", f"{what} in {n_columns} filled with {FILLS[missing]}."))
+    return features.fillna(fill), everyone
+
+
+def transformed(X: Floats, kind: str, names: pd.Index) -> Floats:
+    """The table in other units, row by row (cpm, clr), cell by cell (log) or column by column (rank)."""
+    if kind == "rank":
+        return pd.DataFrame(X).rank().to_numpy()
+    if X.min() < 0:
+        name = str(names[np.argmax(X.min(axis=0) < 0)])
+        raise InputError(f"transform={kind!r} needs values from 0 on, but column {name!r} has some below.")
+    zeros, totals = float((X == 0).any()), X.sum(axis=1, keepdims=True)
+    if kind == "cpm" and not totals.all():
+        raise InputError(
+            f"transform='cpm' needs something in every row, but {plural(int(np.sum(totals == 0)), 'row')} have none."
+        )
+    if kind == "clr":
+        logs = np.log(X + 0.5 * zeros)
+        return logs - logs.mean(axis=1, keepdims=True)
+    return 1e6 * X / totals if kind == "cpm" else np.log2(X + zeros)

@@ -1,0 +1,268 @@
+"""Values as instruments and studies have them: limits, gaps, genotypes, counts, classes; what is done is blind to the labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from chanceline.errors import InputError
+from chanceline.tables import load_data
+from chanceline.tables.columns import area_under_curve, gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.read import transformed
+
+LIMITS = "a,b,y\n1,2.5,u\n<0.5,3,v\n3,4,u\n0.7,5,v\n<1,>9,u\n2,11,v\n"
+
+
+def messages(dataset, severity=None):
+    return " | ".join(str(one) for one in dataset.findings if severity in (None, one.severity))
+
+
+def test_limits_of_detection_ask(read):
+    with pytest.raises(
+        InputError, match=r"3 values .* 2 columns \('<0.5' in column 'a', row 3\); below='half' .* below='missing'"
+    ):
+        read(LIMITS, "y")
+
+
+def test_the_strictest_limit_holds_for_all_rows(read):
+    """Half of 1, not of 0.5, also for the 0.7 that one run could measure: a limit must not tell its row's class."""
+    dataset = read(LIMITS, "y", below="half")
+    assert dataset.X[:, 0].tolist() == [1, 0.5, 3, 0.5, 0.5, 2]
+    assert dataset.X[:, 1].tolist() == [2.5, 3, 4, 5, 9, 9]
+    assert "limits differ within 'a'" in messages(dataset, "prepared")
+    gone = read(LIMITS, "y", below="missing", missing="min")
+    assert gone.X[:, 0].tolist() == [1, 1, 3, 1, 1, 2]
+    assert gone.X[:, 1].tolist() == [2.5, 3, 4, 5, 9, 9], "what lies above a limit is not filled with the smallest value"
+
+
+@pytest.mark.parametrize("cell", ["ND", "n.d.", "< LOD", "<LLOQ", "BQL", "not detected"])
+def test_words_for_undetected_are_half_the_smallest_value(read, cell):
+    text = f"a,b,y\n1,2.5,u\n{cell},3,v\n3,4,u\n0.8,5,v\n"
+    assert read(text, "y", below="half").X[:, 0].tolist() == [1, 0.4, 3, 0.8]
+    assert read(text, "y", na=cell, missing="columns").feature_names == ("b",)
+
+
+def test_limits_of_logarithms_have_no_half(read):
+    text = "a,b,y\n-1,2.5,u\n<-2,3,v\n3,4,u\n"
+    with pytest.raises(InputError, match="'a' has a limit below 0"):
+        read(text, "y", below="half")
+    with pytest.raises(InputError, match=r"'a' has values below 0.*missing='min'"):
+        read(text, "y", below="missing", missing="half-min")
+
+
+def test_limits_with_decimal_commas(read):
+    assert read("a;b;y\n1,5;<0,5;u\n2,5;3,5;v\n2,1;3,7;u\n", "y", below="half").X[:, 1].tolist() == [0.25, 3.5, 3.7]
+
+
+def test_genotypes_are_counted(read):
+    dataset = read("g,h,y\n0/0,1.5,u\n0/1,2,v\n1|1,1,u\n1/0,3,v\n./.,2,u\n", "y", missing="median")
+    assert dataset.X[:, 0].tolist() == [0, 1, 2, 1, 1]
+
+
+def test_typed_columns_of_a_data_frame():
+    table = pd.DataFrame({
+        "whole": pd.array([1, None, 4, 7], dtype="Int64"), "flag": pd.array([True, False, None, True], dtype="boolean"),
+        "level": pd.Categorical([1.5, 2, 2, 1.5]), "when": pd.date_range("2020-01-01", periods=4),
+        "y": pd.Categorical(list("uvuv")),
+    })  # fmt: skip
+    dataset = load_data(table, "y", missing="min")
+    assert dataset.feature_names == ("whole", "flag", "level")
+    assert dataset.X.T.tolist() == [[1, 1, 4, 7], [1, 0, 0, 1], [1.5, 2, 2, 1.5]]
+    assert [*table.columns] == ["whole", "flag", "level", "when", "y"], "the user's table stays as it is"
+
+
+@pytest.mark.parametrize(("how", "filled"), [("median", 3.0), ("min", 2.0), ("half-min", 1.0)])
+def test_fills(read, how, filled):
+    text = "a,b,y\n2,1.5,u\n,2,v\n4,1,u\n"
+    dataset = read(text, "y", missing=how)
+    assert dataset.X[1, 0] == filled
+    flipped = read(text.replace("u", "w"), "y", missing=how)
+    assert np.array_equal(dataset.X, flipped.X), "blind to the labels"
+
+
+def test_two_header_lines(read):
+    text = "Lipids,,Age,y\nC16,C18,,\n1,2,3,u\n2,3.5,5,v\n"
+    dataset = read(text, "y", header="2")
+    assert dataset.feature_names == ("Lipids C16", "Lipids C18", "Age")
+    assert dataset.rows == [3, 4]
+    with pytest.raises(InputError, match="header='2'"):
+        read(text, "y")
+    with pytest.raises(InputError, match="'a' holds numbers, but 'mg/L' in row 2; set header='2'"):
+        read("a,b,y\nmg/L,kg,class\n1,2.5,u\n2,3.5,v\n4,4,u\n", "y", positive="u")
+
+
+def test_rows_are_called_as_programs_show_them(read):
+    with pytest.raises(InputError, match="'x' in row 6"):
+        read("# remark\n\na,b,y\n1,2,u\n\n2,x,v\n2,3,v\n4,4.5,u\n", "y")
+    with pytest.raises(InputError, match="'a' first, in sample 's2'"):
+        read("gene,s1,s2\na,1,\nb,2,3\ny,u,v\n", "y", transpose=True)
+    with pytest.raises(InputError, match="'a' first, in row 7"):
+        load_data(pd.DataFrame({"a": [1.5, None], "y": ["u", "v"]}, index=[4, 7]), "y")
+
+
+CLASSES = "a,b,y\n1,2.5,GC\n2,3,HE\n,4,QC\n0.7,5,HE\n2,3,\n5,1,GC\n3,1,BN\n5,7,gc\n6,1,HE\n"
+
+
+def test_two_classes_of_several(read):
+    with pytest.raises(InputError, match=r"in row 6; .*unlabelled='drop'"):
+        read(CLASSES, "y")
+    text = CLASSES.replace("gc", "GC")
+    with pytest.raises(InputError, match=r"4 classes .*classes='BN,GC'.*positive='BN'"):
+        read(text, "y", unlabelled="drop")
+    dataset = read(text, "y", unlabelled="drop", classes="GC,HE")
+    assert dataset.classes == ("HE", "GC")
+    assert dataset.y.tolist() == [1, -1, -1, 1, 1, -1]
+    assert dataset.rows == [2, 3, 5, 7, 9, 10]
+    assert "1 row without a label left out. | note: 2 rows of other classes left out (1 QC, 1 BN)" in messages(dataset)
+    pooled = read(text, "y", unlabelled="drop", classes=("GC", "HE", "BN"), positive="he")
+    assert pooled.y.tolist() == [-1, 1, 1, -1, -1, -1, 1]
+    with pytest.raises(InputError, match="class 'XX' is not in label column 'y'; it has 'BN', 'GC', 'HE', 'QC'"):
+        read(text, "y", unlabelled="drop", classes="GC,XX")
+    with pytest.raises(InputError, match="'GC' and 'gc'"):
+        read(CLASSES, "y", unlabelled="drop", classes="GC,HE")
+
+
+def test_a_continuous_outcome_is_split_where_asked(read):
+    text = "a,b,y\n1,2,.1\n2,3.5,.4\n2,3,.5\n1,1,.7\n"
+    with pytest.raises(InputError, match="split_at=VALUE"):
+        read(text, "y")
+    dataset = read(text, "y", split_at=0.4)
+    assert (dataset.classes, dataset.y.tolist()) == (("<0.4", "≥0.4"), [-1, 1, 1, 1])
+    with pytest.raises(InputError, match="split_at needs numbers, but label column 'y' has 'x'"):
+        read(text.replace(".7", "x"), "y", split_at=0.4)
+
+
+@pytest.mark.parametrize("ties", [1, 4])
+def test_area_under_the_curve_is_mann_and_whitneys(ties):
+    rng = np.random.default_rng(ties)
+    values, labels = rng.normal(size=60), np.where(np.arange(60) < 25, 1.0, -1.0)
+    values = np.round(ties * (values + 0.4 * labels)) if ties > 1 else values
+    area, pvalue = area_under_curve(values, labels)
+    theirs = stats.mannwhitneyu(values[:25], values[25:], method="asymptotic", use_continuity=False)
+    assert area == pytest.approx(theirs.statistic / (25 * 35))
+    assert pvalue == pytest.approx(theirs.pvalue)
+    assert area_under_curve(np.ones(60), labels) == (0.5, 1.0)
+
+
+def test_gaps_that_follow_a_class_are_seen_and_others_hardly_ever():
+    labels, seen = np.repeat([1.0, -1.0], 30), 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        seen += bool(gaps_follow_classes(rng.random((60, 20)) < 0.2, labels, "gaps", "none"))
+    assert seen <= 10, "at level 0.05 in 100 tables: P(more than 10) = 0.011"
+    marks = rng.random((60, 20)) < 0.1
+    marks[:, 7] = rng.random(60) < np.where(labels > 0, 0.8, 0.1)
+    finding = gaps_follow_classes(marks, labels, "gaps", "remedy")
+    assert "gaps differ between the classes" in finding[0].message
+    exact = stats.fisher_exact([[marks[:30, 7].sum(), 30 - marks[:30, 7].sum()], [marks[30:, 7].sum(), 30 - marks[30:, 7].sum()]])
+    assert 1.9 * 20 * exact.pvalue < float(finding[0].message.split("p = ")[1].split(")")[0]) < 4.1 * 20 * exact.pvalue
+
+
+def test_gaps_of_small_values_are_seen():
+    rng = np.random.default_rng(0)
+    levels = rng.uniform(0, 6, size=40)
+    values = pd.DataFrame(levels + rng.normal(size=(50, 40)))
+    censored = values.mask(values < 1.5)
+    ours = gaps_follow_small_values(censored)
+    theirs = stats.spearmanr(censored.median(), censored.isna().mean())
+    assert f"Spearman {theirs.statistic:.2f}" in ours[0].message
+    assert gaps_follow_small_values(values.mask(rng.random((50, 40)) < 0.2)) == []
+
+
+def test_class_dependent_gaps_name_what_keeps_them_out(read):
+    rng = np.random.default_rng(1)
+    y = np.repeat(["u", "v"], 30)
+    table = pd.DataFrame(rng.normal(size=(60, 12)).round(3), columns=[f"p{j}" for j in range(12)])
+    table.loc[rng.random(60) < np.where(y == "u", 0.6, 0.05), "p3"] = np.nan
+    table["y"] = y
+    with pytest.raises(InputError, match=r"choose missing='columns' or missing='rows'\. gaps differ .* p = ") as caught:
+        read(table, "y")
+    assert "median" not in str(caught.value)
+    assert "gaps differ between the classes" in messages(read(table, "y", missing="median"), "warning")
+    assert messages(read(table, "y", missing="columns"), "warning") == ""
+
+
+def test_transforms_by_hand():
+    X = np.array([[1.0, 3, 0], [10, 20, 10], [4, 4, 8]])
+    names = pd.Index(["a", "b", "c"])
+    assert np.allclose(transformed(X, "cpm", names).sum(axis=1), 1e6)
+    assert np.allclose(transformed(X, "cpm", names)[0], [25e4, 75e4, 0])
+    assert np.array_equal(transformed(X, "log", names), np.log2(X + 1))
+    assert np.array_equal(transformed(X + 1, "log", names), np.log2(X + 1)), "1 is added only where there are zeros"
+    assert np.allclose(transformed(X + 1, "clr", names), transformed(7 * (X + 1), "clr", names)), "blind to a row's total"
+    assert np.allclose(transformed(X, "clr", names), np.log((X + 0.5) / stats.gmean(X + 0.5, axis=1, keepdims=True)))
+    assert transformed(X, "rank", names)[:, 1].tolist() == [1, 3, 2]
+    with pytest.raises(InputError, match="column 'b' has some below"):
+        transformed(X - [0, 5, 0], "clr", names)
+    with pytest.raises(InputError, match="in every row, but 1 row"):
+        transformed(X * [[0], [1], [1]], "cpm", names)
+
+
+def test_totals_that_follow_the_classes_come_first(read):
+    rng = np.random.default_rng(2)
+    depth = np.where(np.arange(40) < 20, 1.6, 1.0)
+    table = pd.DataFrame(rng.poisson(20 * depth[:, None], size=(40, 30)), columns=[f"otu{j}" for j in range(30)])
+    table["note"], table["y"] = "x", np.repeat(["ill", "well"], 20)
+    first = read(table, "y").findings[0]
+    assert first.severity == "warning"
+    assert "area under the curve 1.00" in first.message
+    assert messages(read(table, "y", transform="none"), "warning") == ""
+    dataset = read(table, "y", transform="clr")
+    assert messages(dataset, "warning") == ""
+    assert "centred log-ratios" in messages(dataset, "prepared")
+    assert np.allclose(dataset.X.mean(axis=1), 0)
+    assert messages(read(table.assign(y=np.tile(["ill", "well"], 20)), "y"), "warning") == "", "counts alike need no remark"
+
+
+def test_dates_are_no_features_and_tell_of_drift(read):
+    rng = np.random.default_rng(3)
+    days = pd.date_range("2021-03-01", periods=24)
+    table = pd.DataFrame({"a": rng.normal(size=24), "b": rng.normal(size=24), "sampled": days.strftime("%d.%m.%Y")})
+    table["serial_date"], table["day"] = np.arange(24) * 7 + 44000, days.strftime("%Y%m%d").astype(int)
+    table["y"] = np.repeat(["u", "v"], 12)
+    dataset = read(table, "y", one_hot=True)
+    assert dataset.feature_names == ("a", "b")
+    assert "dates in 'sampled' tell the classes apart (area under the curve" in messages(dataset, "warning")
+    assert messages(read(table.assign(y=np.tile(["u", "v"], 12)), "y"), "warning") == ""
+    assert read(table, "y", keep_identifiers=True).feature_names == ("a", "b", "serial_date", "day")
+
+
+@pytest.fixture
+def cells():
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(4)
+    donors = np.repeat([f"d{i}" for i in range(6)], 5)
+    obs = pd.DataFrame({"donor": donors, "y": np.where(donors < "d3", "ill", "well"), "phase": np.tile(list("GSMGS"), 6)})
+    obs.index = pd.Index([f"c{i}" for i in range(30)], dtype=object)
+    counts = rng.poisson(3.0, size=(30, 4))
+    data = anndata.AnnData(counts.astype(float), obs.astype(object), pd.DataFrame(index=pd.Index(list("ABCD"), dtype=object)))
+    data.layers["counts"] = __import__("scipy.sparse").sparse.csr_matrix(counts)
+    return data, counts
+
+
+def test_cells_are_summed_to_donors(cells):
+    data, counts = cells
+    dataset = load_data(data, "y", layer="counts", pseudobulk="donor")
+    assert dataset.X.tolist() == counts.reshape(6, 5, 4).sum(axis=1).tolist()
+    assert dataset.rows == [f"d{i}" for i in range(6)]
+    assert dataset.y.tolist() == [-1, -1, -1, 1, 1, 1]
+    assert dataset.undeclared == ""
+    assert np.array_equal(load_data(data, "y", groups="donor").groups, data.obs["donor"])
+    with pytest.raises(InputError, match="cells of one 'donor' differ in 'phase'"):
+        load_data(data, "phase", pseudobulk="donor", classes="G,S")
+    with pytest.raises(InputError, match="no layer 'raw'; there are 'counts'"):
+        load_data(data, "y", layer="raw")
+
+
+def test_cells_as_samples_stop(cells):
+    assert "pseudobulk=COLUMN" in load_data(cells[0], "y").undeclared
+    assert load_data(cells[0], "y", independent="obs_names").undeclared == ""
+
+
+def test_tables_of_other_libraries(table):
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    for form in (polars.from_pandas, arrow.Table.from_pandas):
+        dataset = load_data(form(table), "outcome")
+        assert np.array_equal(dataset.X, table[["a", "b c", "d"]].to_numpy())
