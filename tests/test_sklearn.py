@@ -12,12 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from chanceline.sklearn import SparseSeparator
+from chanceline.sklearn import SparseRule, SparseSeparator
 
 
 # Some of their data cannot be separated, of which the estimator warns.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False)])
+@parametrize_with_checks([SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False), SparseRule()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -98,3 +98,15 @@ def test_says_what_is_wrong():
         SparseSeparator().fit(X, np.zeros(6))
     with pytest.raises(ValueError, match="n_features must be at least 1"):
         SparseSeparator(n_features=0).fit(X, [0, 0, 0, 1, 1, 1])
+
+
+def test_the_rule_for_new_samples_is_that_of_the_library(flipped):
+    X, y = flipped
+    model = SparseRule(max_features=5).fit(X, y)
+    assert {7, 30} <= set(model.support_.tolist())
+    assert len(model.support_) <= 5
+    assert np.allclose(model.predict_proba(X)[:, 1], model.rule_.probabilities(X))
+    assert np.array_equal(model.predict(X) == "control", model.predict_proba(X)[:, 1] > 0.5)
+    assert model.transform(X).shape == (80, len(model.support_))
+    groups = np.arange(80) // 2
+    assert cross_val_score(SparseRule(), X, y, params={"groups": groups}).mean() > 0.8

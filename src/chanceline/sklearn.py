@@ -1,4 +1,4 @@
-"""scikit-learn estimator: a linear classifier that selects as few features as separate the classes."""
+"""scikit-learn estimators: a sparse linear rule meant for new samples, and as few features as separate the classes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,61 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chanceline.perceptron.rule import Rule, consistent_rows, make_rule
+from chanceline.prediction.refit import probability
+from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 
 
-class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
+class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
+    """What both estimators share: checks, the rule as coefficients, predictions, selected features."""
+
+    def _check(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values, and labels ±1 of the two `classes_`."""
+        data, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        kind = type_of_target(labels, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"{type(self).__name__} needs two classes, but y has one class only: {self.classes_[0]!r}")
+        return data, np.where(codes == 1, 1.0, -1.0)
+
+    def _keep(self, rule: Rule | PredictionRule) -> None:
+        self.support_ = rule.support
+        self.coef_ = np.zeros((1, self.n_features_in_))
+        self.coef_[0, rule.support] = rule.weights
+        self.intercept_ = np.array([rule.bias])
+
+    def _seed(self) -> int:
+        seed = self.random_state
+        return int(seed if isinstance(seed, numbers.Integral) else check_random_state(seed).randint(2**31 - 1))
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Signed value of the rule; positive for `classes_[1]`."""
+        check_is_fitted(self)
+        data = validate_data(self, X, dtype=np.float64, reset=False)
+        return data @ self.coef_[0] + self.intercept_[0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of every row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class SparseSeparator(_SparseLinear):
     """Linear classifier on the smallest set of features found to separate two classes, or nearly; also a feature selector.
 
     Separating the training samples is no evidence by itself: `chanceline.separation_test` tells whether chance would
@@ -82,37 +132,25 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseSeparator:
         """Search for few features that separate the two classes of y, or nearly."""
-        data, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(labels)
-        kind = type_of_target(labels, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"SparseSeparator needs two classes, but y has one class only: {self.classes_[0]!r}")
-        rule = self._search(data, np.where(codes == 1, 1.0, -1.0))
-        self.support_ = rule.support
+        data, labels = self._check(X, y)
+        rule = self._search(data, labels)
+        self._keep(rule)
         self.n_errors_ = rule.errors
-        self.coef_ = np.zeros((1, data.shape[1]))
-        self.coef_[0, rule.support] = rule.weights
-        self.intercept_ = np.array([rule.bias])
         return self
 
     def _search(self, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rule:
         allowed = self._renamed("errors", "max_errors") or 0
         size = self._renamed("max_features", "n_features")
-        seed = self.random_state
-        if not isinstance(seed, numbers.Integral):
-            seed = check_random_state(seed).randint(2**31 - 1)
+        seed = self._seed()
         if size is not None:
             if size < 1:
                 raise ValueError(f"n_features must be at least 1, but is {size}.")
-            found = front(X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=int(seed))
+            found = front(X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=seed)
             # Without any feature there would be nothing to select.
             points = [point for point in found.points if point.k > 0]
             return next((point for point in points if point.errors <= allowed), points[-1]).rule
         rows = np.arange(len(y)) if allowed else consistent_rows(X, y)
-        outcome = search(X[rows], y[rows], self.method, self.budget, int(seed), self.fit_intercept, errors=allowed)
+        outcome = search(X[rows], y[rows], self.method, self.budget, seed, self.fit_intercept, errors=allowed)
         rule = make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
         if rule.errors > allowed:
             warnings.warn(
@@ -131,24 +169,46 @@ class SparseSeparator(ClassifierMixin, SelectorMixin, BaseEstimator):
         warnings.warn(f"{old} is called {new} now.", DeprecationWarning, stacklevel=4)
         return value
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Signed value of the rule; positive for `classes_[1]`."""
-        check_is_fitted(self)
-        data = validate_data(self, X, dtype=np.float64, reset=False)
-        return data @ self.coef_[0] + self.intercept_[0]
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of every row."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+class SparseRule(_SparseLinear):
+    """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
+    The features are those of a lasso path, their weights from logistic regression with a ridge; number of features and ridge are
+    chosen by cross-validation within the samples given, the smallest number within one standard error of the best.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    Parameters
+    ----------
+    max_features : largest number of features.
+    random_state : seed of the folds, a whole number; None draws one.
+
+    Attributes
+    ----------
+    classes_ : the two classes.
+    coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
+    support_ : indices of the selected features.
+    rule_ : the rule as `PredictionRule`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from chanceline.sklearn import SparseRule
+    >>> X, y = make_classification(n_samples=80, n_features=30, class_sep=2.0, random_state=0)
+    >>> SparseRule().fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(self, *, max_features: int = MOST_FEATURES, random_state: int | np.random.RandomState | None = 0) -> None:
+        self.max_features = max_features
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> SparseRule:
+        """Choose the features and their weights; samples of one group stay together in cross-validation."""
+        data, labels = self._check(X, y)
+        self.rule_ = fit_rule(data, labels, groups=groups, max_features=self.max_features, seed=self._seed())
+        self._keep(self.rule_)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of both classes for every row."""
+        chances = probability(self.decision_function(X))
+        return np.column_stack([1 - chances, chances])

@@ -1,0 +1,183 @@
+"""Does the interval of `expected_error` contain the true error of the rule that `fit_rule` gives, and is the rate unbiased?
+
+    python benchmarks/coverage.py            every set that is not there yet, then docs/tables/coverage.md
+    python benchmarks/coverage.py --table    the table from what is there
+
+Every set is a table drawn from a design; the true error of its rule is counted on 20,000 new samples. Sets are stored one by one
+in benchmarks/results/coverage.jsonl, so that a run can be stopped and taken up again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._io import write_text
+from chanceline.prediction.expected import expected_error, wilson
+from chanceline.prediction.rule import fit_rule
+
+HERE = Path(__file__).resolve().parent
+STORE = HERE / "results" / "coverage.jsonl"
+TABLE = HERE.parent / "docs" / "tables" / "coverage.md"
+SETS, NEW = 200, 20_000
+SEED = 31_000
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+# Values, labels, and the arguments of the design; without noise columns where `few` columns are enough.
+Table = tuple[Floats, Floats, dict[str, Any]]
+
+
+def coin(rng: Rng, score: Floats) -> Floats:
+    """Labels ±1, positive with probability 1/(1 + e^−score)."""
+    return np.where(rng.random(len(score)) < 0.5 + 0.5 * np.tanh(score / 2), 1.0, -1.0)
+
+
+def three(rng: Rng, count: int, slope: float, offset: float = 0.0) -> Table:
+    X = rng.normal(size=(count, 300))
+    return X, coin(rng, slope * X[:, :3].sum(axis=1) - offset), {}
+
+
+def clean(rng: Rng, count: int) -> Table:
+    X = rng.normal(size=(count, 200))
+    return X, np.where(X[:, 0] > X[:, 1], 1.0, -1.0), {}
+
+
+def dense(rng: Rng, count: int) -> Table:
+    y = np.where(rng.random(count) < 0.5, 1.0, -1.0)
+    X = rng.normal(size=(count, 300))
+    X[:, :60] += 0.2 * y[:, None]
+    return X, y, {}
+
+
+def none(rng: Rng, count: int) -> Table:
+    return rng.normal(size=(count, 300)), np.where(rng.random(count) < 0.5, 1.0, -1.0), {}
+
+
+def batches(rng: Rng, count: int, slope: float) -> Table:
+    """Three batches that shift all columns, with 30, 50 and 70 % positives; the shifts are those of the design."""
+    block = rng.integers(3, size=count)
+    shift = np.random.default_rng(0).normal(size=(3, 300))
+    X = rng.normal(size=(count, 300))
+    y = coin(rng, slope * X[:, :3].sum(axis=1) + np.array([-0.85, 0.0, 0.85])[block] * (1 + slope))
+    return X + shift[block], y, {"blocks": block}
+
+
+def pairs(rng: Rng, count: int) -> Table:
+    """A case and its control, which share a level in every column."""
+    level = np.repeat(rng.normal(size=(count // 2, 300)), 2, axis=0)
+    y = np.tile([1.0, -1.0], count // 2)
+    X = rng.normal(size=(count, 300)) + level
+    X[:, :3] += 0.5 * y[:, None]
+    return X, y, {"blocks": np.repeat(np.arange(count // 2), 2)}
+
+
+def subjects(rng: Rng, count: int) -> Table:
+    """Three rows of every subject, which have more than half of the variance in common."""
+    X = np.repeat(rng.normal(size=(count // 3, 300)), 3, axis=0)
+    y = coin(rng, 2.5 * X[::3, :3].sum(axis=1))
+    return X + 0.8 * rng.normal(size=X.shape), np.repeat(y, 3), {"groups": np.repeat(np.arange(count // 3), 3)}
+
+
+DESIGNS: dict[str, tuple[int, Callable[[Rng, int], Table]]] = {
+    "120 × 300, three true, slope 2": (120, lambda rng, count: three(rng, count, 2.0)),
+    "120 × 300, three true, slope 0.7": (120, lambda rng, count: three(rng, count, 0.7)),
+    "60 × 200, two true, noiseless": (60, clean),
+    "120 × 300, sixty weak": (120, dense),
+    "100 × 300, none": (100, none),
+    "40 × 300, none": (40, none),
+    "150 × 300, 15 % positives, slope 2": (150, lambda rng, count: three(rng, count, 2.0, 4.7)),
+    "120 × 300, three batches, slope 2": (120, lambda rng, count: batches(rng, count, 2.0)),
+    "120 × 300, three batches, none": (120, lambda rng, count: batches(rng, count, 0.0)),
+    "80 × 300, forty pairs": (80, pairs),
+    "120 × 300, forty subjects": (120, subjects),
+}
+
+
+def run(design: str, number: int) -> dict[str, Any]:
+    """One set: its rate, and the true error of its rule."""
+    count, draw = DESIGNS[design]
+    rng = np.random.default_rng([SEED, list(DESIGNS).index(design), number])
+    X, y, arguments = draw(rng, count)
+    started = time.process_time()
+    expected = expected_error(X, y, **arguments, seed=number)
+    rule = fit_rule(X, y, **arguments, seed=number)
+    seconds = time.process_time() - started
+    wrong = []
+    for _ in range(10):
+        fresh, labels, beside = draw(rng, NEW // 10)
+        if design.endswith("pairs"):
+            # A new pair is measured from its own mean.
+            fresh = fresh - np.repeat((fresh[::2] + fresh[1::2]) / 2, 2, axis=0) + X.mean(axis=0)
+            beside = {}
+        wrong.append(np.mean(labels * rule.scores(fresh, beside.get("blocks")) <= 0))
+    assert expected is not None
+    units = (
+        len(np.unique(arguments["blocks"])) if design.endswith("pairs") else len(np.unique(arguments.get("groups", range(count))))
+    )
+    return {
+        "design": design,
+        "set": number,
+        "rate": expected.rate,
+        "interval": expected.interval,
+        "guess": expected.guess,
+        "truth": float(np.mean(wrong)),
+        "units": units,
+        "features": len(rule.support),
+        "folds": expected.n_features,
+        "seconds": seconds,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "True error of the rule that `fit_rule` gives (on 20,000 new samples) against `expected_error`, by",
+        "`python benchmarks/coverage.py`: mean of both, share of the sets whose 95 % interval contains the true error (standard",
+        "error), the same for Wilson's interval on all samples, mean length, share of intervals that reach guessing.",
+        "",
+        "| design | sets | true error | rate | bias | coverage | Wilson, all samples | length | reaches guessing | features |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for design in DESIGNS:
+        found = [row for row in rows if row["design"] == design]
+        if not found:
+            continue
+        truth, rate = (np.array([row[key] for row in found]) for key in ("truth", "rate"))
+        ends = np.array([row["interval"] for row in found])
+        plain = np.array([wilson(row["rate"], row["units"]) for row in found])
+        covered, before = (np.mean((sides[:, 0] <= truth) & (truth <= sides[:, 1])) for sides in (ends, plain))
+        error = np.sqrt(covered * (1 - covered) / len(found))
+        reach = np.mean(ends[:, 1] >= [row["guess"] for row in found])
+        lines.append(
+            f"| {design} | {len(found)} | {truth.mean():.3f} | {rate.mean():.3f} | {rate.mean() - truth.mean():+.3f} "
+            f"| {covered:.2f} (±{error:.2f}) | {before:.2f} | {np.mean(ends[:, 1] - ends[:, 0]):.2f} | {reach:.2f} "
+            f"| {np.median([row['features'] for row in found]):.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--sets", type=int, default=SETS)
+    options = parser.parse_args()
+    STORE.parent.mkdir(parents=True, exist_ok=True)
+    rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
+    done = {(row["design"], row["set"]) for row in rows}
+    todo = [(design, number) for number in range(options.sets) for design in DESIGNS if (design, number) not in done]
+    for pair in [] if options.table else todo:
+        rows.append(run(*pair))
+        with STORE.open("a") as store:
+            store.write(json.dumps(rows[-1]) + "\n")
+    write_text(TABLE, table(rows))
+
+
+if __name__ == "__main__":
+    main()
