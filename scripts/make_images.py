@@ -1,7 +1,7 @@
 """Write the pictures of the README and the docs into docs/images: python scripts/make_images.py
 
-The diagram is drawn by matplotlib. With --screenshots the explorer, a report and the page of reproduce are shown by headless
-Chromium, at 1280 and at 390 pixels, as in their tests.
+The diagram and the lines with given signs are drawn by matplotlib. With --screenshots the explorer, a report and the page of
+reproduce are shown by headless Chromium, at 1280 and at 390 pixels, as in their tests.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ from PIL import Image
 
 from chanceline._io import write_text
 from chanceline.figures.style import COLOURS, figure_style
+from chanceline.figures.theory import draw_signs
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
 from chanceline.report.explorer import interpolated_lines
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.stages import run_all
 from chanceline.significance import separation_test
 from chanceline.tables.examples import load_example
+from chanceline.theory.capacity import curve_table, evenly_spaced
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -67,15 +70,15 @@ def draw_zones(ax: Any) -> None:
     )
 
 
-def write_diagram() -> None:
-    with figure_style(), plt.rc_context({"axes.grid": False, "savefig.facecolor": "white"}):
-        chart, ax = plt.subplots(figsize=(5, 3.9), layout="constrained")
-        draw_zones(ax)
+def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, float], grid: bool) -> None:
+    with figure_style(), plt.rc_context({"axes.grid": grid, "savefig.facecolor": "white"}):
+        chart, ax = plt.subplots(figsize=size, layout="constrained")
+        draw(ax)
         content = StringIO()
         chart.savefig(content, format="svg", metadata={"Date": None})
         plt.close(chart)
     tidy = "\n".join(line.rstrip() for line in content.getvalue().splitlines()) + "\n"
-    write_text(IMAGES / "diagram.svg", tidy)
+    write_text(IMAGES / f"{name}.svg", tidy)
 
 
 def write_page(name: str, folder: Path, reproduced: Path | None) -> str:
@@ -113,7 +116,9 @@ if __name__ == "__main__":
     parser.add_argument("--reproduced", type=Path, metavar="FOLDER", help="what chanceline reproduce wrote, instead of a new run")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
-    write_diagram()
+    write_picture("diagram", draw_zones, (5, 3.9), grid=False)
+    free, given = (curve_table(evenly_spaced(199), signs=signs) for signs in ("free", "given"))
+    write_picture("signs", lambda ax: draw_signs(ax, free, given), (6.4, 4.4), grid=True)
     if options.screenshots is not None:
         write_screenshots(options.screenshots or list(PAGES), options.reproduced)
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

@@ -87,6 +87,19 @@ def draw_balances(ax: Any, table: pd.DataFrame) -> None:
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
 
 
+def draw_signs(ax: Any, free: pd.DataFrame, given: pd.DataFrame) -> None:
+    """α against ρ with free and with given signs: typical and chosen inputs, and the smaller of both upper bounds."""
+    for table, colour, whose in ((free, "rs", "free signs"), (given, "cover-gardner", "given signs")):
+        limit = table[["union", "l0_gardner"]].min(axis=1)
+        lines = (
+            (limit, ":", "limit"),
+            (table["alpha_vs"], "-", "chosen inputs"),
+            (table["cover_gardner"], "--", "typical inputs"),
+        )
+        _draw_lines(ax, table["rho"], *((values, colour, style, f"{whose}: {name}") for values, style, name in lines))
+    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.1))
+
+
 def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
     """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
     ax.axvspan(
