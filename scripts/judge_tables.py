@@ -55,33 +55,34 @@ more than shuffled labels do; more samples may.
 
 
 def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
-    smallest = f"{result.n_selected} separate" if result.separates else f"{result.n_selected} leave {result.errors} errors"
-    permutation = "–" if result.permutation is None else f"{result.permutation.pvalue:.2g}"
-    expected = "–" if result.expected_error is None else f"{result.expected_error.error:.0%} ({result.expected_error.guess:.0%})"
+    found, rule = result.separating, result.rule
+    smallest = f"{found.n_selected} separate" if found.separates else f"{found.n_selected} leave {found.errors} errors"
+    expected = "–"
+    if rule is not None and rule.expected_error is not None:
+        error = rule.expected_error
+        low, high = (round(100 * end) for end in error.interval)
+        expected = f"{100 * error.rate:.0f} % ({low}–{high}), {len(rule.features)} features; {100 * error.guess:.0f} %"
     cells = [
         f"[{name}](#{name.replace('_', '-')})",
         f"{result.n_samples} × {result.n_features}",
         f"**{result.verdict}**",
         format_p(result.log10_pvalue),
-        smallest,
-        format_p(result.bound.log10_p),
-        permutation,
+        result.evidence.summary().replace("shuffled labels", "shuffled"),
         expected,
+        smallest,
         f"{seconds:.1f}",
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def section(name: str, result: SeparationTest) -> list[str]:
-    lines = [f"## {name.replace('_', '-')}", "", f"{SOURCES.get(name, '')}. {result.reason}", ""]
+    lines = [f"## {name.replace('_', '-')}", "", f"{SOURCES.get(name, '')}. {' '.join(result.story())}", ""]
     lines += [f"![Front of {name}](images/tables/{name}.svg)", ""]
-    lines += ["| features | errors | on shuffled labels, 90 % | adjusted p | fewest errors found |", "|---|---|---|---|---|"]
+    lines += ["| features | errors | shuffled labels, 90 % | adjusted p |", "|---|---|---|---|"]
     for point in result.front:
-        band = "–" if point.shuffled is None else f"{point.shuffled.median} ({point.shuffled.low} to {point.shuffled.high})"
+        band = "–" if point.shuffled is None else str(point.shuffled)
         pvalue = "–" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(f"| {point.k} | {point.errors} | {band} | {pvalue} | {point.fewest} |")
-    if result.n_selected <= 6:
-        lines += ["", f"The rule reported: {result.rule_text}."]
+        lines.append(f"| {point.k} | {point.errors} | {band} | {pvalue} |")
     return [*lines, ""]
 
 
@@ -116,8 +117,8 @@ def main() -> None:
     if options.names:
         return
     table = [
-        "| table | samples × features | verdict | p | smallest set | bound | shuffles | new samples (guessing) | CPU s |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| table | samples × features | verdict | p | it rests on | CV error (95 % CI), rule; majority | smallest set | CPU s |",
+        "|---|---|---|---|---|---|---|---|",
         *rows,
     ]
     write_text(PAGE, "\n".join([HEAD, *table, "", *sections]))

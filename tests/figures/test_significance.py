@@ -22,11 +22,11 @@ def test_front_and_band(result):
     figure, ax = plt.subplots()
     assert result.plot(ax) is ax
     lines = {line.get_label(): line for line in ax.lines}
-    observed = lines["your labels, same least-squares rule"]
+    observed = lines["your labels"]
     assert observed.get_xdata().tolist() == [point.k for point in result.front]
     assert observed.get_ydata().tolist() == [point.errors for point in result.front]
-    star = lines["the rule reported"]
-    assert (star.get_xdata()[0], star.get_ydata()[0]) == (result.n_selected, result.errors)
+    star = lines["the p-value rests on this"]
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (result.evidence.k, result.evidence.errors)
     assert len(figure.axes) == 1
     if result.permutation is None:
         assert "shuffled labels, median" not in lines
@@ -43,15 +43,15 @@ def test_front_and_band(result):
 def test_every_sample_along_the_rule():
     data = load_example("planted")
     result = separation_test(data.X, data.y, [0], permutations=0, expected_error=False)
-    assert result.errors > 0
+    assert result.separating.errors > 0
     figure, ax = plt.subplots()
     draw_samples(ax, result)
     negative, positive = (line for line in ax.lines if line.get_label() in set(result.class_names))
     assert len(negative.get_xdata()) == np.sum(data.y < 0)
     assert len(positive.get_xdata()) == np.sum(data.y > 0)
     rings = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
-    assert sum(len(line.get_xdata()) for line in rings) == result.errors
-    scores = data.X[:, 0] * result.weights[0] + result.bias
+    assert sum(len(line.get_xdata()) for line in rings) == result.separating.errors
+    scores = data.X[:, 0] * result.separating.weights[0] + result.separating.bias
     expected = np.sort(scores[data.y > 0] / np.abs(scores).max())
     np.testing.assert_allclose(np.sort(positive.get_xdata()), expected, rtol=1e-12)
     plt.close(figure)

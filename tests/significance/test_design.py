@@ -76,5 +76,9 @@ def test_a_data_frame_with_its_label_by_name_is_the_same_as_arrays():
     values, y = table[[f"g{j}" for j in range(7)]], table["outcome"] == "after"
     by_arrays = chanceline.separation_test(values, y, pairs=table["subject"], permutations=49)
     assert by_name.classes == ("before", "after")
-    assert (by_name.pvalue, by_name.features, by_name.n_blocks) == (by_arrays.pvalue, by_arrays.features, 12)
+    assert (by_name.pvalue, by_name.separating.features, by_name.n_blocks) == (
+        by_arrays.pvalue,
+        by_arrays.separating.features,
+        12,
+    )
     assert list(table) == [f"g{j}" for j in range(8)] + ["outcome", "subject"]

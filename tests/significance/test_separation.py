@@ -13,31 +13,123 @@ from scipy.optimize import linprog
 
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
-from chanceline.significance import separation_test
-from chanceline.significance.plan import BOUND_SHARE, AlphaSpending
-from chanceline.tables import load_data
+from chanceline.significance import TestSettings, separation_test
+from chanceline.significance.plan import BOUND_SHARE, AlphaSpending, make_plan
+from chanceline.significance.result import MOVED
+from chanceline.significance.text import detectable_effect
+from chanceline.tables import Dataset, load_data
 from chanceline.tables.examples import load_example
 
 
 def test_the_features_that_the_p_value_rests_on_are_named():
-    """One true feature: six separate, but the evidence is in the one, and the text says so."""
+    """One true feature: six separate, but the evidence is in the one, and the first line says so."""
     generator = np.random.default_rng(1)
     X = generator.standard_normal((60, 200))
     y = np.where(X[:, 0] + generator.standard_normal(60) > 0, 1, -1)
     result = separation_test(X, y, permutations=99, expected_error=False)
-    assert (result.verdict, result.n_selected, result.decisive.features) == ("structure", 6, ("x0",))
-    assert f"with 1       x0 ({result.decisive.fewest} errors)" in str(result)
-    assert result.to_dict()["decisive"] == result.to_dict()["front"][0]
-    named = separation_test(X, y, features=result.features, permutations=99, expected_error=False)
-    assert named.decisive is None
-    assert "with 1" not in str(named)
+    evidence = result.evidence
+    assert (result.verdict, evidence.k, evidence.features, evidence.by) == ("structure", 1, ("x0",), "shuffles")
+    assert result.separating.n_selected == 6
+    # One error count for each number of features: that of the front, with the band of the same procedure.
+    assert (evidence.errors, evidence.shuffled) == (result.front[0].errors, result.front[0].shuffled)
+    first, *rest = str(result).splitlines()
+    band = evidence.shuffled
+    words = f"K = 1 (x0): {evidence.errors} errors, shuffled labels {band.median} ({band.low}–{band.high})."
+    assert first == f"STRUCTURE, p = {result.pvalue:.2g}. {words}"
+    assert rest[0].startswith("Separation: 6 of 200 features separate all 60 samples; in pure noise of this size about")
+    named = separation_test(X, y, features=result.separating.features, permutations=99, expected_error=False)
+    assert named.evidence.features == result.separating.features
+    assert named.evidence.by == "bound"
+
+
+def test_a_single_snp_is_the_headline():
+    """One of 2000, 120 samples: many more separate everything, the first line names the one."""
+    rng = np.random.default_rng(0)
+    X = rng.binomial(2, rng.uniform(0.1, 0.5, size=2000), size=(120, 2000)).astype(float)
+    y = np.where(2.0 * (X[:, 700] - X[:, 700].mean()) + rng.logistic(size=120) > 0, "case", "control")
+    result = separation_test(X, y, permutations=199)
+    assert (result.verdict, result.evidence.features) == ("structure", ("x700",))
+    assert "x700" in str(result).splitlines()[0]
+    assert result.separating.n_selected > 4
+    assert "x700" in result.rule.features
+
+
+def test_where_the_bound_decides_the_small_good_rule_is_shown():
+    data = load_example("breast-cancer")
+    result = separation_test(data, permutations=99, expected_error=False)
+    assert result.permutation is None
+    assert result.evidence.by == "bound"
+    assert result.evidence.k <= 6 < result.separating.n_selected
+    point = result.front[result.evidence.k - 1]
+    assert point.log10_bound == min(one.log10_bound for one in result.front) < -50
+    assert (result.evidence.errors, result.evidence.shuffled) == (point.errors, point.shuffled)
+    # The bound at that point by its definition: errors counted after looking cost a factor 2^e.
+    plain = chance_bound(569, 30, point.k, positives=212, errors=point.errors)
+    assert point.log10_bound == pytest.approx(plain.log10_p + point.errors * log10(2))
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "floor"),
+    [
+        (6, {}, 2 / 20),
+        (8, {"pairs": np.repeat(np.arange(4), 2)}, 2 / 16),
+        (60, {"groups": np.repeat(np.arange(6), 10)}, 2 / 20),
+    ],
+)
+def test_designs_that_cannot_reach_the_level_cannot_tell(samples, options, floor):
+    """3 + 3 samples, four pairs, six subjects: even a perfect feature."""
+    rng = np.random.default_rng(1)
+    y = np.arange(samples) % 2 if "groups" not in options else np.repeat(np.arange(6) % 2, 10)
+    X = rng.normal(size=(samples, 20))
+    X[:, 0] = y
+    result = separation_test(X, y, permutations=199, **options)
+    assert result.verdict == "cannot tell"
+    stated = re.search(r"can give no p-value below ([\d.]+), whatever the data", result.reason)
+    assert float(stated[1]) == pytest.approx(floor, abs=0.006)
+
+
+def test_chance_is_said_only_where_a_large_effect_would_have_been_seen():
+    rng = np.random.default_rng(2)
+    large = separation_test(rng.normal(size=(80, 100)), np.arange(80) % 2, permutations=199, expected_error=False)
+    small = separation_test(rng.normal(size=(16, 400)), np.arange(16) % 2, permutations=199, expected_error=False)
+    assert (large.verdict, small.verdict) == ("chance allows this", "not shown")
+    assert re.search(r"A feature whose class means lie 1\.\d SD apart would have been seen", large.reason)
+    assert re.search(r"Only a feature whose class means lie [3-9]\.\d SD apart would have been seen", small.reason)
+
+
+def test_the_effect_said_to_be_seen_is_seen():
+    """Power at the distance stated, 60 tables: 0.8 within three standard errors."""
+    n_samples, n_features, seen = 40, 100, 0
+    y = np.repeat([-0.5, 0.5], n_samples // 2)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n_samples, n_features))
+        plan = make_plan(Dataset(X, np.sign(y), tuple(map(str, range(n_features))), ("a", "b")), None, TestSettings())
+        X[:, 3] += detectable_effect(plan) * y
+        result = separation_test(X, y, permutations=199, expected_error=False, budget=20, restarts=0)
+        seen += result.verdict == "structure"
+    assert abs(seen / 60 - 0.8) <= 3 * np.sqrt(0.8 * 0.2 / 60)
+
+
+def test_old_names_are_read_with_a_warning():
+    data = load_example("planted")
+    result = separation_test(data, permutations=0, expected_error=False)
+    for name, moved in MOVED.items():
+        expected = result
+        for part in moved.split("."):
+            expected = getattr(expected, part, None)
+        with pytest.warns(DeprecationWarning, match=f"{name} is now {moved}"):
+            assert getattr(result, name) is expected or getattr(result, name) == expected
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = result.nonsense
+    assert {"evidence", "rule", "separating", *MOVED} <= set(result.to_dict())
 
 
 def test_named_features_are_certified():
     data = load_example("planted")
     result = separation_test(data, features=["feature 2", "feature 1"], permutations=0)
-    assert result.separates
-    assert result.n_selected == 2
+    assert result.separating.separates
+    assert result.separating.n_selected == 2
     # Errors counted after looking cost a factor 2 even when there are none.
     plain_bound = chance_bound(40, 500, 2, positives=20)
     assert result.log10_pvalue == pytest.approx(plain_bound.log10_p + log10(2))
@@ -48,10 +140,10 @@ def test_named_features_are_certified():
 def test_named_features_that_do_not_separate_count_their_errors():
     data = load_example("planted")
     result = separation_test(data, features=["feature 1"], permutations=0)
-    assert not result.separates
-    assert result.errors > 0
-    assert f"{result.errors} errors among 40 samples" in result.reason
-    assert result.bound.errors == result.errors
+    assert not result.separating.separates
+    assert result.separating.errors > 0
+    assert f"K = 1 (feature 1): {result.separating.errors} errors." in result.reason
+    assert result.separating.bound.errors == result.separating.errors
     declared = separation_test(data, features=["feature 1"], permutations=0, errors=0)
     assert declared.log10_pvalue == 0
     assert declared.verdict == "cannot tell"
@@ -63,12 +155,12 @@ def test_preregistered_features_need_no_union():
     y = np.where(X[:, 0] + X[:, 1] + 0.4 * rng.normal(size=60) > 0, 1, 0)
     first = separation_test(X, y, [0, 1], permutations=0, preregistered=True)
     looked = separation_test(X, y, [0, 1], permutations=0)
-    assert 0 < first.errors < 6
-    assert first.bound.supports == 1
-    exact = chance_bound(60, 2, 2, positives=int(y.sum()), errors=first.errors, preregistered=True)
+    assert 0 < first.separating.errors < 6
+    assert first.separating.bound.supports == 1
+    exact = chance_bound(60, 2, 2, positives=int(y.sum()), errors=first.separating.errors, preregistered=True)
     assert first.log10_pvalue == exact.log10_p < -5
-    union = log10(comb(200, 2) * 2 ** (1 + first.errors))
-    assert looked.bound.log10_union == pytest.approx(first.bound.log10_union + log10(comb(200, 2)))
+    union = log10(comb(200, 2) * 2 ** (1 + first.separating.errors))
+    assert looked.separating.bound.log10_union == pytest.approx(first.separating.bound.log10_union + log10(comb(200, 2)))
     assert looked.log10_pvalue == pytest.approx(first.log10_pvalue + union)
     permuted = separation_test(X, y, [0, 1], permutations=99, preregistered=True, always_permute=True, stop_after=None)
     assert permuted.permutation.pvalue == 0.01
@@ -80,7 +172,7 @@ def test_candidates_outside_the_table_silence_permutation():
     data = load_example("planted")
     table = separation_test(data.X[:, :20], data.y, candidates=500, errors=0)
     assert table.permutation is None
-    assert table.bound.n_features == 500
+    assert table.separating.bound.n_features == 500
     assert table.settings.permutations == 0
     with pytest.raises(InputError, match="candidate features"):
         separation_test(data.X, data.y, candidates=3)
@@ -101,12 +193,12 @@ def test_blocks_and_groups():
     subjects = np.repeat(np.arange(12), 3)
     labels = np.repeat([1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0], 3)
     result = separation_test(X, labels, groups=subjects, permutations=19, budget=100)
-    assert result.bound.n_samples == 12
-    assert result.bound.positives == 6
+    assert result.separating.bound.n_samples == 12
+    assert result.separating.bound.positives == 6
     # Rows of one subject are nearly one sample: 36 rows look like much more evidence than 12 subjects are.
-    assert result.bound.log10_p >= separation_test(X, labels, permutations=0).bound.log10_p
+    assert result.separating.bound.log10_p >= separation_test(X, labels, permutations=0).separating.bound.log10_p
     blocked = separation_test(X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100)
-    assert blocked.bound.blocks == ((6, 4), (6, 2))
+    assert blocked.separating.bound.blocks == ((6, 4), (6, 2))
     assert blocked.to_dict()["settings"]["blocks"] == 2
 
 
@@ -117,8 +209,8 @@ def test_equal_rows_with_opposite_labels():
     X[19] = X[2]
     result = separation_test(X, y, permutations=0)
     assert result.verdict == "cannot tell"
-    assert "1 of which cannot be avoided (rows 3 and 20 are equal but have opposite labels)" in result.reason
-    assert not result.separates
+    assert "1 of which cannot be avoided (rows 3 and 20 are equal but have opposite labels)" in result.separating.summary()
+    assert not result.separating.separates
     # The rest is judged: noise is called chance by its shuffles, not because nothing separates.
     permuted = separation_test(X, y, permutations=199)
     assert permuted.verdict == "chance allows this"
@@ -127,15 +219,15 @@ def test_equal_rows_with_opposite_labels():
     X[19] = X[2]
     signal = separation_test(X, y, permutations=199)
     assert signal.verdict == "structure"
-    assert signal.errors >= 1
-    assert "1 of which cannot be avoided" in signal.reason
+    assert signal.separating.errors >= 1
+    assert "1 of which cannot be avoided" in signal.separating.summary()
 
 
 def test_coin_null_and_no_intercept():
     data = load_example("planted")
     result = separation_test(data.X, data.y, null="coin", intercept=False, permutations=9, budget=200)
-    assert result.bound.null == "coin"
-    assert result.bias == 0
+    assert result.separating.bound.null == "coin"
+    assert result.separating.bias == 0
     chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
     assert chance.permutation.done > 0
 
@@ -213,4 +305,4 @@ def test_verdict_of_published_tables(real_data, name, samples, features, verdict
     result = separation_test(data, permutations=99, expected_error=False)
     assert result.verdict == verdict
     labels = [data.classes[int(label > 0)] for label in data.y]
-    assert result.score(data.X, labels) == pytest.approx(1 - result.errors / len(data.y))
+    assert result.score(data.X, labels) == pytest.approx(1 - result.separating.errors / len(data.y))

@@ -188,7 +188,7 @@ def check(scenario: str, repeats: int, seed: int) -> None:
     overall, bounds, permuted, structure, level = [], [], [], 0, 0.05
     for result in null_results(scenario, repeats, seed, permutations=PERMUTATIONS):
         overall.append(result.pvalue)
-        bounds.append(result.bound.pvalue)
+        bounds.append(result.separating.bound.pvalue)
         if result.permutation is not None:
             permuted.append(result.permutation.pvalue)
         structure += result.verdict == "structure"

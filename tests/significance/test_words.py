@@ -22,8 +22,8 @@ def test_the_replica_line_never_decides():
     """Noise far below the line: without shuffles and with a silent bound the word is "cannot tell"."""
     data = load_example("noise")
     result = separation_test(data.X, data.y, permutations=0, restarts=0, **QUICK)
-    assert result.replica is not None
-    assert result.replica.chance_reaches
+    assert result.separating.replica is not None
+    assert result.separating.replica.chance_reaches
     assert result.verdict == "cannot tell"
     assert "no labels were shuffled" in result.reason
     candidates = separation_test(data.X[:, :200], data.y, candidates=500, restarts=0, **QUICK)
@@ -37,8 +37,8 @@ def test_the_replica_line_does_not_speak_of_features_fixed_beforehand():
     X = rng.normal(size=(20, 50))
     y = np.where(X[:, :4].sum(axis=1) > 0, 1, 0)
     silent = separation_test(X, y, [0, 1, 2, 3], preregistered=True, permutations=0, level=1e-9, **QUICK)
-    assert silent.errors == 0
-    assert silent.replica is None
+    assert silent.separating.errors == 0
+    assert silent.separating.replica is None
     assert silent.verdict == "cannot tell"
     shuffled = separation_test(X, y, [0, 1, 2, 3], preregistered=True, always_permute=True, permutations=199, **QUICK)
     assert shuffled.verdict == "structure"
@@ -51,8 +51,8 @@ def test_tables_that_nothing_separates_get_their_errors():
     y = np.where(X[:, 0] + 1.5 * rng.normal(size=200) > 0, 1, 0)
     result = separation_test(X, y, always_permute=True, **QUICK)
     assert result.verdict == "structure"
-    assert not result.separates
-    assert f"{result.errors} errors among 200 samples" in result.reason
+    assert not result.separating.separates
+    assert f"{result.separating.errors} errors among 200 samples" in str(result)
     unrelated = separation_test(X, rng.permutation(y), permutations=199, **QUICK)
     assert unrelated.verdict == "chance allows this"
 
@@ -66,11 +66,12 @@ def test_the_bound_speaks_about_points_of_the_front():
     result = separation_test(X, y, **QUICK)
     assert result.permutation is None
     assert result.verdict == "structure"
-    assert "rigorous bound" in result.reason
-    exact = chance_bound(120, 6, result.n_selected, positives=int(y.sum()), errors=result.errors).log10_p
-    assert result.bound.log10_p == pytest.approx(exact + result.errors * np.log10(2))
+    assert str(result).startswith("STRUCTURE, p ≤ ")
+    assert "random labels would be classified this well with probability at most" in " ".join(str(result).split())
+    exact = chance_bound(120, 6, result.separating.n_selected, positives=int(y.sum()), errors=result.separating.errors).log10_p
+    assert result.separating.bound.log10_p == pytest.approx(exact + result.separating.errors * np.log10(2))
     # What the bound without errors could have spent before is added, and lies orders of magnitude below.
-    assert result.log10_pvalue == pytest.approx(result.bound.log10_p, abs=1e-6)
+    assert result.log10_pvalue == pytest.approx(result.separating.bound.log10_p, abs=1e-6)
 
 
 def test_named_features_are_not_credited_with_the_tables_structure():
@@ -79,10 +80,10 @@ def test_named_features_are_not_credited_with_the_tables_structure():
     X = rng.normal(size=(60, 40))
     y = np.where(X[:, 0] + X[:, 1] > 0, 1, 0)
     result = separation_test(X, y, [29], permutations=199, **QUICK)
-    assert result.verdict == "cannot tell"
+    assert result.verdict == "not shown"
     assert "x29" in result.reason
     assert "The table as a whole holds structure" in result.reason
-    assert result.log10_pvalue == result.bound.log10_p
+    assert result.log10_pvalue == result.separating.bound.log10_p
     assert result.permutation.pvalue <= 0.05
     chance = separation_test(X, rng.permutation(y), [29], permutations=199, **QUICK)
     assert chance.verdict != "structure"
@@ -111,7 +112,7 @@ def test_a_search_that_does_not_look_at_the_labels_is_noticed():
     assert result.permutation.void
     assert result.verdict == "cannot tell"
     assert "the same features for every shuffled labelling" in result.reason
-    assert result.log10_pvalue >= result.bound.log10_p
+    assert result.log10_pvalue >= result.separating.bound.log10_p
     assert "void" in str(result)
 
 

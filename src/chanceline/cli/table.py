@@ -51,13 +51,14 @@ def run_test(
     scheduler: Scheduler = None,
     figure: Figure = None,
     report: Report = None,
+    features_table: Path | None = typer.Option(None, "--table", help="Write the features' table (CSV) here."),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Few features classify your samples: structure, or would noise allow it?
 
-    The verdict comes first, then the readings, then what would change the verdict. One Ctrl-C during the shuffles keeps
-    what is done.
+    First the verdict and the features it rests on, then what to expect of the rule to use on new samples, then what
+    separates all samples. One Ctrl-C during the shuffles keeps what is done.
 
     Example: [bold]chanceline test data.csv --label outcome[/bold]
 
@@ -91,6 +92,11 @@ def run_test(
 
         write_test_report(result, report, dataset)
         say(f"report written to {report}")
+    if features_table is not None:
+        from chanceline._io import write_text
+
+        write_text(features_table, result.to_frame().to_csv(index=False))
+        say(f"table written to {features_table}")
     if json:
         print_json({"source": dataset.source, **result.to_dict()})
     else:
@@ -118,10 +124,12 @@ def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     from chanceline.significance.text import CHANCE, STRUCTURE
 
     colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
-    first, _, rest = visible(in_flags(str(result)), keep="\n").partition(":")
+    text, word = visible(in_flags(str(result)), keep="\n"), result.verdict.upper()
+    before, _, rest = text.partition(word)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(first, style=colour, end="", markup=False)
-    console.print(f":{rest}", markup=False)
+    console.print(before, end="", markup=False)
+    console.print(word, style=colour, end="", markup=False)
+    console.print(rest, markup=False)
     negative, positive = result.classes
     classes = f"{result.n_samples - result.positives} {negative}, {result.positives} {positive}"
     show(f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features")

@@ -1,4 +1,4 @@
-"""Errors against the number of features, found or tested against shuffled labels, and every sample along the rule."""
+"""Errors against the number of features, found or tested against shuffled labels; samples along the rule, and its features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.significance.text import CHANCE, STRUCTURE, UNDECIDED, counted
+from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from chanceline.significance.result import SeparationTest
 
 BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]
-VERDICTS = {STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], UNDECIDED: COLOURS["unclear"]}
+VERDICTS = {
+    STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], NOT_SHOWN: COLOURS["unclear"], UNDECIDED: COLOURS["unclear"],
+}  # fmt: skip
+MOST_BOXES = 8
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """Errors against the number of features: the observed labels, the band of shuffled ones, and the rule reported."""
-    names = ("k", "errors", "fewest")
-    sizes, errors, fewest = (np.array([getattr(point, name) for point in result.front]) for name in names)
+    """Errors against the number of features: the observed labels, the band of shuffled ones, and what the p-value rests on."""
+    sizes, errors = (np.array([getattr(point, name) for point in result.front]) for name in ("k", "errors"))
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
-    colour = VERDICTS[result.verdict]
+    colour, evidence = VERDICTS[result.verdict], result.evidence
     if len(bands) == len(sizes):
         low, middle, high = (np.array([getattr(band, name) for band in bands]) for name in ("low", "median", "high"))
-        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90% of them")
+        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
         ax.plot(sizes, middle, color=GREY, linestyle="--", label="shuffled labels, median")
-    ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels, same least-squares rule")
-    if np.any(fewest < errors):
-        ax.plot(sizes, fewest, "o:", color=BLUE, markerfacecolor="white", markersize=5, label="your labels, best rule found")
-    if result.n_selected:
-        ax.plot([result.n_selected], [result.errors], "*", color=colour, markersize=15, zorder=5, label="the rule reported")
-    ax.set_xlim(0.5, max([*sizes, result.n_selected]) + 0.5)
+    ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels")
+    if evidence.k is not None and evidence.errors is not None:
+        ax.plot([evidence.k], [evidence.errors], "*", color=colour, markersize=15, zorder=5, label="the p-value rests on this")
+    ax.set_xlim(0.5, max([*sizes, evidence.k or 0]) + 0.5)
     ax.set_ylim(bottom=-0.02 * max(ax.get_ylim()[1], 1))
     _count(ax, f"number of features (of {result.n_features})", f"errors among {result.n_samples} samples")
     ax.set_title(result.verdict, color=colour, weight="bold")
@@ -67,11 +67,27 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
         ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set_yticks([0, 1], [_short(name) for name in result.class_names])
-    ax.set(
-        ylim=(-0.5, 1.5),
-        xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}",
-        title=f"{counted(result.n_selected, 'feature')}, {counted(result.errors, 'error')}",
-    )
+    ax.set(ylim=(-0.5, 1.5), xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}")
+
+
+def draw_features(ax: Axes, result: SeparationTest) -> None:
+    """Features of the rule to use, by class, in standard deviations: quartiles as a bar, 5 % to 95 % as a line, medians."""
+    used = result.rule or result.separating
+    spreads = np.array([result.columns[name].std() for name in used.features])
+    order = np.argsort(-np.abs(np.array(used.weights) * spreads))
+    names = [used.features[place] for place in order[:MOST_BOXES]]
+    for place, name in enumerate(reversed(names)):
+        values = result.columns[name]
+        values = (values - values.mean()) / (values.std() or 1.0)
+        for side, shift, colour in ((-1, -0.17, RED), (1, 0.17, BLUE)):
+            low, first, middle, third, high = np.quantile(values[result.labels * side > 0], (0.05, 0.25, 0.5, 0.75, 0.95))
+            label = _short(result.class_names[side > 0]) if place == 0 else ""
+            ax.hlines(place + shift, low, high, color=colour, linewidth=1.5)
+            ax.hlines(place + shift, first, third, color=colour, linewidth=8, alpha=0.6, label=label)
+            ax.plot([middle], [place + shift], "o", color=COLOURS["ink"], markersize=4)
+    ax.set_yticks(range(len(names)), [_short(name) for name in reversed(names)])
+    ax.set(ylim=(-0.6, len(names) - 0.4), xlabel="standard deviations from the mean")
+    legend_below(ax)
 
 
 def _count(ax: Axes, features: str, errors: str) -> None:

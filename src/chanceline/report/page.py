@@ -74,7 +74,10 @@ ENVIRONMENT = Environment(
 ENVIRONMENT.tests["long"] = lambda value: any(len(word) > LONG_WORD for word in str(value).split())
 ENVIRONMENT.filters.update(prose=prose, number=number, sha256=script_hash)
 ENVIRONMENT.globals.update(
-    asset=asset, version=__version__, palette=Markup(f":root {{ color-scheme: light dark; {_VARIABLES} }}\n")
+    asset=asset,
+    version=__version__,
+    palette=Markup(f":root {{ color-scheme: light dark; {_VARIABLES} }}\n"),
+    variables=Markup(f"color-scheme: light; {_VARIABLES}"),
 )
 
 

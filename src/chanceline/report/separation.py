@@ -1,17 +1,19 @@
-"""The chance test as a page to show: verdict, picture, readings, rule, what would change it."""
+"""The chance test as a page: verdict, picture, the rule to use, its features, what separates, what would change it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from chanceline.chance.bound import format_p
-from chanceline.figures.significance import draw_samples, draw_test
+from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
-from chanceline.significance.result import SeparationTest, fewer_features, readings
-from chanceline.significance.text import CHANCE, STRUCTURE, UNDECIDED, scaled
+from chanceline.significance.result import SeparationTest, readings
+from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED, scaled
 from chanceline.tables.dataset import Dataset
 
-KINDS = {STRUCTURE: "structure", CHANCE: "chance", UNDECIDED: "unclear"}
+KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}
 COVER = (
     "Cover T. M., “Geometrical and statistical properties of systems of linear inequalities with applications in "
     "pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 (1965)."
@@ -21,15 +23,9 @@ SHUFFLES = {
     "front": "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993).",
     "search": "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991).",
 }
-MEANINGS = {
-    "p-value": "How often labels unrelated to the features would do as well, all readings taken together.",
-    "bound": "A proof: no set of features, however found, does as well more often than this. At 1 it says nothing.",
-    "permutation": "The share of labellings, shuffled and true, that do as well: with B shuffles at least 1/(B + 1).",
-    "shuffled": "How many features the same search needs on shuffled labels.",
-    "new samples": "The error to expect on samples that had no part in finding the rule; no test, and no substitute for one.",
-    "replica": "Where noise of this shape would lie if features were independent and many. It decides nothing.",
-}
 ENVIRONMENT.filters["pvalue"] = format_p
+# Of standard deviations, from which on a feature is named as wider in one class.
+WIDE = 2.0
 
 
 def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | None = None) -> Path:
@@ -42,7 +38,7 @@ def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | 
     path
         The file to write.
     data
-        The data tested; with it the page names the file and the classes and holds a hash of the numbers.
+        The data tested; with it the page names the file and holds a hash of the numbers.
     """
     return separation_page(result, data).write(path)
 
@@ -51,25 +47,57 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     """The page before it is written."""
     name = f"{result.n_samples} × {result.n_features} samples and features"
     record = result.to_dict()
-    settings = ", ".join(f"{key} = {value}" for key, value in result.settings.to_dict().items())
-    provenance: dict[str, object] = {"seed": result.settings.seed, "settings": settings}
+    given, usual = result.settings.to_dict(), type(result.settings)().to_dict()
+    changed = ", ".join(f"{key} = {value}" for key, value in given.items() if value != usual[key] and key != "seed")
+    provenance: dict[str, object] = {"seed": result.settings.seed, "settings": changed or "the defaults"}
     if data is not None:
         name, digest = data.source, hash_arrays(data.X, data.y)
         record = {"source": name, "sha256": digest, **record}
         provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
-    weights, threshold = scaled(result.weights, result.bias)
-    rows: list[tuple[str, float]] = [*zip(result.features, weights.tolist(), strict=True)]
-    if result.settings.intercept:
-        rows.append((f"threshold ({result.class_names[1]} above it)", threshold))
-    values = {
+    shuffles = () if result.permutation is None else (SHUFFLES[result.permutation.statistic],)
+    return Page("test.html", f"Structure or chance? {name}", record, _values(result), provenance, (PAPER, COVER, *shuffles))
+
+
+def notebook_card(result: SeparationTest) -> str:
+    """The verdict, what to expect, what separates, the picture: for a notebook."""
+    values = {"front": drawn(lambda ax: draw_test(ax, result), "front")["wide"], "result": result, "kind": KINDS[result.verdict]}
+    return ENVIRONMENT.get_template("card.html").render(values)
+
+
+def _values(result: SeparationTest) -> dict[str, object]:
+    """What the template shows."""
+    used, frame = result.rule or result.separating, result.to_frame()
+    weights, threshold = scaled(used.weights, used.bias)
+    rows = [*zip(used.features, weights.tolist(), strict=True), (f"predict {result.class_names[1]} above", threshold)]
+    sides = [result.class_names[int(label > 0)] for label in result.labels]
+    wrong = [(row + 1, sides[row], abs(float(result.scores[row]))) for row in (result.rule.wrong if result.rule else ())]
+    return {
         "result": result,
         "kind": KINDS[result.verdict],
-        "readings": [(name.strip(), *rest, MEANINGS.get(name.strip(), "")) for name, *rest in readings(result)],
-        "fewer": fewer_features(result),
-        "weights": rows,
+        "weights": _short(rows),
+        "wrong": _short(wrong),
+        "features": (tuple(frame.columns), _short(frame.itertuples(index=False))),
+        "csv": frame.to_csv(index=False),
+        "wider": _wider(result),
+        "readings": readings(result),
         "shuffled": any(point.shuffled is not None for point in result.front),
         "front": drawn(lambda ax: draw_test(ax, result), "front"),
-        "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)) if result.features else {},
+        "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
+        "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6)) if used.features else {},
     }
-    shuffles = () if result.permutation is None else (SHUFFLES[result.permutation.statistic],)
-    return Page("test.html", f"Structure or chance? {name}", record, values, provenance, (PAPER, COVER, *shuffles))
+
+
+def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Numbers with few digits, for a table to read."""
+    return [[float(f"{value:.3g}") if isinstance(value, float) else value for value in row] for row in rows]
+
+
+def _wider(result: SeparationTest) -> list[str]:
+    """Features of the evidence that vary much more in one class than in the other."""
+    sides = [result.labels < 0, result.labels > 0]
+    spread = {name: [result.columns[name][side].std() for side in sides] for name in result.evidence.features}
+    return [
+        f"{name} varies {max(pair) / min(pair):.1f} times as much in {result.class_names[int(pair[1] > pair[0])]}"
+        for name, pair in spread.items()
+        if 0 < WIDE * min(pair) < max(pair)
+    ]

@@ -101,8 +101,8 @@ class PermutationReading(Result):
     def summary(self) -> str:
         if self.void:
             return "void: the search does not look at the labels"
-        low, high = self.interval
-        return f"p = {self.pvalue:.2g} [{low:.2g}, {high:.2g}], at least {self.floor:.2g} with {self.requested} shuffles"
+        (low, high), least = self.interval, max(self.floor, 1 / (1 + self.done))
+        return f"p = {self.pvalue:.2g} (95 % CI {low:.2g}–{high:.2g}), at least {least:.2g} with {self.done} shuffles"
 
 
 def read_draws(
@@ -197,6 +197,9 @@ class Band:
     median: int
     high: int
 
+    def __str__(self) -> str:
+        return f"{self.median} ({self.low}–{self.high})"
+
 
 @dataclass(frozen=True)
 class FrontReading:
@@ -205,19 +208,18 @@ class FrontReading:
     Attributes
     ----------
     k : number of features.
-    errors : errors of the path's least-squares rule on the observed labels; `shuffled` has the same rule's on shuffled ones.
-    shuffled : None without shuffles.
+    features : their names.
+    errors : errors of least squares on these features for the observed labels.
+    shuffled : errors of the same procedure on shuffled labels; None without shuffles.
     pvalue : adjusted for the choice of k; None without shuffles.
-    fewest : fewest errors of any rule on k features that was found for the observed labels.
-    log10_bound : log₁₀ of the rigorous bound for `fewest` errors with k features, with the factor for errors counted later.
-    features : names of the features of that rule.
+    log10_bound : log₁₀ of the rigorous bound for so many errors with k features, with the factor for errors counted later; 0
+        where it says nothing (also with blocks, which the fit knows and the bound does not).
     """
 
     k: int
     errors: int
     shuffled: Band | None
     pvalue: float | None
-    fewest: int
     log10_bound: float
     features: tuple[str, ...]
 

@@ -30,7 +30,7 @@ from chanceline.perceptron.problem import distinct_columns, find_features
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints, LabelScheme, NullSizes, make_scheme
-from chanceline.tables.columns import examine
+from chanceline.tables.columns import examine, plain_text
 from chanceline.tables.dataset import Dataset, Finding
 
 LOG10_2 = log10(2.0)
@@ -218,6 +218,11 @@ class Plan:
     def named_after(self) -> bool:
         """The features were named after looking."""
         return self.features is not None and not self.settings.preregistered
+
+    @property
+    def class_names(self) -> tuple[str, str]:
+        """The classes in words: `1` for 1.0."""
+        return plain_text(self.data.classes[0]), plain_text(self.data.classes[1])
 
     def names_of(self, support: Ints) -> tuple[str, ...]:
         return tuple(self.data.feature_names[j] for j in support)

@@ -52,6 +52,13 @@ class ChanceSize(Result):
 
     kind = "asymptotic (replica method), for independent features"
 
+    def needs(self) -> str:
+        """The same without the shape, for a reader who knows it."""
+        if math.isinf(self.typical) or self.typical == 0:
+            return f"pure noise of this size is separated by {'a constant rule' if self.typical == 0 else 'no set'}"
+        low, size, high = (max(1, math.ceil(value)) for value in (self.low, self.typical, self.high))
+        return f"in pure noise of this size about {size} ({low}–{high}) features suffice"
+
     def summary(self) -> str:
         shape = f"{self.n_samples} samples ({self.positives} positive) and {self.n_features} independent features"
         task = "separated" if not self.errors else f"classified with at most {self.errors} error{'s' * (self.errors > 1)}"

@@ -1,68 +1,85 @@
-"""What `separation_test` gives back, and how it shows itself: verdict first, then the readings, then what would change it."""
+"""What `separation_test` gives back, and how it shows itself: the verdict and what it rests on, what to expect of the rule to
+use, what separates; then the rest.
+"""
 
 from __future__ import annotations
 
-import html
+import warnings
 from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline._results import Result
-from chanceline.chance.bound import Bound, format_p
+from chanceline._io import write_text
+from chanceline._results import Result, plain
+from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
 from chanceline.significance.plan import AlphaSpending
-from chanceline.significance.replica import ReplicaReading
-from chanceline.significance.stepwise import ExpectedError
-from chanceline.significance.text import STRUCTURE, counted, predicted_positive
+from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating, listed
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Where the fields of version 0.2 are now; they are read from there for one version more.
+MOVED = {
+    "n_selected": "separating.n_selected",
+    "features": "separating.features",
+    "support": "separating.support",
+    "weights": "separating.weights",
+    "bias": "separating.bias",
+    "errors": "separating.errors",
+    "separates": "separating.separates",
+    "rule_text": "separating.text",
+    "bound": "separating.bound",
+    "replica": "separating.replica",
+    "decisive": "evidence",
+    "expected_error": "rule.expected_error",
+}
+# Letters in a line of the text.
+WIDTH = 98
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeparationTest(Result):
-    """Verdict, p-value and the readings of one chance test.
+    """Verdict, p-value and what they rest on.
 
     Attributes
     ----------
     verdict
-        "structure", "chance allows this" or "cannot tell".
+        "structure", "chance allows this", "not shown" or "cannot tell".
     pvalue, log10_pvalue
         The overall p-value (`chanceline.significance.plan` has the proof that it is valid). For features named after looking
         it is the bound's, which alone speaks about them.
-    n_selected, features, errors
-        The rule reported: how many features, their names, samples it gets wrong.
-    weights, bias
-        The rule as it was found: the second class where x·w + b > 0.
-    rule_text
-        The rule as a sentence: its weights divided by the largest, with as many digits as it takes to classify the table as
-        `predict` does.
-    classes
-        The two classes, the second of which the rule calls positive.
-    scores, labels
-        Every sample along the rule (x·w + b) and its label ±1.
-    bound
-        Rigorous bound for that rule, its `log10_p` including the factor for errors counted after looking.
+    reason
+        What the verdict rests on, in words.
+    evidence
+        The features that the p-value rests on: `k`, `features`, `errors`, `shuffled`.
+    rule
+        The rule to use on new samples: `features`, `weights`, `threshold`, `expected_error`; None with a search of one's own, or
+        if it was not asked for.
+    separating
+        The smallest set found that separates everything: `features`, `errors`, `bound`, `noise_needs`.
     front
         For every number of features: errors, errors on shuffled labels, adjusted p-value.
-    decisive
-        The point of the front on which the p-value of the shuffles rests, None where there are none, the features were named, or
-        it rests on the spread.
     spread
         All features together, each a little: the evidence that no small set holds. None without shuffles.
     permutation
-        Monte Carlo reading, None if it was not run (`bound` convinced, or `permutations=0`).
-    replica
-        Asymptotic reading, None where it has no meaning. It never decides.
-    expected_error
-        What to expect on new samples, None if it was not asked for.
+        Monte Carlo reading, None if it was not run (the bound convinced, or `permutations=0`).
+    classes
+        The two classes, the second of which rules call positive.
+    scores, labels
+        Every sample along the rule to use (x·w + b; along the separating rule where there is none) and its label ±1.
+    columns
+        Values of the features of these sets, by name.
     largest_convincing, samples_needed
         The largest set that the bound would accept, and the samples (or groups) with which this one would convince.
     advice
@@ -79,28 +96,20 @@ class SeparationTest(Result):
     pvalue: float
     log10_pvalue: float
     reason: str
+    evidence: Evidence
+    rule: RuleToUse | None
+    separating: Separating
+    front: tuple[FrontReading, ...]
+    spread: SpreadReading | None
+    permutation: PermutationReading | None
     n_samples: int
     n_features: int
     n_distinct: int
     positives: int
-    n_selected: int
-    features: tuple[str, ...]
-    support: tuple[int, ...]
-    weights: tuple[float, ...]
-    bias: float
-    errors: int
-    separates: bool
-    rule_text: str
     classes: tuple[Any, Any]
     scores: Floats
     labels: Floats
-    bound: Bound
-    front: tuple[FrontReading, ...]
-    decisive: FrontReading | None
-    spread: SpreadReading | None
-    permutation: PermutationReading | None
-    replica: ReplicaReading | None
-    expected_error: ExpectedError | None
+    columns: dict[str, Floats]
     largest_convincing: int
     samples_needed: int | None
     advice: tuple[str, ...]
@@ -113,33 +122,54 @@ class SeparationTest(Result):
     n_blocks: int
     kind: str = "significance test"
 
-    _hidden = ("scores", "labels", "spending", "errors_declared", "n_units", "n_blocks")
+    _hidden = ("scores", "labels", "columns", "spending", "errors_declared", "n_units", "n_blocks")
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in MOVED:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        warnings.warn(f"{name} is now {MOVED[name]}.", DeprecationWarning, stacklevel=2)
+        return self._moved(name)
+
+    def _moved(self, name: str) -> Any:
+        value: Any = self
+        for part in MOVED[name].split("."):
+            value = getattr(value, part, None)
+        return value
 
     @property
     def class_names(self) -> tuple[str, str]:
         """The classes in words: `1` for 1.0."""
         return plain_text(self.classes[0]), plain_text(self.classes[1])
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of every row of X, which has the columns of the table tested (or a DataFrame with the features by name)."""
-        positive = predicted_positive(self._columns(X), range(self.n_selected), self.weights, self.bias)
-        return np.where(positive, np.array(self.classes[1:]), np.array(self.classes[:1]))
+    def predict(self, X: ArrayLike, **beside: ArrayLike) -> NDArray[Any]:
+        """The class of every row of X, which has the columns of the table tested (or a DataFrame with the features by name), by
+        the rule to use (by that of the separating set where there is none); blocks or covariates of the rows as `beside`.
+        """
+        used = self.rule or self.separating
+        columns = self._columns(X, used.features, used.support)
+        if self.rule is not None:
+            everything = np.zeros((len(columns), self.n_features))
+            everything[:, list(used.support)] = columns
+            scores = self.rule.made.scores(everything, **beside)
+        else:
+            scores = columns @ np.array(used.weights) + used.bias
+        return np.where(scores > 0, np.array(self.classes[1:]), np.array(self.classes[:1]))
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, **beside: ArrayLike) -> float:
         """Share of rows of X that are predicted to be of their class."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        return float(np.mean(self.predict(X, **beside) == np.asarray(y)))
 
-    def _columns(self, X: ArrayLike) -> Floats:
+    def _columns(self, X: ArrayLike, features: tuple[str, ...], support: tuple[int, ...]) -> Floats:
         """The selected columns."""
-        if hasattr(X, "columns") and set(self.features) <= {str(name) for name in X.columns}:
+        if hasattr(X, "columns") and set(features) <= {str(name) for name in X.columns}:
             names = [str(name) for name in X.columns]
-            return np.asarray(X, dtype=float)[:, [names.index(name) for name in self.features]]
+            return np.asarray(X, dtype=float)[:, [names.index(name) for name in features]]
         data = np.asarray(X, dtype=float)
         if data.ndim != 2 or data.shape[1] != self.n_features:
             raise InputError(
                 f"the rule was found on {self.n_features} features, but X has shape {data.shape}; give the same columns."
             )
-        return data[:, list(self.support)]
+        return data[:, list(support)]
 
     @property
     def null_distribution(self) -> Floats:
@@ -147,8 +177,22 @@ class SeparationTest(Result):
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
         return np.array([np.inf if size is None else size for size in sizes], dtype=float)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Every feature of the sets above: where it is used, and how the classes differ in it."""
+        used = {} if self.rule is None else dict(zip(self.rule.features, self.rule.weights, strict=True))
+        rows = [
+            {
+                "feature": name,
+                "evidence": name in self.evidence.features,
+                "weight": used.get(name, 0.0),
+                "separating": name in self.separating.features,
+            }
+            for name in self.columns
+        ]
+        return pd.DataFrame(rows)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the settings with what follows from them."""
+        """Plain values for JSON; the settings with what follows from them, and for one version the old names."""
         settings = self.settings.to_dict()
         in_force = {
             **settings,
@@ -161,24 +205,35 @@ class SeparationTest(Result):
             "later_share": self.spending.later,
         }
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
-        return {**super().to_dict(), "null_distribution": list(sizes), "settings": in_force}
+        old = {name: plain(self._moved(name)) for name in MOVED}
+        return {**super().to_dict(), "null_distribution": list(sizes), "settings": in_force, **old}
 
     def summary(self) -> str:
-        """One line: the word, p, and what the rule does."""
-        rule = f"{self.n_selected} of {self.n_features} features, {counted(self.errors, 'error')} on {self.n_samples} samples"
-        return f"{self.verdict}, p = {format_p(self.log10_pvalue)}: {rule}"
+        """One line: the word, p, and what it rests on."""
+        return f"{self.verdict}, {self.in_p()}: {self.evidence.summary()}"
+
+    def in_p(self) -> str:
+        """The p-value with the sign that it deserves."""
+        return f"p {'≤' if self.evidence.by == 'bound' else '='} {format_p(self.log10_pvalue)}"
+
+    def story(self) -> tuple[str, ...]:
+        """The verdict and what it rests on, what to expect of the rule to use, what separates: one sentence or two for each."""
+        expected = () if self.rule is None else (f"New samples: {self.rule.summary()}.",)
+        return f"{self.verdict.upper()}, {self.in_p()}. {self.reason}", *expected, f"Separation: {self.separating.summary()}."
+
+    def checks(self, *kinds: str) -> list[str]:
+        """What was found about the data: warnings, which bear on the verdict, or findings of other kinds."""
+        return [finding.message for finding in self.findings if finding.severity in (kinds or ("warning",))]
 
     def __str__(self) -> str:
         return render(self)
 
-    def _repr_html_(self) -> str:
-        cells = (["<td style='text-align:left'>" + html.escape(cell.strip()) + "</td>" for cell in row] for row in readings(self))
-        rows = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
-        rule = f"<p>{html.escape(self.rule_text)}</p>" if self.features else ""
-        heading = f"<p><b>{html.escape(self.verdict.upper())}</b>: {html.escape(self.reason)}</p>"
-        return f"{heading}<table>{rows}</table>{rule}"
-
     # Figures and pages are built on results: the one place where a module below loads those above, when they are asked for.
+    def _repr_html_(self) -> str:
+        from chanceline.report.separation import notebook_card
+
+        return notebook_card(self)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """The front with the band of shuffled labels, on the given or on new axes."""
         import matplotlib.pyplot as plt
@@ -190,86 +245,71 @@ class SeparationTest(Result):
         draw_test(ax, self)
         return ax
 
-    def to_html(self) -> str:
-        """The report as one self-contained page."""
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as one self-contained page, also written to a file if its path is given."""
         from chanceline.report.separation import separation_page
 
-        return separation_page(self).render()
+        page = separation_page(self).render()
+        if path is not None:
+            write_text(path, page)
+        return page
 
 
 def render(result: SeparationTest) -> str:
-    lines = [f"{result.verdict.upper()}: {result.reason}", ""]
-    rows = readings(result)
-    width = min(max(len(value) for _, value, _ in rows), 70)
-    lines += [f"  {name:<12} {value:<{width}}   {kind}" for name, value, kind in rows]
-    if result.features:
-        names = ", ".join(result.features[:6]) + (", …" if len(result.features) > 6 else "")
-        lines += ["", f"  features     {names}"]
-        if len(result.features) <= 6:
-            lines += [f"  rule         {result.rule_text}"]
-    fewer = fewer_features(result)
-    if fewer is not None:
-        lines += ["  {:<12} {}".format(*fewer)]
+    """The text of a result, no line over a hundred letters."""
+    warned, noted = result.checks(), result.checks("note", "prepared")
+    lines = [*_bullets("Data checks that bear on the verdict:", warned)[1:], *[""] * bool(warned)]
+    lines += [fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for sentence in result.story()]
+    expected = None if result.rule is None else result.rule.expected_error
+    if result.rule is not None and expected is not None and not expected.no_better_than_guessing:
+        few = len(result.rule.features) <= 6
+        lines += ["", _row("rule", result.rule.text if few else listed(result.rule.features, 12))]
+    lines += ["", *(_row(*reading) for reading in readings(result))]
     if result.front:
         lines += ["", *_front_lines(result)]
-    if result.advice:
-        lines += ["", "Before relying on it:" if result.verdict == STRUCTURE else "What would change this:"] + [
-            f"  - {sentence}" for sentence in result.advice
-        ]
-    if result.findings:
-        lines += ["", "About the data:"] + [f"  - {finding}" for finding in result.findings]
-    return "\n".join(lines)
+    lines += _bullets("Before relying on it:" if result.verdict == STRUCTURE else "What would change this:", result.advice)
+    return "\n".join([*lines, *_bullets("Data checks:", noted)])
 
 
-def fewer_features(result: SeparationTest) -> tuple[str, str] | None:
-    """How many features the p-value rests on, and which, if they are fewer than those of the rule reported."""
-    point = result.decisive
-    if point is None or point.k >= result.n_selected:
-        return None
-    return f"with {point.k}", f"{', '.join(point.features)} ({counted(point.fewest, 'error')})"
+def _row(name: str, words: str) -> str:
+    return fill(words, WIDTH, initial_indent=f"  {name:<10} ", subsequent_indent=" " * 13, break_on_hyphens=False)
 
 
-def readings(result: SeparationTest) -> list[tuple[str, str, str]]:
-    """Name, value and kind of the overall p-value and of every reading."""
-    rows = [
-        ("p-value", format_p(result.log10_pvalue), "valid whatever the search"),
-        ("bound", _bound_words(result), "rigorous"),
-    ]
-    if result.permutation is None:
-        why = "not needed" if result.settings.permutations and result.settings.candidates is None else "not run"
-        rows.append(("permutation", why, "Monte Carlo"))
-    else:
-        reading = result.permutation
-        rows.append(("permutation", reading.summary(), f"Monte Carlo, {reading.exceedances} of {reading.done} as good"))
+def _bullets(heading: str, sentences: Any) -> list[str]:
+    listing = [fill(one, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False) for one in sentences]
+    return ["", heading, *listing] if listing else []
+
+
+def readings(result: SeparationTest) -> list[tuple[str, str]]:
+    """What the p-value was made of: the bound and the shuffles."""
+    reading, settings = result.permutation, result.settings
+    if reading is not None:
+        shuffles = f"{reading.summary()} (Monte Carlo)"
         sizes = sorted(size for size in reading.null_sizes if size is not None)
         if sizes and reading.statistic == "search":
-            rows.append(
-                ("  shuffled", f"M = {sizes[len(sizes) // 2]} [{sizes[0]}–{sizes[-1]}]", "median and range where it separates")
-            )
-    if result.expected_error is not None:
-        rows.append(("new samples", result.expected_error.summary(), result.expected_error.kind))
-    if result.replica is not None:
-        rows.append(("replica", result.replica.summary(), f"{result.replica.kind}, never decides"))
-    return rows
+            shuffles += f"; the search needs {sizes[len(sizes) // 2]} ({sizes[0]}–{sizes[-1]}) features where it separates"
+    else:
+        shuffles = "not needed" if settings.permutations and settings.candidates is None else "not run"
+    return [("bound", _bound_words(result)), ("shuffles", shuffles)]
 
 
 def _bound_words(result: SeparationTest) -> str:
-    text = f"p ≤ {format_p(result.bound.log10_p)}"
-    declared = result.errors_declared
-    if result.bound.log10_p < 0:
-        return text
-    if declared is not None and result.errors > declared:
-        return f"{text} (says nothing about {counted(result.errors, 'error')} where {declared} were allowed)"
+    found, declared, level = result.separating, result.errors_declared, result.settings.level
+    if found.bound.log10_p < 0:
+        return f"p ≤ {format_p(found.bound.log10_p)} (rigorous)"
+    if declared is not None and found.errors > declared:
+        return f"uninformative: {found.errors} errors where {declared} were allowed"
     if result.largest_convincing == 0:
-        return f"{text} (no set would convince by itself)"
-    return f"{text} (would convince for {counted(result.largest_convincing, 'feature')} at most)"
+        return "uninformative at this size"
+    most = "1 feature" if result.largest_convincing == 1 else f"at most {result.largest_convincing} features"
+    return f"uninformative here; could reach {level:g} only with {most}"
 
 
 def _front_lines(result: SeparationTest) -> list[str]:
     """The front as a small table."""
-    lines = ["  features   errors   on shuffled labels   adjusted p"]
+    lines = ["  features   errors   shuffled labels   adjusted p"]
     for point in result.front:
-        band = "" if point.shuffled is None else f"{point.shuffled.median} ({point.shuffled.low} to {point.shuffled.high})"
+        band = "" if point.shuffled is None else str(point.shuffled)
         pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(f"  {point.k:>8}   {point.errors:>6}   {band:<18}   {pvalue}".rstrip())
+        lines.append(f"  {point.k:>8}   {point.errors:>6}   {band:<15}   {pvalue}".rstrip())
     return lines

@@ -13,6 +13,8 @@ from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
+from chanceline.prediction.expected import expected_error
+from chanceline.prediction.rule import fit_rule
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints
@@ -31,9 +33,16 @@ from chanceline.significance.permutation import (
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.stepwise import ExpectedError, Paths, expected_error, make_columns
-from chanceline.significance.text import Evidence, rule_sentence
-from chanceline.tables.columns import plain_text
+from chanceline.significance.stepwise import Paths, make_columns
+from chanceline.significance.text import (
+    FEW_DIGITS,
+    Evidence,
+    RuleToUse,
+    Separating,
+    Story,
+    rule_sentence,
+    unavoidable_errors,
+)
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
 
@@ -154,15 +163,15 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     spread = None
     if wanted and draws.done:
         permutation, spread = draws.reading(), draws.spread()
-    front = front_readings(plan, paths, found, draws, adjusted=permutation is not None)
+    front = front_readings(plan, paths, draws, adjusted=permutation is not None)
     interrupted = INTERRUPT in (draws.stopped_by, permutation and permutation.stopped_by)
-    expected = None
-    if settings.expected_error and not interrupted:
+    rule = None
+    if settings.expected_error and settings.search is None and not interrupted:
         try:
-            expected = expected_error(columns, scheme, steps, settings.seed)
+            rule = usable_rule(plan)
         except KeyboardInterrupt:
             interrupted = True
-    return conclude(plan, found, front, spread, permutation, expected, interrupted=interrupted)
+    return conclude(plan, found, front, spread, permutation, rule, interrupted=interrupted)
 
 
 def find_rules(plan: Plan, steps: int) -> Found:
@@ -224,18 +233,29 @@ def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
         return True
 
 
-def front_readings(plan: Plan, paths: Paths, found: Found, draws: FrontDraws, *, adjusted: bool) -> tuple[FrontReading, ...]:
+def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: bool) -> tuple[FrontReading, ...]:
     """For every number of features what was found, beside the shuffles."""
     bands = draws.bands()
     pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
     readings = []
     for k, errors in enumerate(paths.errors[0].tolist(), 1):
-        rules = [rule for rule in (*found.points, found.rule) if 0 < rule.n_selected <= k]
-        sets = [(errors, paths.support(0, k)), *((rule.errors, rule.support) for rule in rules)]
-        fewest, support = min(sets, key=lambda pair: pair[0])
-        log10_bound = plan.bounds.at_front(k, fewest)
-        readings.append(FrontReading(k, errors, bands[k - 1], pvalues[k - 1], fewest, log10_bound, plan.names_of(support)))
+        log10_bound = plan.bounds.at_front(k, errors) if plan.scheme.sizes.blocks is None else 0.0
+        names = plan.names_of(paths.support(0, k))
+        readings.append(FrontReading(k, errors, bands[k - 1], pvalues[k - 1], log10_bound, names))
     return tuple(readings)
+
+
+def usable_rule(plan: Plan) -> RuleToUse:
+    """The rule for new samples on all features, or on those named, and its cross-validated error."""
+    data, settings = plan.data, plan.settings
+    blocks = data.blocks if data.pairs is None else data.pairs
+    named = None if plan.features is None else plan.features.tolist()
+    design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "features": named, "seed": settings.seed}
+    made = fit_rule(data.X, data.y, **design)
+    expected = expected_error(data.X, data.y, **design, n_jobs=settings.n_jobs)
+    scores, text = made.scores(data.X, blocks), rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
+    wrong = np.flatnonzero(data.y * scores <= 0)
+    return RuleToUse(plan.names_of(made.support), made, text, tuple(wrong.tolist()), expected, scores)
 
 
 def conclude(
@@ -244,61 +264,48 @@ def conclude(
     front: tuple[FrontReading, ...],
     spread: SpreadReading | None,
     permutation: PermutationReading | None,
-    expected: ExpectedError | None,
+    rule: RuleToUse | None,
     *,
     interrupted: bool,
 ) -> SeparationTest:
     """One p-value, one word, and everything that goes with them."""
     data, bounds, sizes = plan.data, plan.bounds, plan.scheme.sizes
-    point = None
-    if permutation is not None and permutation.statistic == "front":
-        # Of equal adjusted p-values that whose errors lie farthest below the shuffled.
-        point = min(front, key=lambda at: (at.pvalue or 0.0, at.errors - (at.shuffled.median if at.shuffled else 0)))
-    rule, bound = _reported(plan, found, point)
-    # Of equal p-values a set of features counts first: it says more.
-    by_spread = spread is not None and point is not None and spread.pvalue < (point.pvalue or 0.0)
-    point = None if by_spread else point
+    reported, bound = _reported(plan, found)
     # About features named after looking shuffles say nothing.
     counts = permutation is not None and not plan.named_after and not permutation.void and permutation.done > 0
     by_shuffles = permutation.pvalue if permutation is not None and counts else None
     log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, by_shuffles)
-    largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(rule, plan.settings.level)
-    evidence = Evidence(plan, rule, bound, found.later, permutation, point, spread, largest, needed)
-    verdict, reason = evidence.decide(log10_p)
-    replica = None
-    if rule.separates and rule.n_selected and not plan.settings.preregistered:
-        among = max(bounds.n_features, rule.n_selected)
-        replica = replica_reading(sizes.n_units, among, rule.n_selected, sizes.positives, plan.settings.intercept)
+    separating = separating_set(plan, reported, bound)
+    largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(reported, plan.settings.level)
+    by_bound = plan.spending.convinces(bound.log10_p) or plan.spending.later_convinces(found.later)
+    evidence = rests_on(plan, front, spread, permutation, separating, by_bound=by_bound)
+    story = Story(plan, evidence, separating, permutation, spread, found.later, largest, needed)
+    verdict, reason = story.decide(log10_p)
+    interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.features)}
+    shown = {name: j for j, name in enumerate(data.feature_names) if name in interesting}
+    scores = data.X[:, reported.support] @ reported.weights + reported.bias
     return SeparationTest(
         verdict=verdict,
         pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),
         log10_pvalue=log10_p,
         reason=reason,
+        evidence=evidence,
+        rule=rule,
+        separating=separating,
+        front=front,
+        spread=spread,
+        permutation=permutation,
         n_samples=len(data.y),
         n_features=len(data.feature_names),
         n_distinct=len(plan.distinct),
         positives=int(np.sum(data.y > 0)),
-        n_selected=rule.n_selected,
-        features=plan.names_of(rule.support),
-        support=tuple(rule.support.tolist()),
-        weights=tuple(rule.weights.tolist()),
-        bias=rule.bias,
-        errors=rule.errors,
-        separates=rule.separates,
-        rule_text=rule_sentence(rule, data.X, data.feature_names, plain_text(data.classes[1])),
         classes=data.classes,
-        scores=data.X[:, rule.support] @ rule.weights + rule.bias,
+        scores=scores if rule is None else rule.scores,
         labels=data.y,
-        bound=bound,
-        front=front,
-        decisive=point if plan.features is None else None,
-        spread=spread,
-        permutation=permutation,
-        replica=replica,
-        expected_error=expected,
+        columns={name: data.X[:, j] for name, j in shown.items()},
         largest_convincing=largest,
         samples_needed=needed,
-        advice=evidence.advise(verdict),
+        advice=story.advise(verdict),
         findings=plan.findings,
         interrupted=interrupted,
         settings=plan.settings,
@@ -309,16 +316,62 @@ def conclude(
     )
 
 
-def _reported(plan: Plan, found: Found, point: FrontReading | None) -> tuple[Rule, Bound]:
-    """The rule to report: the one found, or where it makes too many errors the point of the front that says most."""
+def rests_on(
+    plan: Plan,
+    front: tuple[FrontReading, ...],
+    spread: SpreadReading | None,
+    permutation: PermutationReading | None,
+    separating: Separating,
+    *,
+    by_bound: bool,
+) -> Evidence:
+    """The features that the p-value rests on: of the front's points with the least p-value (by the shuffles, or by the bound
+    where that decides) the one with the fewest features.
+    """
+    own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
+    if own or plan.named_after or (plan.settings.preregistered and not shuffled):
+        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search" if own else "bound")
+
+    def place(at: FrontReading) -> tuple[float, ...]:
+        if shuffled and not by_bound and at.pvalue is not None:
+            return at.pvalue, at.k
+        return at.log10_bound, at.errors - (at.shuffled.median if at.shuffled else 0), at.k
+
+    at = min(front, key=place)
+    # Of equal p-values a set of features counts first: it says more.
+    if spread is not None and not by_bound and spread.pvalue < (at.pvalue or 0.0):
+        return Evidence(None, (), None, None, spread=True)
+    return Evidence(len(at.features), at.features, at.errors, at.shuffled, by="bound" if by_bound else "shuffles")
+
+
+def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:
+    """The rule that separates, or makes the fewest errors found, with its bound and what noise would need."""
+    data, sizes, replica = plan.data, plan.scheme.sizes, None
+    if rule.separates and rule.n_selected and not plan.settings.preregistered:
+        among = max(plan.bounds.n_features, rule.n_selected)
+        replica = replica_reading(sizes.n_units, among, rule.n_selected, sizes.positives, plan.settings.intercept)
+    return Separating(
+        features=plan.names_of(rule.support),
+        support=tuple(rule.support.tolist()),
+        weights=tuple(rule.weights.tolist()),
+        bias=rule.bias,
+        errors=rule.errors,
+        text=rule_sentence(rule, data.X, data.feature_names, plan.class_names),
+        bound=bound,
+        replica=replica,
+        n_samples=len(data.y),
+        n_features=len(data.feature_names),
+        unavoidable=unavoidable_errors(data.X, data.y),
+    )
+
+
+def _reported(plan: Plan, found: Found) -> tuple[Rule, Bound]:
+    """The rule found, or where it makes too many errors the point of the front about which the bound says most."""
     enough = found.rule.errors <= (plan.declared or 0)
     if plan.features is not None or plan.settings.search is not None or enough or not found.points:
         return found.rule, found.bound
     bounds = plan.bounds
-    if point is not None and not plan.spending.later_convinces(found.later):
-        rule = found.points[min(point.k, len(found.points)) - 1]
-    else:
-        rule = min(found.points, key=lambda rule: (bounds.at_front(rule.n_selected, rule.errors), rule.errors, rule.n_selected))
+    rule = min(found.points, key=lambda rule: (bounds.at_front(rule.n_selected, rule.errors), rule.errors, rule.n_selected))
     bound = bounds.bound(rule)
     if plan.spending.later > 0:
         bound = replace(bound, errors=rule.errors, log10_p=bounds.at_front(rule.n_selected, rule.errors))

@@ -11,11 +11,6 @@ residuals (C ← C − dV, d the part of the labels along Q) and the squared len
 greedy first step cannot find: each alone says nothing, their difference may say everything. And beside both stands the sum of
 squares of all products of the first step, which sees what is spread over many columns, each too weak to be found.
 
-Cross-validation of the same path, its number of features chosen anew within every training set, says what to expect on new
-samples. It stands beside the p-value and never in its place. The samples of a fold have no part in choosing the features, their
-number, the weights or the threshold. What the table says without its labels (clipping, which pairs are correlated) all folds
-share.
-
 What depends on the table alone (`Columns`) is made once. The columns are pulled in at `CLIP` robust standard deviations from
 their medians, which costs nothing for bell-shaped columns and keeps a few large values from hiding the rest.
 """
@@ -23,14 +18,10 @@ their medians, which costs nothing for bell-shaped columns and keeps a few large
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from math import sqrt
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
-from chanceline._results import Result
-from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns
 from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
@@ -48,10 +39,6 @@ FEW_PAIRS = 2_000
 MOST_COLUMNS = 40_000
 # Values closer than this are one value: thresholds do not part them.
 SAME = 1e-9
-# Cross-validation.
-FOLDS = 5
-REPEATS = 10
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +49,6 @@ class Columns:
     ----------
     index : column of X that each column here stands for (equal columns once, constants left out).
     fitted : samples × columns, clipped, centred (within blocks, where labels are exchanged) and of length 1.
-    shown : the same columns, centred over all samples; rules and their errors are read off here. The same array without blocks.
     block_of : block of every sample, None if there is one block or no centring.
     intercept : whether columns and labels are centred at all.
     first, second, overlap : the list of pairs.
@@ -70,7 +56,6 @@ class Columns:
 
     index: Ints
     fitted: Floats
-    shown: Floats
     block_of: Ints | None
     intercept: bool
     first: Ints
@@ -118,8 +103,8 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     index = distinct_columns(X, intercept)
     values = clipped(X[:, index]) if intercept else X[:, index].copy()
     block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.sizes.blocks is not None else None
-    shown = values - values.mean(axis=0) if intercept else values
-    fitted = shown if block_of is None else shown - _block_means(shown, block_of)
+    fitted = values - values.mean(axis=0) if intercept else values
+    fitted = fitted if block_of is None else fitted - _block_means(fitted, block_of)
     lengths = np.sqrt(np.einsum("ij,ij->j", fitted, fitted))
     # Within blocks a column may be constant although it is not over all.
     useful = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
@@ -127,10 +112,9 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
         where = "" if block_of is None else " within every block"
         raise InputError(f"every feature is constant{where} up to rounding, so that there is nothing to separate with.")
     index, lengths = index[useful], lengths[useful]
-    shown = np.ascontiguousarray(shown[:, useful] / lengths)
-    fitted = shown if block_of is None else np.ascontiguousarray(fitted[:, useful] / lengths)
+    fitted = np.ascontiguousarray(fitted[:, useful] / lengths)
     first, second, overlap = correlated_pairs(fitted)
-    return Columns(index, fitted, shown, block_of, intercept, first, second, overlap)
+    return Columns(index, fitted, block_of, intercept, first, second, overlap)
 
 
 def clipped(values: Floats) -> Floats:
@@ -262,26 +246,18 @@ def _pair_predictions(columns: Columns, labels: Floats, pair: Ints) -> Floats:
 
 def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints:
     """Errors of "positive if the score is above the threshold", at the best threshold (at 0 without an intercept), by rows."""
-    if intercept:
-        return best_thresholds(scores, labels)[1]
-    return np.count_nonzero(labels * scores <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True), axis=1)
-
-
-def best_thresholds(scores: Floats, labels: Floats) -> tuple[Floats, Ints]:
-    """By rows: the middle of the gap between scores that makes fewest errors (the lowest of several), and their number."""
+    same = SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
+    if not intercept:
+        return np.count_nonzero(labels * scores <= same, axis=1)
     order = np.argsort(scores, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
     positive = np.take_along_axis(labels, order, axis=1) > 0
     # Errors with the threshold before the first sample, where all negatives are wrong, after it, after the second, …
     errors = np.cumsum(np.where(positive, 1, -1), axis=1)
     errors = np.column_stack([np.zeros(len(errors), dtype=errors.dtype), errors]) + np.count_nonzero(~positive, axis=1)[:, None]
-    together = np.diff(ranked, axis=1) <= SAME * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
-    errors[:, 1:-1][together] = labels.shape[1] + 1
-    best = errors.argmin(axis=1)
-    ends = np.full((len(scores), 1), np.inf)
-    gaps = np.hstack([-ends, (ranked[:, 1:] + ranked[:, :-1]) / 2, ends])
-    rows = np.arange(len(scores))
-    return gaps[rows, best], errors[rows, best]
+    errors[:, 1:-1][np.diff(ranked, axis=1) <= same] = labels.shape[1] + 1
+    fewest: Ints = errors.min(axis=1)
+    return fewest
 
 
 def _block_means(values: Floats, block_of: Ints) -> Floats:
@@ -289,101 +265,3 @@ def _block_means(values: Floats, block_of: Ints) -> Floats:
     sums = np.zeros((block_of.max() + 1, values.shape[1]))
     np.add.at(sums, block_of, values)
     return (sums / np.bincount(block_of)[:, None])[block_of]
-
-
-@dataclass(frozen=True, repr=False)
-class ExpectedError(Result):
-    """Cross-validated error.
-
-    Attributes
-    ----------
-    error : share of samples that are classified wrongly when they were not among the training samples, mean of all repeats.
-    interval : Wilson's 95 % interval for a share among so many independent samples (or groups). It does not know that training
-        sets overlap nor that the folds are smaller than the table, so that it is rather too short than too long.
-    spread : smallest and largest error of one repeat; how much the way of splitting matters.
-    guess : error of always naming the larger class.
-    features : median number of features chosen.
-    """
-
-    error: float
-    interval: tuple[float, float]
-    spread: tuple[float, float]
-    guess: float
-    features: int
-    folds: int
-    repeats: int
-    kind: str
-
-    def summary(self) -> str:
-        low, high = self.interval
-        return f"{self.error:.0%} wrong [{low:.0%}, {high:.0%}]; always the larger class: {self.guess:.0%}"
-
-
-def expected_error(columns: Columns, scheme: LabelScheme, steps: int, seed: int) -> ExpectedError | None:
-    """Cross-validate the path; None if a class has fewer than two units, so that no fold can spare one."""
-    labels = scheme.unit_labels
-    smaller = int(min(np.sum(labels > 0), np.sum(labels < 0)))
-    if smaller < 2:
-        return None
-    folds = min(FOLDS, smaller)
-    shares, sizes = [], []
-    for repeat in range(REPEATS):
-        rng = np.random.default_rng([seed, 2**31 + repeat])
-        # Units are dealt to the folds like cards, one class after the other, so that both are spread evenly.
-        order = np.concatenate([rng.permutation(np.flatnonzero(side)) for side in (labels > 0, labels < 0)])
-        fold_of = (np.argsort(order) % folds)[scheme.unit_of]
-        results = [_one_fold(columns, scheme.y, fold_of != fold, steps) for fold in range(folds)]
-        shares.append(sum(errors for errors, _ in results) / len(scheme.y))
-        sizes += [size for _, size in results]
-    error = float(np.mean(shares))
-    return ExpectedError(
-        error=error,
-        interval=wilson(error, scheme.sizes.n_units),
-        spread=(min(shares), max(shares)),
-        guess=float(min(np.mean(scheme.y > 0), np.mean(scheme.y < 0))),
-        features=int(np.median(sizes)),
-        folds=folds,
-        repeats=REPEATS,
-        kind=f"cross-validated, {REPEATS} times {folds} folds",
-    )
-
-
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """Wilson's interval for a share among `count` independent samples."""
-    z = float(ndtri((1 + CONFIDENCE) / 2))
-    middle = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z * sqrt(share * (1 - share) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def choose_size(losses: Floats, n_samples: int, n_columns: int) -> int:
-    """K of the extended BIC (Chen and Chen 2008): least P ln loss + K ln P + 2 ln C(N, K)."""
-    sizes = np.arange(1, len(losses) + 1)
-    criterion = n_samples * np.log(np.maximum(losses, SAME)) + sizes * np.log(n_samples) + 2 * log_binomial(n_columns, sizes)
-    return int(np.argmin(criterion)) + 1
-
-
-def _one_fold(columns: Columns, labels: Floats, training: Bools, steps: int) -> tuple[int, int]:
-    """Errors on the samples left out, and the number of features chosen.
-
-    The columns are centred and normalised by the training samples alone, for these and for the rest.
-    """
-    values = columns.shown[training]
-    middle = values.mean(axis=0) if columns.intercept else np.zeros(values.shape[1])
-    values = values - middle
-    lengths = np.sqrt(np.einsum("ij,ij->j", values, values))
-    # A column that is constant here is left at zero and never chosen.
-    lengths = np.where(lengths > SAME, lengths, np.inf)
-    values /= lengths
-    overlap = np.einsum("ij,ij->j", values[:, columns.first], values[:, columns.second])
-    part = replace(columns, fitted=values, shown=values, block_of=None, overlap=np.clip(overlap, SPENT / 2 - 1, 1 - SPENT / 2))
-    steps = min(steps, int(training.sum()) - 1, part.fitted.shape[1])
-    paths = follow_paths(part, labels[training][None, :], steps)
-    size = choose_size(paths.losses[0], int(training.sum()), part.fitted.shape[1])
-    chosen = np.flatnonzero(np.isin(part.index, paths.support(0, size)))
-    design = part.fitted[:, chosen]
-    weights = np.linalg.lstsq(design, part.centred(labels[None, training])[0], rcond=None)[0]
-    threshold = best_thresholds((design @ weights)[None], labels[None, training])[0][0] if columns.intercept else 0.0
-    rest = (columns.shown[~training] - middle) / lengths
-    wrong = labels[~training] * (rest[:, chosen] @ weights - threshold) <= 0
-    return int(np.count_nonzero(wrong)), size

@@ -1,25 +1,39 @@
-"""The test's sentences: verdict and reason, what would change it, the rule. The only place where the readings become words."""
+"""The test's sentences: what the p-value rests on, the verdict and its reason, what separates, what would change it, the rule.
+
+The only place where readings become words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, inf, log10, sqrt
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
+from chanceline._results import Result
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.prediction.expected import ExpectedError
+from chanceline.prediction.rule import PredictionRule
 from chanceline.significance.design import Bools, Floats
-from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
+from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
+from chanceline.significance.replica import ChanceSize, ReplicaReading
 
-# The three verdicts, in the words that people, pages and JSON see.
+# The verdicts, in the words that people, pages and JSON see.
 STRUCTURE = "structure"
 CHANCE = "chance allows this"
+NOT_SHOWN = "not shown"
 UNDECIDED = "cannot tell"
+# "Chance allows this" is said where a feature whose class means lie so many standard deviations apart (alone it classifies 84 %
+# of the samples) would have been seen with this probability.
+LARGE_EFFECT, POWER = 2.0, 0.8
 FEWEST_DIGITS = 3
+# In the sentence of the rule to use.
+FEW_DIGITS = 4
 MOST_DIGITS = 17
 
 
@@ -28,118 +42,255 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """The rule found and what was learnt about it.
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and a sign that there are more."""
+    return ", ".join(names[:most]) + ", …" * (len(names) > most)
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence(Result):
+    """What the p-value rests on.
 
     Attributes
     ----------
-    bound : its `log10_p` is valid under the freedoms used.
+    k, features : how many features, and which; None and none where the evidence is spread.
+    errors : samples that least squares on these features (and the block, where there are blocks) gets wrong at its best
+        threshold; of a search of one's own, and of features named after looking, the samples on the wrong side of the rule.
+    shuffled : errors of the same procedure on shuffled labels; None without shuffles of that kind.
+    spread : many features hold it, each a little, and no small set does.
+    by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every shuffle).
+    """
+
+    k: int | None
+    features: tuple[str, ...]
+    errors: int | None
+    shuffled: Band | None
+    spread: bool = False
+    by: str = "shuffles"
+
+    kind = "observed and shuffled labels, same procedure"
+
+    def summary(self) -> str:
+        if self.spread:
+            return "Spread over many features"
+        band = "" if self.shuffled is None else f", shuffled labels {self.shuffled}"
+        return f"K = {self.k} ({listed(self.features)}): {counted(self.errors or 0, 'error')}{band}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Separating(Result):
+    """The smallest set found that separates all samples (or the features named, or the fewest errors if nothing separates).
+
+    Attributes
+    ----------
+    weights, bias, text : its rule, the second class where x·w + b > 0; and the rule as a sentence.
+    errors : samples on the wrong side of it.
+    bound : rigorous bound for this rule, its `log10_p` including the factor for errors counted after looking.
+    replica : where the set lies on the paper's diagram, None where that has no meaning; asymptotic, it never decides.
+    noise_needs : how many features separate pure noise of this shape, by the same theory.
+    """
+
+    features: tuple[str, ...]
+    support: tuple[int, ...]
+    weights: tuple[float, ...]
+    bias: float
+    errors: int
+    text: str
+    bound: Bound
+    replica: ReplicaReading | None
+    n_samples: int
+    n_features: int
+    unavoidable: str
+
+    kind = "rigorous bound; noise_needs asymptotic"
+    _derived = ("n_selected", "separates", "noise_needs")
+
+    @property
+    def n_selected(self) -> int:
+        return len(self.features)
+
+    @property
+    def separates(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def noise_needs(self) -> ChanceSize | None:
+        return None if self.replica is None else self.replica.noise
+
+    def summary(self) -> str:
+        who, ending = f"{self.n_selected} of {counted(self.n_features, 'feature')}", "s" * (self.n_selected == 1)
+        does = f"separate{ending} all {self.n_samples} samples"
+        if self.errors:
+            does = f"leave{ending} {counted(self.errors, 'error')} among {self.n_samples} samples{self.unavoidable}"
+        parts = [f"{who} {does}"]
+        if self.bound.log10_p < 0:
+            well = "separated" if self.separates else "classified"
+            parts.append(f"random labels would be {well} this well with probability at most {format_p(self.bound.log10_p)}")
+        if self.noise_needs is not None:
+            parts.append(f"{self.noise_needs.needs()} (theory, for orientation)")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleToUse(Result):
+    """The rule for new samples, and what to expect of it.
+
+    Attributes
+    ----------
+    features, weights, threshold : the second class where x·w > threshold.
+    text : the rule as a sentence, rounded: a sample next to the threshold may change sides.
+    wrong : samples of the table (counted from 0) on the wrong side.
+    expected_error : of this rule on new samples, cross-validated; None if a class is too small.
+    """
+
+    features: tuple[str, ...]
+    made: PredictionRule
+    text: str
+    wrong: tuple[int, ...]
+    expected_error: ExpectedError | None
+    scores: Floats
+
+    _derived = ("support", "weights", "bias", "threshold", "errors")
+    _hidden = ("made", "scores")
+    kind = "cross-validated"
+
+    @property
+    def support(self) -> tuple[int, ...]:
+        return tuple(self.made.support.tolist())
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        return tuple(self.made.weights.tolist())
+
+    @property
+    def bias(self) -> float:
+        return self.made.bias
+
+    @property
+    def threshold(self) -> float:
+        return self.made.threshold
+
+    @property
+    def errors(self) -> int:
+        return len(self.wrong)
+
+    def summary(self) -> str:
+        expected, who = self.expected_error, f"rule of {counted(len(self.features), 'feature')}"
+        if expected is None:
+            return f"{who}, not cross-validated (too few samples of a class)"
+        low, high = (round(100 * end) for end in expected.interval)
+        error = f"CV error {100 * expected.rate:.0f} % (95 % CI {low}–{high}), majority class {100 * expected.guess:.0f} %"
+        if expected.covariates_rate is not None:
+            error += f", covariates alone {100 * expected.covariates_rate:.0f} %"
+        verdict = "no better than guessing; " if expected.no_better_than_guessing else ""
+        return f"{verdict}{error}, AUC {expected.auc:.2f} ({who})"
+
+
+def unavoidable_errors(X: Floats, y: Floats) -> str:
+    """How many errors equal rows with opposite labels force on any rule."""
+    contrary = contradicting_rows(X, y)
+    if not contrary:
+        return ""
+    (first, second), wrong = contrary[0], len(y) - len(consistent_rows(X, y))
+    return f", {wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"
+
+
+def detectable_effect(plan: Plan) -> float:
+    """Distance of class means, in standard deviations within classes, at which one feature is seen with probability `POWER`.
+
+    A correlation r with the labels is seen if its t-value is significant at level/N (Bonferroni: for correlated features the
+    distance is rather too large), and Fisher's z of r scatters by 1/√(f − 1) with f degrees of freedom. A distance d
+    between classes of shares s and 1 − s makes r² = s(1−s)d²/(1 + s(1−s)d²).
+    """
+    sizes, level = plan.scheme.sizes, plan.settings.level - plan.spending.spent - plan.spending.later
+    blocks = sizes.blocks or ((sizes.n_units, sizes.positives),)
+    spread = sum(positives * (size - positives) / size for size, positives in blocks) / sizes.n_units
+    freedom = sizes.n_units - len(blocks) - 1
+    among = len(plan.features) if plan.settings.preregistered and plan.features is not None else len(plan.distinct)
+    if freedom < 2 or level <= 0:
+        return inf
+    t = float(stdtrit(freedom, 1 - level / (2 * among)))
+    seen = np.tanh(np.arctanh(t / sqrt(t**2 + freedom)) + float(ndtri(POWER)) / sqrt(freedom - 1))
+    return float(seen / sqrt(spread * (1 - seen**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """What was learnt, on its way to a verdict.
+
+    Attributes
+    ----------
     later : log₁₀ p of the second stage (errors counted after looking).
-    point : where the front stands out most, None without shuffles or where the spread stands out more.
     largest : the largest set that the bound would accept.
-    needed : the units with which this rule would convince by the bound alone.
+    needed : the units with which the separating rule would convince by the bound alone.
     """
 
     plan: Plan
-    rule: Rule
-    bound: Bound
-    later: float
+    evidence: Evidence
+    separating: Separating
     permutation: PermutationReading | None
-    point: FrontReading | None
     spread: SpreadReading | None
+    later: float
     largest: int
     needed: int | None
 
+    @property
+    def units(self) -> str:
+        sizes = self.plan.scheme.sizes
+        return counted(sizes.n_units, "sample" if sizes.n_units == len(self.plan.data.y) else "group")
+
     def decide(self, log10_p: float) -> tuple[str, str]:
-        """The verdict, and the sentence that says why."""
+        """The verdict, and the sentences that say why."""
         if self.plan.named_after:
             return self._about_named()
-        does, reading, level = self._does(), self.permutation, self.plan.settings.level
+        reading, level, shown = self.permutation, self.plan.settings.level, f"{self.evidence.summary()}."
+        if self.evidence.by == "search" and reading is not None:
+            as_good = f"the same search does as well on {reading.exceedances} of {reading.done} shuffled labellings"
+            shown = f"{self.evidence.summary()}; {as_good}."
+        if self.evidence.spread and self.spread is not None:
+            low, middle, high = self.spread.shuffled
+            band = f"shuffled labels {middle:.2f} ({low:.2f}–{high:.2f})"
+            shown = f"{self.evidence.summary()}: mean squared correlation, relative to chance, {self.spread.value:.2f}, {band}."
         if log10_p <= log10(level):
-            spending = self.plan.spending
-            by_bound = spending.convinces(self.bound.log10_p) or spending.later_convinces(self.later)
-            return STRUCTURE, f"{does}; {_unrelated(log10_p) if by_bound else self._shuffled()}."
+            return STRUCTURE, shown
         if reading is None or reading.done == 0:
-            return UNDECIDED, f"{does}; the bound is silent (p ≤ {format_p(self.bound.log10_p)}) and no labels were shuffled."
+            return UNDECIDED, f"{shown} The bound is silent here and no labels were shuffled."
         if reading.void:
             return UNDECIDED, (
-                f"{does}; the search gave the same features for every shuffled labelling, so it does not look at the labels it "
+                f"{shown} The search gave the same features for every shuffled labelling, so it does not look at the labels it "
                 "is given, and shuffling them says nothing."
             )
+        least = self.plan.scheme.smallest_p
+        if least + self.plan.spending.spent + self.plan.spending.later > level:
+            return UNDECIDED, f"{shown} This design ({self.units}) can give no p-value below {least:.2g}, whatever the data."
         low, high = reading.interval
-        if low > level:
-            return CHANCE, f"{does}; {self._shuffled()}."
-        return (
-            UNDECIDED,
-            f"{does}; {self._shuffled()}, and with p between {low:.2g} and {high:.2g} level {level:g} is not settled.",
-        )
-
-    def _does(self) -> str:
-        """What the rule does, as the beginning of a sentence."""
-        rule, X, y = self.rule, self.plan.data.X, self.plan.data.y
-        who, ending = f"{rule.n_selected} of {len(self.plan.data.feature_names)} features", "s" * (rule.n_selected == 1)
-        if rule.errors == 0:
-            return f"{who} separate{ending} all {len(y)} samples"
-        does = f"{who} leave{ending} {counted(rule.errors, 'error')} among {len(y)} samples"
-        contrary = contradicting_rows(X, y)
-        if not contrary:
-            return does
-        (first, second), wrong = contrary[0], len(y) - len(consistent_rows(X, y))
-        return (
-            f"{does}, {wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"
-        )
-
-    def _shuffled(self) -> str:
-        """What the permutations saw."""
-        assert self.permutation is not None
-        reading, point = self.permutation, self.point
-        if point is None and self.spread is not None:
-            low, middle, high = self.spread.shuffled
-            return (
-                f"the evidence is spread over many features: their mean squared correlation with the labels is "
-                f"{self.spread.value:.2f} times what chance gives on average, where shuffled labels give {middle:.2f} "
-                f"({low:.2f} to {high:.2f}); p = {reading.pvalue:.2g}, Monte Carlo"
-            )
-        if point is None or point.shuffled is None:
-            return (
-                f"the same search does as well on {reading.exceedances} of {reading.done} shuffled labellings "
-                f"(p = {reading.pvalue:.2g}, Monte Carlo)"
-            )
-        band, who = point.shuffled, ""
-        if self.plan.settings.preregistered:
-            who = "these " if point.k == self.rule.n_selected else "the best found "
-        return (
-            f"{who}{counted(point.k, 'feature')} leave{'s' * (point.k == 1)} {counted(point.errors, 'error')} by least squares, "
-            f"where shuffled labels leave {band.median} ({band.low} to {band.high}); p = {reading.pvalue:.2g}, Monte Carlo"
-        )
+        if low <= level:
+            return UNDECIDED, f"{shown} With p between {low:.2g} and {high:.2g}, level {level:g} is not settled."
+        if self.evidence.by == "search":
+            return NOT_SHOWN, shown
+        effect = detectable_effect(self.plan)
+        verdict, who = (CHANCE, "A feature") if effect <= LARGE_EFFECT else (NOT_SHOWN, "Only a feature")
+        seen = f"{who} whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
+        return verdict, f"{shown} {seen if effect < inf else 'No single feature could have been seen.'}"
 
     def _about_named(self) -> tuple[str, str]:
         """Features named after looking: what the bound shows about them, and what the shuffles show about the table."""
-        rule, reading, level = self.rule, self.permutation, self.plan.settings.level
-        names = self.plan.names_of(rule.support)
-        named = ", ".join(names[:4]) + ", …" * (len(names) > 4)
-        which = f"the feature named ({named})" if rule.n_selected == 1 else f"the {rule.n_selected} features named ({named})"
-        errors = "no error" if rule.errors == 0 else counted(rule.errors, "error")
-        done, log10_p = f"{errors} among {len(self.plan.data.y)} samples", self.bound.log10_p
-        if log10_p <= log10(level):
-            return STRUCTURE, f"{which} leave{'s' * (rule.n_selected == 1)} {done}; {_unrelated(log10_p)}."
-        nothing = f"nothing is shown about {which}: {done}, p ≤ {format_p(log10_p)} by the bound"
+        found, reading, level = self.separating, self.permutation, self.plan.settings.level
+        if found.bound.log10_p <= log10(level):
+            return STRUCTURE, f"{self.evidence.summary()}."
+        shown = f"Nothing is shown about the {counted(found.n_selected, 'feature')} named. {self.evidence.summary()}."
         if reading is None or reading.done == 0:
-            return UNDECIDED, f"{nothing}, and no labels were shuffled."
-        if reading.pvalue <= level:
-            return UNDECIDED, f"{nothing}. The table as a whole holds structure: {self._shuffled()}."
-        if reading.interval[0] > level:
-            return CHANCE, f"{nothing}. Chance would allow the table as a whole: {self._shuffled()}."
-        return UNDECIDED, f"{nothing}. About the table as a whole nothing is settled: {self._shuffled()}."
+            return UNDECIDED, f"{shown} The bound is silent here and no labels were shuffled."
+        holds = "holds structure" if reading.pvalue <= level else "shows no structure either"
+        return NOT_SHOWN, f"{shown} The table as a whole {holds} (p = {reading.pvalue:.2g}, {reading.done} shuffles)."
 
     def advise(self, verdict: str) -> tuple[str, ...]:
         """What would change the verdict, the most useful first."""
         settings, reading = self.plan.settings, self.permutation
         if verdict == STRUCTURE:
             return (
-                "structure need not be what you look for: rule out batch effects, confounders and leakage "
-                "(order, site, date, preprocessing that saw the labels).",
+                "structure need not be what you look for: rule out batch effects, confounders and leakage (order, site, date, "
+                "preprocessing that saw the labels).",
             )
         if self.plan.named_after:
             first = "features fixed beforehand (preregistered) and tested on new samples need less."
@@ -151,42 +302,25 @@ class Evidence:
             first = "give a search that selects features for the labels it is handed, or name the features."
         else:
             first = self._more_permutations(reading, verdict)
-        return tuple(sentence for sentence in (first, *self._by_the_bound()) if sentence)
-
-    def _by_the_bound(self) -> tuple[str, str]:
-        """Fewer features, more samples."""
-        fewer = more = ""
-        rule, n_units = self.rule, self.plan.scheme.sizes.n_units
-        units = "samples" if n_units == len(self.plan.data.y) else "groups"
-        if rule.separates and not self.plan.settings.preregistered and rule.n_selected > self.largest:
-            features = counted(self.largest, "feature")
-            fewer = f"a set of at most {features} would convince by the bound: a longer search may find one."
-            if self.largest == 0:
-                fewer = f"no set, however small, would convince by the bound with {n_units} {units}."
-        if self.needed is not None and self.needed > n_units:
-            which = counted(rule.n_selected, "feature") + ("" if rule.separates else f" with as many errors ({rule.errors})")
-            more = f"with {self.needed} {units} of the same kind, {which} would convince by the bound alone."
-        return fewer, more
+        more = ""
+        if self.needed is not None and self.needed > self.plan.scheme.sizes.n_units:
+            which = counted(self.separating.n_selected, "feature")
+            errors = "" if self.separating.separates else f" with as many errors ({self.separating.errors})"
+            units = self.units.rpartition(" ")[2].removesuffix("s")
+            more = f"with {counted(self.needed, units)} of the same kind, {which}{errors} would convince by the bound alone."
+        return tuple(sentence for sentence in (first, more) if sentence)
 
     def _more_permutations(self, reading: PermutationReading, verdict: str) -> str:
         level, spent = self.plan.settings.level, self.plan.spending.spent + self.plan.spending.later
         if reading.interrupted:
             return f"drawing was stopped after {reading.done} of {reading.requested} permutations; let it finish."
-        if verdict == CHANCE:
-            return ""
-        if spent >= level:
-            return "no number of permutations can help: the level is spent on the bound already."
+        if verdict != UNDECIDED or self.plan.scheme.smallest_p + spent > level:
+            return f"more {self.units.rpartition(' ')[2].removesuffix('s')}s." if verdict != CHANCE else ""
         if reading.floor + spent > level:
             return f"at least {ceil(1 / (level - spent))} permutations are needed to reach level {level:g}."
-        if not reading.interval[0] <= level <= reading.interval[1]:
-            return ""
         distance = max(abs(reading.pvalue - level), 0.1 * level)
         enough = max(2 * reading.requested, 100 * ceil(4 * level * (1 - level) / distance**2 / 100))
         return f"more permutations would narrow the interval (permutations={enough - 1})."
-
-
-def _unrelated(log10_p: float) -> str:
-    return f"unrelated labels would allow that with p ≤ {format_p(log10_p)} (rigorous bound)"
 
 
 def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[float], bias: float) -> Bools:
@@ -201,20 +335,35 @@ def scaled(weights: Sequence[float] | Floats, bias: float) -> tuple[Floats, floa
     return values / largest, -bias / largest
 
 
-def rule_sentence(rule: Rule, X: Floats, names: Sequence[str], positive: object) -> str:
-    """The rule with as few digits as classify every sample of X the same way (three at least)."""
+def rule_sentence(
+    rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object], most: int = MOST_DIGITS
+) -> str:
+    """The rule with as few digits as classify every sample of X the same way (three at least, `most` at most), and with the class
+    for which most weights are positive.
+    """
+    negative, positive = classes
     if not np.any(rule.weights):
-        return f"predict {positive} always" if rule.bias > 0 else f"predict {positive} never"
+        return f"predict {positive} always" if rule.bias > 0 else f"predict {negative} always"
     weights, threshold = scaled(rule.weights, rule.bias)
-    wanted = predicted_positive(X, rule.support.tolist(), rule.weights.tolist(), rule.bias)
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
+    support = rule.support.tolist()
+    wanted = predicted_positive(X, support, rule.weights.tolist(), rule.bias)
+    for digits in range(FEWEST_DIGITS, most + 1):
         shown, limit = [_rounded(weight, digits) for weight in weights], _rounded(threshold, digits)
-        if np.array_equal(predicted_positive(X, rule.support.tolist(), [float(w) for w in shown], -float(limit)), wanted):
+        if np.array_equal(predicted_positive(X, support, [float(w) for w in shown], -float(limit)), wanted):
             break
     else:
-        # Dividing by the largest weight costs the last digit, and here it matters.
-        shown, limit = [repr(float(weight)) for weight in rule.weights], repr(float(-rule.bias))
-    return f"predict {positive} if {_combination(shown, [names[j] for j in rule.support])} > {limit.replace('-', '−')}"
+        if most == MOST_DIGITS:
+            # Dividing by the largest weight costs the last digit, and here it matters.
+            shown, limit = [repr(float(weight)) for weight in rule.weights], repr(float(-rule.bias))
+    who, sign = positive, ">"
+    if weights.sum() < 0:
+        # The same rule from the other side; a sample on the threshold belongs to the first class.
+        who, sign, shown, limit = negative, "≥", [_opposite(weight) for weight in shown], _opposite(limit)
+    return f"predict {who} if {_combination(shown, [names[j] for j in support])} {sign} {limit.replace('-', '−')}"
+
+
+def _opposite(number: str) -> str:
+    return number if float(number) == 0 else number[1:] if number.startswith("-") else f"-{number}"
 
 
 def _rounded(value: float, digits: int) -> str:
