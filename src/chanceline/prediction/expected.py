@@ -19,7 +19,7 @@ from chanceline.prediction.rule import MOST_FEATURES, Trained, train
 from chanceline.prediction.samples import OUTER_FOLDS, Bools, Floats, Ints, Samples, make_samples
 
 CONFIDENCE = 0.95
-# Of the units' number; see `benchmarks/coverage.py`.
+# Of the units' number; see `benchmarks/expected.py`.
 EFFECTIVE = 0.5
 # With fewer numbers than this, starting processes takes longer than the folds.
 WORTH_PROCESSES = 200_000
