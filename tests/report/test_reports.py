@@ -91,22 +91,21 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
     assert len(record["null_distribution"]) == result.permutation.done
 
 
-def test_the_table_of_weights_has_the_numbers_of_the_sentence(tmp_path):
+def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_path):
     rng = np.random.default_rng(6)
-    X = rng.normal(size=(40, 3)) * [3, 1, 20] + 5
-    y = X @ [0.8, -1.7, 0.02] > -4
+    X = rng.normal(size=(60, 3)) * [3, 1, 20] + 5
+    y = X @ [0.8, -1.7, 0.02] + rng.normal(size=60) > -4
     result = separation_test(X, y.astype(float), ["x0", "x1"], permutations=0)
     text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
-    cells = re.findall(r'<td[^>]*data-name="feature">([^<]+)</td>\s*<td class="number"[^>]*>([^<]+)</td>', text)
-    assert [name for name, _ in cells[:3]] == ["x0", "x1", "predict 1 above"]
-    first, second, threshold = (float(value) for _, value in cells[:3])
-    assert (abs(first) < 1) is (abs(second) == 1)
-    shown = X[:, 0] * first + X[:, 1] * second > threshold
-    assert np.mean(shown == (result.predict(X) == 1)) > 0.97
     assert f"<p>{result.rule.text.replace('>', '&gt;')}.</p>" in text
-    # The rows listed are those on the wrong side of the rule to use.
-    rows = re.findall(r'data-name="row">(\d+)</td>', text)
-    assert [int(row) - 1 for row in rows] == np.flatnonzero(result.predict(X) != y).tolist()
+    cells = re.findall(r'data-name="feature">([^<]+)</td>\s*<td class="number" data-name="weight">([^<]+)</td>', text)
+    frame = result.to_frame()
+    assert [name for name, _ in cells] == frame["feature"].tolist() == ["x0", "x1"]
+    np.testing.assert_allclose(
+        [float(value) for _, value in cells], np.array(result.rule.weights) * X[:, :2].std(axis=0), rtol=5e-3
+    )
+    rows = [int(row) - 1 for row in re.findall(r'data-name="row">(\d+)</td>', text)]
+    assert rows == np.flatnonzero(result.predict(X) != y).tolist() != []
     # Numbers to read, not to compute with: the JSON at the end has those.
     body = text[text.index("<body>") : text.index("The same as CSV")]
     assert not re.search(r"\d\.\d{5,}", re.sub(r"<svg.*?</svg>", "", body, flags=re.DOTALL))

@@ -10,7 +10,7 @@ from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
 from chanceline.significance.result import SeparationTest, readings
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED, scaled
+from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}
@@ -55,7 +55,7 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
         record = {"source": name, "sha256": digest, **record}
         provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
     shuffles = () if result.permutation is None else (SHUFFLES[result.permutation.statistic],)
-    return Page("test.html", f"Structure or chance? {name}", record, _values(result), provenance, (PAPER, COVER, *shuffles))
+    return Page("test.html", f"Structure or chance? {name}", record, _values(result, data), provenance, (PAPER, COVER, *shuffles))
 
 
 def notebook_card(result: SeparationTest) -> str:
@@ -64,18 +64,16 @@ def notebook_card(result: SeparationTest) -> str:
     return ENVIRONMENT.get_template("card.html").render(values)
 
 
-def _values(result: SeparationTest) -> dict[str, object]:
+def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
     """What the template shows."""
     used, frame = result.rule or result.separating, result.to_frame()
-    weights, threshold = scaled(used.weights, used.bias)
-    rows = [*zip(used.features, weights.tolist(), strict=True), (f"predict {result.class_names[1]} above", threshold)]
     sides = [result.class_names[int(label > 0)] for label in result.labels]
-    wrong = [(row + 1, sides[row], abs(float(result.scores[row]))) for row in (result.rule.wrong if result.rule else ())]
+    names = None if data is None or data.rows is None else data.rows
+    wrong = [] if result.rule is None else result.rule.wrong
     return {
         "result": result,
         "kind": KINDS[result.verdict],
-        "weights": _short(rows),
-        "wrong": _short(wrong),
+        "wrong": _short([(names[row] if names else row + 1, sides[row], abs(float(result.scores[row]))) for row in wrong]),
         "features": (tuple(frame.columns), _short(frame.itertuples(index=False))),
         "csv": frame.to_csv(index=False),
         "wider": _wider(result),
@@ -88,8 +86,12 @@ def _values(result: SeparationTest) -> dict[str, object]:
 
 
 def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Numbers with few digits, for a table to read."""
-    return [[float(f"{value:.3g}") if isinstance(value, float) else value for value in row] for row in rows]
+    """Numbers with few digits and marks for yes, for a table to read."""
+    marks = {True: "✓", False: ""}
+    return [
+        [float(f"{one:.3g}") if isinstance(one, float) else marks[one] if isinstance(one, bool) else one for one in row]
+        for row in rows
+    ]
 
 
 def _wider(result: SeparationTest) -> list[str]:

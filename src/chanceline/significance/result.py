@@ -178,16 +178,20 @@ class SeparationTest(Result):
         return np.array([np.inf if size is None else size for size in sizes], dtype=float)
 
     def to_frame(self) -> pd.DataFrame:
-        """Every feature of the sets above: where it is used, and how the classes differ in it."""
+        """Every feature of the sets above, the heaviest of the rule to use first: its weight in that rule for one standard
+        deviation, and which sets it is in.
+        """
         used = {} if self.rule is None else dict(zip(self.rule.features, self.rule.weights, strict=True))
+        heavy = {name: used.get(name, 0.0) * float(values.std()) for name, values in self.columns.items()}
         rows = [
             {
                 "feature": name,
+                "weight": weight,
                 "evidence": name in self.evidence.features,
-                "weight": used.get(name, 0.0),
+                "rule": name in used,
                 "separating": name in self.separating.features,
             }
-            for name in self.columns
+            for name, weight in sorted(heavy.items(), key=lambda item: -abs(item[1]))
         ]
         return pd.DataFrame(rows)
 
@@ -260,8 +264,7 @@ def render(result: SeparationTest) -> str:
     warned, noted = result.checks(), result.checks("note", "prepared")
     lines = [*_bullets("Data checks that bear on the verdict:", warned)[1:], *[""] * bool(warned)]
     lines += [fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for sentence in result.story()]
-    expected = None if result.rule is None else result.rule.expected_error
-    if result.rule is not None and expected is not None and not expected.no_better_than_guessing:
+    if result.rule is not None and not result.rule.standing.startswith("no "):
         few = len(result.rule.features) <= 6
         lines += ["", _row("rule", result.rule.text if few else listed(result.rule.features, 12))]
     lines += ["", *(_row(*reading) for reading in readings(result))]

@@ -182,8 +182,18 @@ class RuleToUse(Result):
         error = f"CV error {100 * expected.rate:.0f} % (95 % CI {low}–{high}), majority class {100 * expected.guess:.0f} %"
         if expected.covariates_rate is not None:
             error += f", covariates alone {100 * expected.covariates_rate:.0f} %"
-        verdict = "no better than guessing; " if expected.no_better_than_guessing else ""
-        return f"{verdict}{error}, AUC {expected.auc:.2f} ({who})"
+        return f"{self.standing}{'; ' * bool(self.standing)}{error}, AUC {expected.auc:.2f} ({who})"
+
+    @property
+    def standing(self) -> str:
+        """The error against guessing, in words, where its interval reaches that: "no better" if half of the interval above the
+        error does (about one standard error), else "not clearly better".
+        """
+        expected = self.expected_error
+        if expected is None or not expected.no_better_than_guessing:
+            return ""
+        near = expected.guess <= (expected.rate + expected.interval[1]) / 2
+        return "no better than guessing" if near else "not clearly better than guessing"
 
 
 def unavoidable_errors(X: Floats, y: Floats) -> str:
@@ -339,7 +349,7 @@ def rule_sentence(
     rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object], most: int = MOST_DIGITS
 ) -> str:
     """The rule with as few digits as classify every sample of X the same way (three at least, `most` at most), and with the class
-    for which most weights are positive.
+    for which most of the weights are added.
     """
     negative, positive = classes
     if not np.any(rule.weights):
@@ -356,7 +366,7 @@ def rule_sentence(
             # Dividing by the largest weight costs the last digit, and here it matters.
             shown, limit = [repr(float(weight)) for weight in rule.weights], repr(float(-rule.bias))
     who, sign = positive, ">"
-    if weights.sum() < 0:
+    if np.sign(weights).sum() < 0:
         # The same rule from the other side; a sample on the threshold belongs to the first class.
         who, sign, shown, limit = negative, "≥", [_opposite(weight) for weight in shown], _opposite(limit)
     return f"predict {who} if {_combination(shown, [names[j] for j in support])} {sign} {limit.replace('-', '−')}"
