@@ -1,6 +1,6 @@
 """The design of a study: which labellings are exchanged, and how small a p-value they allow."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,9 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
+from chanceline.significance.covariates import LabelModel
 from chanceline.significance.design import make_scheme
+from chanceline.significance.permutation import draw_front
 from chanceline.significance.stepwise import follow_paths, make_columns
 
 HALVES = np.repeat([1.0, -1.0], 3)
@@ -82,3 +84,98 @@ def test_a_data_frame_with_its_label_by_name_is_the_same_as_arrays():
         12,
     )
     assert list(table) == [f"g{j}" for j in range(8)] + ["outcome", "subject"]
+
+
+def confounded(seed, *, signal=0.0, power=1, rows=120, features=60):
+    """Age (or its square) drives a fifth of the features and the label; `signal`: three others do as well."""
+    rng = np.random.default_rng([seed, 24])
+    age = rng.normal(50, 10, size=rows)
+    driver = ((age - 50) / 10) ** power
+    driver = (driver - driver.mean()) / driver.std()
+    X = rng.normal(size=(rows, features))
+    X[:, : features // 5] += driver[:, None]
+    odds = 1.5 * driver + signal * X[:, -3:].sum(axis=1)
+    y = np.where(rng.random(rows) < 1 / (1 + np.exp(-odds)), 1.0, -1.0)
+    return X, y, pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], size=rows)})
+
+
+@pytest.mark.parametrize("blocks", [[range(11)], [range(5), range(5, 12)]])
+def test_labels_are_drawn_as_enumeration_says(blocks):
+    """Every labelling with the same class sizes, weighed by its probability, against draws and the recursion."""
+    rng = np.random.default_rng(5)
+    members = tuple(np.array(block) for block in blocks)
+    odds = tuple(rng.normal(size=len(block)) for block in members)
+    labels = np.concatenate([np.repeat([1.0, -1.0], [2 + k, len(block) - 2 - k]) for k, block in enumerate(members)])
+    model = LabelModel(("age",), labels, members, odds)
+    exact = {(): 1.0}
+    for block, log_odds in zip(members, odds, strict=True):
+        sets = list(combinations(block.tolist(), int(np.sum(labels[block] > 0))))
+        weights = np.exp([sum(log_odds[np.isin(block, chosen)]) for chosen in sets])
+        exact = {one + two: p * w for one, p in exact.items() for two, w in zip(sets, weights / weights.sum(), strict=True)}
+    observed = tuple(np.flatnonzero(labels > 0))
+    assert np.exp(model.log_probability) == pytest.approx(exact[observed])
+    draws, counts = 4000, dict.fromkeys(exact, 0)
+    for seed in range(draws):
+        counts[tuple(np.flatnonzero(model.draw(np.random.default_rng(seed)) > 0))] += 1
+    common = [chosen for chosen, p in exact.items() if p * draws >= 5]
+    squares = [(counts[chosen] - draws * exact[chosen]) ** 2 / (draws * exact[chosen]) for chosen in common]
+    # χ² of so many cells: mean n, variance 2n.
+    assert abs(sum(squares) - len(common)) < 4 * np.sqrt(2 * len(common))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_confounder_is_adjusted_for(power):
+    """Level 0.05 in 80 sets: 10 or more false alarms have probability 0.008; unadjusted almost all alarm."""
+    rejected = [0, 0]
+    for seed in range(80):
+        X, y, about = confounded(seed, power=power)
+        for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
+            scheme = make_scheme(y, covariates=covariates)
+            draws, _ = draw_front(make_columns(X, scheme, True), scheme, permutations=39, steps=4, seed=seed)
+            rejected[k] += draws.reading().pvalue <= 0.05
+    assert rejected[0] < 10
+    assert rejected[1] >= 8
+
+
+def test_structure_beyond_the_covariates_is_seen():
+    X, y, about = confounded(0, signal=3.0)
+    result = chanceline.separation_test(X, y, adjust=about, permutations=199)
+    assert result.verdict == "structure"
+    assert result.bound.log10_p == 0
+    assert "valid if the labels depend on these covariates as a logistic model says" in str(result.findings[0])
+
+
+def test_categories_are_blocks_where_counts_allow():
+    _, y, about = confounded(1)
+    scheme = make_scheme(y, covariates={"sex": about["sex"].to_numpy()})
+    assert scheme.model is None
+    assert [size for size, _ in scheme.sizes.blocks] == about["sex"].value_counts().sort_index().tolist()
+    # A fifth of the samples in sites of one class.
+    rare = np.full(len(y), 99)
+    rare[np.argsort(y)[:24]] = np.repeat(np.arange(12), 2)
+    assert make_scheme(y, covariates={"site": rare.astype(str)}).model.names == ("site",)
+
+
+def test_covariates_that_determine_the_label_leave_nothing_to_tell():
+    X, y, about = confounded(2)
+    result = chanceline.separation_test(X, y, adjust={"marker": y + 0.1 * about["age"] / 10}, permutations=19)
+    assert result.verdict == "cannot tell"
+    assert "nearly determine the labels" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("covariates", "options", "sentence"),
+    [
+        ({"age": np.arange(24.0)}, {"groups": np.repeat(np.arange(12), 2)}, "'age' must be the same in all rows of a group"),
+        ({"age": np.arange(24.0)}, {"null": "coin"}, "fixed class sizes"),
+        ({"age": np.arange(24.0)}, {"blocks": np.repeat(np.arange(6), 4)}, "need 8 samples on average"),
+        ({"age": [np.nan, *range(23)]}, {}, "'age' has a missing or infinite value in row 1"),
+        ({"name": [f"n{i}" for i in range(24)]}, {}, "'name' has 24 different values"),
+        ({"sex": ["f"] * 24}, {}, "'sex' has one value only"),
+        ({"age": np.arange(23.0)}, {}, "one value for each of the 24"),
+    ],
+)
+def test_covariates_that_cannot_be(covariates, options, sentence):
+    y = np.repeat([1.0, -1.0, 1.0, -1.0], 6) if "blocks" not in options else np.tile([1.0, 1.0, -1.0, -1.0], 6)
+    with pytest.raises(InputError, match=sentence):
+        make_scheme(y, covariates=covariates, **options)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
 from math import exp
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
+from chanceline.significance.covariates import LabelModel, fit_model, read_covariates, residual_basis, use_blocks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,6 +64,9 @@ class LabelScheme:
     The bound sees units only. A rule that classifies every sample classifies one representative of each group, so the labellings
     of the groups that some rule realises are at most those of as many single points; errors on representatives are at most the
     errors on samples.
+
+    With covariates that are no blocks, labels are drawn from a `model` of the label given the covariates instead of being
+    exchanged, and `basis` (orthonormal, by samples) spans what is taken out of columns and labels before they are compared.
     """
 
     y: Floats
@@ -69,6 +74,8 @@ class LabelScheme:
     unit_labels: Floats
     block_of: Ints
     null: str
+    model: LabelModel | None = None
+    basis: Floats | None = None
 
     @cached_property
     def sizes(self) -> NullSizes:
@@ -82,10 +89,12 @@ class LabelScheme:
     @property
     def smallest_p(self) -> float:
         """The smallest p-value that shuffles of this design can give, however many there are."""
-        return self.sizes.smallest_p
+        return self.sizes.smallest_p if self.model is None else exp(self.model.log_probability)
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """A labelling from the null."""
+        if self.model is not None:
+            return self.model.draw(rng)[self.unit_of]
         if self.null == "coin":
             return rng.choice([-1.0, 1.0], size=self.sizes.n_units)[self.unit_of]
         # Sorting random keys within blocks permutes each block uniformly.
@@ -101,8 +110,9 @@ def make_scheme(
     blocks: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pairs: ArrayLike | None = None,
+    covariates: Mapping[str, ArrayLike] | None = None,
 ) -> LabelScheme:
-    """Check blocks, groups and pairs (blocks of one unit of each class) against the labels ±1."""
+    """Check blocks, groups, pairs (blocks of one unit of each class) and covariates against the labels ±1."""
     if blocks is not None and pairs is not None:
         raise InputError("pairs are blocks already: labels swap within each pair; give pairs or blocks, not both.")
     role, within = ("blocks", blocks) if pairs is None else ("pairs", pairs)
@@ -124,9 +134,31 @@ def make_scheme(
     if pairs is not None:
         _check_pairs(np.asarray(pairs)[first], block_of, unit_labels, "row" if groups is None else "group")
     scheme = LabelScheme(y, unit_of, unit_labels, block_of, null)
+    if covariates:
+        scheme = _adjusted(scheme, first, covariates)
     if scheme.sizes.log_labellings == 0:
         raise InputError("every block holds one class only, so that no label can be exchanged; use larger blocks.")
     return scheme
+
+
+def _adjusted(scheme: LabelScheme, first: Ints, given: Mapping[str, ArrayLike]) -> LabelScheme:
+    """The scheme with covariates: categories as blocks where counts allow, the rest in a model. `first`: a row of each unit."""
+    if scheme.null == "coin":
+        raise InputError("covariates need the null with fixed class sizes.")
+    covariates = read_covariates(given, len(scheme.y))
+    for name, values in {**covariates.categories, **covariates.numbers}.items():
+        differs = np.flatnonzero(values[first][scheme.unit_of] != values)
+        if len(differs):
+            raise InputError(f"covariate {name!r} must be the same in all rows of a group, but row {differs[0] + 1} differs.")
+    strata = covariates.strata(scheme.block_of[scheme.unit_of])
+    as_blocks = use_blocks(strata[first], scheme.unit_labels)
+    scheme = replace(scheme, block_of=strata[first]) if as_blocks else scheme
+    terms = covariates.terms(indicators=not as_blocks)
+    basis = residual_basis(terms, scheme.block_of[scheme.unit_of])
+    if basis is None:
+        return scheme
+    model = fit_model(tuple(given), terms[first], scheme.unit_labels, scheme.block_of)
+    return replace(scheme, model=model, basis=basis)
 
 
 def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) -> None:

@@ -75,6 +75,8 @@ class UnionBound:
       (they add up to 1) the p-value is 2^(e+1) times the bound at (M, e).
     * `preregistered`: M is fixed, the statistic is the fewest errors, and the bound at (M, e) needs no factor.
 
+    `silent`: labels are drawn from a model, not exchanged, and the bound says nothing (p ≤ 1).
+
     When the smallest separating set was looked for (`errors` 0) and there is none, points (K, e) of the front still have a
     p-value: `afterwards`.
     """
@@ -84,6 +86,7 @@ class UnionBound:
     intercept: bool
     errors: int | None
     preregistered: int | None = None
+    silent: bool = False
 
     def spending(self, level: float, permutations: int, *, later: bool) -> AlphaSpending:
         """What the stages may spend of the level; `later`: errors may be counted after looking."""
@@ -120,7 +123,8 @@ class UnionBound:
 
     def _at(self, selected: int, errors: int) -> Bound:
         among, fixed = max(self.n_features, selected), self.preregistered is not None
-        return chance_bound(self.sizes.n_units, among, selected, errors=errors, preregistered=fixed, **self._null)
+        bound = chance_bound(self.sizes.n_units, among, selected, errors=errors, preregistered=fixed, **self._null)
+        return replace(bound, log10_p=0.0) if self.silent else bound
 
     def _curve(self) -> Floats:
         return bound_curve(self.sizes.n_units, self.n_features, errors=self.errors or 0, **self._null)
@@ -149,12 +153,14 @@ class UnionBound:
 
     def largest(self, gate: float) -> int:
         """The largest M that the bound would accept at p ≤ gate (without errors if these are free)."""
-        if self.sizes.n_units <= (self.errors or 0):
+        if self.silent or self.sizes.n_units <= (self.errors or 0):
             return 0
         return int(np.searchsorted(self._curve() + self._premium(0), log10(gate), side="right")) - 1
 
     def spent(self, gate: float) -> float:
         """β: the largest attainable p-value of the bound that is not above the gate, 0 if there is none."""
+        if self.silent:
+            return 0.0
         if self.preregistered is not None:
             # M is fixed and the statistic is the number of errors, with which the bound rises.
             selected, only = self.preregistered, self.errors
@@ -173,7 +179,7 @@ class UnionBound:
         More of the same kind: the same balance of classes, or more blocks like those there are; and the same null, factor and
         preregistration as in the test.
         """
-        if not self.covers(rule):
+        if self.silent or not self.covers(rule):
             return None
         (selected, errors), sizes = self._statistic(rule), self.sizes
         limit = log10(level) - self._premium(errors)
@@ -235,7 +241,10 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     if data.undeclared:
         raise InputError(data.undeclared)
     found = (*data.findings, *examine(X, y, names, level=settings.level, rows=data.rows))
-    scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs)
+    scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs, data.covariates)
+    if scheme.model is not None:
+        note = f"adjusted for {', '.join(scheme.model.names)}: {scheme.model.kind}; the bound is silent."
+        found = (Finding("note", note), *found)
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")
@@ -253,8 +262,11 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         settings = replace(settings, permutations=0)
     declared = 0 if settings.errors is None and indices is None else settings.errors
     fixed = len(indices) if settings.preregistered and indices is not None else None
-    bounds = UnionBound(scheme.sizes, settings.candidates or len(distinct), settings.intercept, declared, fixed)
+    silent = scheme.model is not None
+    if data.covariates and not settings.intercept:
+        raise InputError("covariates are taken out together with a threshold; leave out intercept=False.")
+    bounds = UnionBound(scheme.sizes, settings.candidates or len(distinct), settings.intercept, declared, fixed, silent)
     # About features named after looking the bound alone speaks, with the whole level.
     shuffles = 0 if indices is not None and fixed is None else settings.permutations
-    spending = bounds.spending(settings.level, shuffles, later=indices is None and settings.errors is None)
+    spending = bounds.spending(settings.level, shuffles, later=indices is None and settings.errors is None and not silent)
     return Plan(data, settings, scheme, indices, declared, distinct, found, bounds, spending)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from chanceline.chance.bound import Bound
@@ -61,6 +62,7 @@ def separation_test(
     blocks: ArrayLike | str | None = None,
     groups: ArrayLike | str | None = None,
     pairs: ArrayLike | str | None = None,
+    adjust: Any = None,
     feature_names: Sequence[str] | None = None,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -82,6 +84,8 @@ def separation_test(
         that `load_data` knows may be said: ``separation_test(df, label="outcome", groups="patient", missing="median")``.
     blocks, groups, pairs
         One value for each sample; labels are exchanged within blocks only, move with whole groups, and swap within pairs.
+    adjust
+        Covariates, a DataFrame (or an array, samples × covariates): is there structure beyond what they explain?
     feature_names
         Names of the columns.
     settings
@@ -96,20 +100,23 @@ def separation_test(
     SeparationTest
         After Ctrl-C during the shuffles: what the shuffles done so far say, with `permutation.interrupted` set.
     """
-    roles = {"blocks": blocks, "groups": groups, "pairs": pairs}
+    roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
+    roles = {role: values for role, values in roles.items() if values is not None}
     if label is not None:
-        table = roles | {item.name: changes.pop(item.name) for item in fields(TableSettings) if item.name in changes}
-        X, roles = load_data(X, label, **table), {}
+        table = {item.name: changes.pop(item.name) for item in fields(TableSettings) if item.name in changes}
+        X, roles = load_data(X, label, **roles, **table), {}
     settings = replace(settings or TestSettings(), **changes)
     if isinstance(X, Dataset):
-        if any(given is not None for given in (y, *roles.values(), feature_names)):
+        if roles or any(given is not None for given in (y, feature_names)):
             raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
         return run(make_plan(X, features, settings), progress)
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
     data, labels, names = check_arrays(X, y, feature_names)
     negative, positive = np.unique(np.asarray(y)).tolist()
-    given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items() if values is not None}
+    covariates = pd.DataFrame(roles.pop("adjust", None)).add_prefix("covariate " * (not hasattr(adjust, "columns")))
+    given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items()}
+    given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
     dataset = Dataset(data, labels, names, (negative, positive), **given)
     return run(make_plan(dataset, features, settings), progress)
 

@@ -52,6 +52,7 @@ class Columns:
     block_of : block of every sample, None if there is one block or no centring.
     intercept : whether columns and labels are centred at all.
     first, second, overlap : the list of pairs.
+    basis : orthonormal columns that span what covariates explain, which is taken out of columns and labels; None without any.
     """
 
     index: Ints
@@ -61,11 +62,14 @@ class Columns:
     first: Ints
     second: Ints
     overlap: Floats
+    basis: Floats | None = None
 
     def centred(self, values: Floats) -> Floats:
-        """Rows of values without what the threshold (of every block) explains."""
+        """Rows of values without what the threshold (of every block) and covariates explain."""
         if not self.intercept:
             return values
+        if self.basis is not None:
+            values = values - (values @ self.basis) @ self.basis.T
         if self.block_of is None:
             return values - values.mean(axis=1, keepdims=True)
         return values - _block_means(values.T, self.block_of).T
@@ -105,6 +109,7 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.sizes.blocks is not None else None
     fitted = values - values.mean(axis=0) if intercept else values
     fitted = fitted if block_of is None else fitted - _block_means(fitted, block_of)
+    fitted = fitted if scheme.basis is None else fitted - scheme.basis @ (scheme.basis.T @ fitted)
     lengths = np.sqrt(np.einsum("ij,ij->j", fitted, fitted))
     # Within blocks a column may be constant although it is not over all.
     useful = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
@@ -114,7 +119,7 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     index, lengths = index[useful], lengths[useful]
     fitted = np.ascontiguousarray(fitted[:, useful] / lengths)
     first, second, overlap = correlated_pairs(fitted)
-    return Columns(index, fitted, block_of, intercept, first, second, overlap)
+    return Columns(index, fitted, block_of, intercept, first, second, overlap, scheme.basis)
 
 
 def clipped(values: Floats) -> Floats:

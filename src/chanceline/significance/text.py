@@ -253,6 +253,8 @@ class Story:
         """The verdict, and the sentences that say why."""
         if self.plan.named_after:
             return self._about_named()
+        if self.plan.scheme.model is not None and self.plan.scheme.model.determined:
+            return UNDECIDED, f"{self.plan.scheme.model.determined}."
         reading, level, shown = self.permutation, self.plan.settings.level, f"{self.evidence.summary()}."
         if self.evidence.by == "search" and reading is not None:
             as_good = f"the same search does as well on {reading.exceedances} of {reading.done} shuffled labellings"
