@@ -141,8 +141,10 @@ def test_structure_beyond_the_covariates_is_seen():
     X, y, about = confounded(0, signal=3.0)
     result = chanceline.separation_test(X, y, adjust=about, permutations=199)
     assert result.verdict == "structure"
-    assert result.bound.log10_p == 0
-    assert "valid if the labels depend on these covariates as a logistic model says" in str(result.findings[0])
+    assert result.separating.bound.log10_p == 0
+    assert result.permutation.kind == "Monte Carlo, valid if the labels depend on age, sex as a logistic model says"
+    assert "Beyond what age, sex explain" in result.reason
+    assert "covariates alone" in str(result)
 
 
 def test_categories_are_blocks_where_counts_allow():

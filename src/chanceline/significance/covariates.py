@@ -59,7 +59,11 @@ class LabelModel:
     labels: Floats
     members: tuple[Ints, ...]
     odds: tuple[Floats, ...]
-    kind: str = "the p-value is valid if the labels depend on these covariates as a logistic model says"
+
+    @property
+    def kind(self) -> str:
+        """Of what kind a p-value from such draws is."""
+        return f"Monte Carlo, valid if the labels depend on {', '.join(self.names)} as a logistic model says"
 
     def draw(self, rng: np.random.Generator) -> Floats:
         labels = self.labels.copy()

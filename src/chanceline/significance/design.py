@@ -67,6 +67,7 @@ class LabelScheme:
 
     With covariates that are no blocks, labels are drawn from a `model` of the label given the covariates instead of being
     exchanged, and `basis` (orthonormal, by samples) spans what is taken out of columns and labels before they are compared.
+    `terms` are all covariates as numbers, for a rule that has them besides its features.
     """
 
     y: Floats
@@ -76,6 +77,7 @@ class LabelScheme:
     null: str
     model: LabelModel | None = None
     basis: Floats | None = None
+    terms: Floats | None = None
 
     @cached_property
     def sizes(self) -> NullSizes:
@@ -152,7 +154,7 @@ def _adjusted(scheme: LabelScheme, first: Ints, given: Mapping[str, ArrayLike]) 
             raise InputError(f"covariate {name!r} must be the same in all rows of a group, but row {differs[0] + 1} differs.")
     strata = covariates.strata(scheme.block_of[scheme.unit_of])
     as_blocks = use_blocks(strata[first], scheme.unit_labels)
-    scheme = replace(scheme, block_of=strata[first]) if as_blocks else scheme
+    scheme = replace(scheme, terms=covariates.terms(indicators=True), block_of=strata[first] if as_blocks else scheme.block_of)
     terms = covariates.terms(indicators=not as_blocks)
     basis = residual_basis(terms, scheme.block_of[scheme.unit_of])
     if basis is None:

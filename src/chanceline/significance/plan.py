@@ -242,9 +242,6 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         raise InputError(data.undeclared)
     found = (*data.findings, *examine(X, y, names, level=settings.level, rows=data.rows))
     scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs, data.covariates)
-    if scheme.model is not None:
-        note = f"adjusted for {', '.join(scheme.model.names)}: {scheme.model.kind}; the bound is silent."
-        found = (Finding("note", note), *found)
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")

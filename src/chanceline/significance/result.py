@@ -287,7 +287,7 @@ def readings(result: SeparationTest) -> list[tuple[str, str]]:
     """What the p-value was made of: the bound and the shuffles."""
     reading, settings = result.permutation, result.settings
     if reading is not None:
-        shuffles = f"{reading.summary()} (Monte Carlo)"
+        shuffles = f"{reading.summary()} ({reading.kind})"
         sizes = sorted(size for size in reading.null_sizes if size is not None)
         if sizes and reading.statistic == "search":
             shuffles += f"; the search needs {sizes[len(sizes) // 2]} ({sizes[0]}–{sizes[-1]}) features where it separates"
@@ -297,7 +297,9 @@ def readings(result: SeparationTest) -> list[tuple[str, str]]:
 
 
 def _bound_words(result: SeparationTest) -> str:
-    found, declared, level = result.separating, result.errors_declared, result.settings.level
+    found, declared, level, reading = result.separating, result.errors_declared, result.settings.level, result.permutation
+    if reading is not None and reading.kind != "Monte Carlo":
+        return "silent: labels are drawn from a model of the covariates"
     if found.bound.log10_p < 0:
         return f"p ≤ {format_p(found.bound.log10_p)} (rigorous)"
     if declared is not None and found.errors > declared:

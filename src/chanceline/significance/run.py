@@ -170,6 +170,8 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     spread = None
     if wanted and draws.done:
         permutation, spread = draws.reading(), draws.spread()
+    if permutation is not None and scheme.model is not None:
+        permutation = replace(permutation, kind=scheme.model.kind)
     front = front_readings(plan, paths, draws, adjusted=permutation is not None)
     interrupted = INTERRUPT in (draws.stopped_by, permutation and permutation.stopped_by)
     rule = None
@@ -258,9 +260,13 @@ def usable_rule(plan: Plan) -> RuleToUse:
     blocks = data.blocks if data.pairs is None else data.pairs
     named = None if plan.features is None else plan.features.tolist()
     design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "features": named, "seed": settings.seed}
+    design["covariates"] = plan.scheme.terms
     made = fit_rule(data.X, data.y, **design)
     expected = expected_error(data.X, data.y, **design, n_jobs=settings.n_jobs)
-    scores, text = made.scores(data.X, blocks), rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
+    scores, text = (
+        made.scores(data.X, blocks, plan.scheme.terms),
+        rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS),
+    )
     wrong = np.flatnonzero(data.y * scores <= 0)
     return RuleToUse(plan.names_of(made.support), made, text, tuple(wrong.tolist()), expected, scores)
 

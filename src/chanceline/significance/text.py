@@ -263,6 +263,8 @@ class Story:
             low, middle, high = self.spread.shuffled
             band = f"shuffled labels {middle:.2f} ({low:.2f}–{high:.2f})"
             shown = f"{self.evidence.summary()}: mean squared correlation, relative to chance, {self.spread.value:.2f}, {band}."
+        if self.plan.data.covariates:
+            shown = f"Beyond what {listed(list(self.plan.data.covariates))} explain: {shown}"
         if log10_p <= log10(level):
             return STRUCTURE, shown
         if reading is None or reading.done == 0:
