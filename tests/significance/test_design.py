@@ -171,7 +171,7 @@ def test_covariates_that_determine_the_label_leave_nothing_to_tell():
         ({"age": np.arange(24.0)}, {"groups": np.repeat(np.arange(12), 2)}, "'age' must be the same in all rows of a group"),
         ({"age": np.arange(24.0)}, {"null": "coin"}, "fixed class sizes"),
         ({"age": np.arange(24.0)}, {"blocks": np.repeat(np.arange(6), 4)}, "need 8 samples on average"),
-        ({"age": [np.nan, *range(23)]}, {}, "'age' has a missing or infinite value in row 1"),
+        ({"age": [np.nan, *range(23)]}, {}, "'age' has missing or infinite values"),
         ({"name": [f"n{i}" for i in range(24)]}, {}, "'name' has 24 different values"),
         ({"sex": ["f"] * 24}, {}, "'sex' has one value only"),
         ({"age": np.arange(23.0)}, {}, "one value for each of the 24"),

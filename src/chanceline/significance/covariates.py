@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
@@ -66,13 +67,13 @@ class LabelModel:
         return f"Monte Carlo, valid if the labels depend on {', '.join(self.names)} as a logistic model says"
 
     def draw(self, rng: np.random.Generator) -> Floats:
+        """Labels from the model, given the number of positives."""
         labels = self.labels.copy()
         for members, odds in zip(self.members, self.odds, strict=True):
-            count = np.count_nonzero(self.labels[members] > 0)
-            hits = np.zeros(0, dtype=np.int64)
+            hits, positive = np.zeros(0, dtype=np.int64), np.zeros((0, len(members)), dtype=bool)
             while not len(hits):
                 positive = rng.random((TRIALS, len(members))) < expit(odds)
-                hits = np.flatnonzero(np.count_nonzero(positive, axis=1) == count)
+                hits = np.flatnonzero(np.count_nonzero(positive, axis=1) == np.count_nonzero(self.labels[members] > 0))
             labels[members] = np.where(positive[hits[0]], 1.0, -1.0)
         return labels
 
@@ -81,88 +82,53 @@ class LabelModel:
         """ln of the probability of the observed labelling: below it no p-value can be."""
         total = 0.0
         for members, odds in zip(self.members, self.odds, strict=True):
-            count = np.count_nonzero(self.labels[members] > 0)
             # The probability of each number of positives, one unit after the other.
-            numbers = np.append(1.0, np.zeros(count))
+            numbers = np.append(1.0, np.zeros(np.count_nonzero(self.labels[members] > 0)))
             for share in expit(odds):
                 numbers = numbers * (1 - share) + np.append(0.0, numbers[:-1]) * share
-            total += float(log_expit(self.labels[members] * odds).sum() - np.log(numbers[count]))
+            total += float(log_expit(self.labels[members] * odds).sum() - np.log(numbers[-1]))
         return total
-
-    @property
-    def open_labels(self) -> float:
-        """Σ 4p(1 − p): how many labels the covariates leave open, in labels that are wholly open."""
-        return float(sum((4 * expit(odds) * expit(-odds)).sum() for odds in self.odds))
 
     @property
     def determined(self) -> str:
         """Why nothing can be told, if the covariates nearly determine the labels."""
-        count = len(self.labels)
-        if self.open_labels >= LEAST_OPEN * count:
+        # Σ 4p(1 − p) counts a label that is wholly open as one.
+        left, count = sum(float((4 * expit(odds) * expit(-odds)).sum()) for odds in self.odds), len(self.labels)
+        if left >= LEAST_OPEN * count:
             return ""
-        return (
-            f"the covariates ({', '.join(self.names)}) nearly determine the labels: they leave about {self.open_labels:.0f} of "
-            f"{count} open, too few to tell what the features add"
-        )
+        which = f"the covariates ({', '.join(self.names)}) nearly determine the labels"
+        return f"{which}: they leave about {left:.0f} of {count} open, too few to tell what the features add"
 
 
-@dataclass(frozen=True, eq=False)
-class Covariates:
-    """Checked covariates of the samples: categories as numbers 0, 1, …, and the terms of the numeric ones."""
-
-    categories: dict[str, Ints]
-    numbers: dict[str, Floats]
-
-    @property
-    def indicators(self) -> list[Floats]:
-        return [
-            (codes == level).astype(float)
-            for codes in self.categories.values()
-            for level in range(1, int(codes.max(initial=0)) + 1)
-        ]
-
-    def terms(self, *, indicators: bool) -> Floats:
-        """Samples × terms of the model."""
-        columns = [term for values in self.numbers.values() for term in (values, values**2)]
-        return np.column_stack([*columns, *(self.indicators if indicators else [])] or [np.zeros((self.count, 0))])
-
-    @property
-    def count(self) -> int:
-        return len(next(iter((*self.categories.values(), *self.numbers.values()))))
-
-    def strata(self, block_of: Ints) -> Ints:
-        """Samples alike in block and in all categories, as numbers 0, 1, …"""
-        return np.unique(np.column_stack([block_of, *self.categories.values()]), axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def read_covariates(covariates: Mapping[str, ArrayLike], n_samples: int) -> Covariates:
-    """Numbers in units of their standard deviation and categories."""
+def read_covariates(covariates: Mapping[str, ArrayLike], n_samples: int) -> tuple[dict[str, Ints], dict[str, Floats]]:
+    """Categories as 0, 1, …, and numbers in units of their standard deviation."""
     categories: dict[str, Ints] = {}
     numbers: dict[str, Floats] = {}
     for name, given in covariates.items():
         values = np.asarray(given)
+        values = values.astype(str) if values.dtype.kind == "O" else values
         if values.shape != (n_samples,):
             raise InputError(f"covariate {name!r} must hold one value for each of the {n_samples} samples, not {values.shape}.")
-        if values.dtype.kind == "O":
-            values = values.astype(str)
         levels, codes = np.unique(values, return_inverse=True)
         if len(levels) < 2:
             raise InputError(f"covariate {name!r} has one value only, so there is nothing to adjust for; leave it out.")
         if values.dtype.kind in "iuf" and len(levels) > FEW_VALUES:
             if not np.isfinite(values).all():
-                row = int(np.argmin(np.isfinite(values))) + 1
-                raise InputError(
-                    f"covariate {name!r} has a missing or infinite value in row {row}; fill it in or remove that row."
-                )
+                raise InputError(f"covariate {name!r} has missing or infinite values; fill them in or leave those rows out.")
             numbers[name] = np.clip((values - values.mean()) / values.std(), -REACH, REACH)
-        elif len(levels) > n_samples / BLOCK_SIZE and len(levels) > FEW_VALUES:
-            raise InputError(
-                f"covariate {name!r} has {len(levels)} different values for {n_samples} samples, too many for categories; "
-                "join rare ones, or write numbers."
-            )
-        else:
-            categories[name] = codes.astype(np.int64)
-    return Covariates(categories, numbers)
+            continue
+        if len(levels) > max(FEW_VALUES, n_samples / BLOCK_SIZE):
+            many = f"covariate {name!r} has {len(levels)} different values for {n_samples} samples"
+            raise InputError(f"{many}, too many for categories; join rare ones, or write numbers.")
+        categories[name] = codes.astype(np.int64)
+    return categories, numbers
+
+
+def model_terms(categories: Mapping[str, Ints], numbers: Mapping[str, Floats], n_samples: int) -> Floats:
+    """Samples × terms: each number and its square, and an indicator for every category but the first."""
+    terms = [term for values in numbers.values() for term in (values, values**2)]
+    terms += [(codes == level).astype(float) for codes in categories.values() for level in range(1, codes.max() + 1)]
+    return np.column_stack(terms) if terms else np.zeros((n_samples, 0))
 
 
 def use_blocks(strata: Ints, labels: Floats) -> bool:
@@ -180,8 +146,7 @@ def fit_model(names: tuple[str, ...], terms: Floats, labels: Floats, block_of: I
         raise InputError(f"to adjust for {', '.join(names)} within blocks (or pairs) these need {BLOCK_SIZE} samples on average.")
     rows, which = np.concatenate(members), np.repeat(np.arange(len(members)), [len(block) for block in members])
     design = np.column_stack([which[:, None] == np.arange(len(members)), terms[rows]]).astype(float)
-    weights = _logistic(design, labels[rows] > 0, np.repeat([0.0, RIDGE], [len(members), terms.shape[1]]))
-    odds = design @ weights
+    odds = design @ _logistic(design, labels[rows] > 0, np.repeat([0.0, RIDGE], [len(members), terms.shape[1]]))
     return LabelModel(names, labels, members, tuple(_balanced(odds[which == k], labels[one]) for k, one in enumerate(members)))
 
 
@@ -190,9 +155,8 @@ def _logistic(design: Floats, positive: NDArray[np.bool_], ridge: Floats) -> Flo
     weights = np.zeros(design.shape[1])
     for _ in range(ITERATIONS):
         share = expit(design @ weights)
-        gradient = design.T @ (positive - share) - ridge * weights
         curvature = (design * (share * (1 - share))[:, None]).T @ design + np.diag(ridge + 1e-9)
-        step = np.linalg.solve(curvature, gradient)
+        step = np.linalg.solve(curvature, design.T @ (positive - share) - ridge * weights)
         size = float(np.abs(step).max())
         weights = weights + step * min(1.0, 2.0 / max(size, 1e-300))
         if size < 1e-6:
@@ -208,9 +172,7 @@ def _balanced(odds: Floats, labels: Floats) -> Floats:
 
 def residual_basis(terms: Floats, block_of: Ints) -> Floats | None:
     """Orthonormal columns that span the terms within blocks; None if they are constant there."""
-    means = np.zeros((block_of.max() + 1, terms.shape[1]))
-    np.add.at(means, block_of, terms)
-    centred = terms - (means / np.bincount(block_of)[:, None])[block_of]
+    centred = terms - pd.DataFrame(terms).groupby(block_of).transform("mean").to_numpy()
     span, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     span = span[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
     return span if span.shape[1] else None

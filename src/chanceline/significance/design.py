@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
-from chanceline.significance.covariates import LabelModel, fit_model, read_covariates, residual_basis, use_blocks
+from chanceline.significance.covariates import LabelModel, fit_model, model_terms, read_covariates, residual_basis, use_blocks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -147,20 +147,21 @@ def _adjusted(scheme: LabelScheme, first: Ints, given: Mapping[str, ArrayLike]) 
     """The scheme with covariates: categories as blocks where counts allow, the rest in a model. `first`: a row of each unit."""
     if scheme.null == "coin":
         raise InputError("covariates need the null with fixed class sizes.")
-    covariates = read_covariates(given, len(scheme.y))
-    for name, values in {**covariates.categories, **covariates.numbers}.items():
-        differs = np.flatnonzero(values[first][scheme.unit_of] != values)
-        if len(differs):
-            raise InputError(f"covariate {name!r} must be the same in all rows of a group, but row {differs[0] + 1} differs.")
-    strata = covariates.strata(scheme.block_of[scheme.unit_of])
-    as_blocks = use_blocks(strata[first], scheme.unit_labels)
-    scheme = replace(scheme, terms=covariates.terms(indicators=True), block_of=strata[first] if as_blocks else scheme.block_of)
-    terms = covariates.terms(indicators=not as_blocks)
+    categories, numbers = read_covariates(given, len(scheme.y))
+    for name, values in (categories | numbers).items():
+        if np.any(values[first][scheme.unit_of] != values):
+            raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
+    alike = np.column_stack([scheme.block_of, *(codes[first] for codes in categories.values())])
+    strata = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    as_blocks = use_blocks(strata, scheme.unit_labels)
+    terms = model_terms({} if as_blocks else categories, numbers, len(scheme.y))
+    scheme = replace(
+        scheme, block_of=strata if as_blocks else scheme.block_of, terms=model_terms(categories, numbers, len(scheme.y))
+    )
     basis = residual_basis(terms, scheme.block_of[scheme.unit_of])
     if basis is None:
         return scheme
-    model = fit_model(tuple(given), terms[first], scheme.unit_labels, scheme.block_of)
-    return replace(scheme, model=model, basis=basis)
+    return replace(scheme, basis=basis, model=fit_model(tuple(given), terms[first], scheme.unit_labels, scheme.block_of))
 
 
 def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) -> None:
