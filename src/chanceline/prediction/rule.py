@@ -39,6 +39,7 @@ class PredictionRule(Result):
     ----------
     support : sorted indices of the columns of X it uses.
     weights, bias : in the units of X. With blocks the bias is that of a block whose means are those of all samples.
+    penalty : the ridge λ on the weights of scaled columns.
     kind : how the number of features and the ridge were chosen.
     covariate_weights : of the covariates, in their units.
     block_biases : the bias for every block declared, by its name.
@@ -47,6 +48,7 @@ class PredictionRule(Result):
     support: Ints
     weights: Floats
     bias: float
+    penalty: float
     kind: str
     covariate_weights: Floats = field(default_factory=lambda: np.zeros(0))
     block_biases: dict[str, float] = field(default_factory=dict)
@@ -125,6 +127,7 @@ def fit_rule(
         support=support,
         weights=weights,
         bias=float(biases[samples.block_of].mean()),
+        penalty=found.penalty,
         kind=f"{'lasso path' if named is None else 'named beforehand'}, ridge {found.penalty:g}, tuned by cross-validation",
         covariate_weights=found.weights[1:free],
         block_biases=dict(zip(names, biases.tolist(), strict=False)),
