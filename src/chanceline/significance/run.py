@@ -248,7 +248,8 @@ def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: boo
     pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
     readings = []
     for k, errors in enumerate(paths.errors[0].tolist(), 1):
-        log10_bound = plan.bounds.at_front(k, errors) if plan.scheme.sizes.blocks is None else 0.0
+        plain = plan.scheme.sizes.blocks is None and plan.scheme.basis is None
+        log10_bound = plan.bounds.at_front(k, errors) if plain else 0.0
         names = plan.names_of(paths.support(0, k))
         readings.append(FrontReading(k, errors, bands[k - 1], pvalues[k - 1], log10_bound, names))
     return tuple(readings)
@@ -263,10 +264,9 @@ def usable_rule(plan: Plan) -> RuleToUse:
     design["covariates"] = plan.scheme.terms
     made = fit_rule(data.X, data.y, **design)
     expected = expected_error(data.X, data.y, **design, n_jobs=settings.n_jobs)
-    scores, text = (
-        made.scores(data.X, blocks, plan.scheme.terms),
-        rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS),
-    )
+    scores = made.scores(data.X, blocks, plan.scheme.terms)
+    text = rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
+    text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     wrong = np.flatnonzero(data.y * scores <= 0)
     return RuleToUse(plan.names_of(made.support), made, text, tuple(wrong.tolist()), expected, scores)
 

@@ -215,7 +215,8 @@ def detectable_effect(plan: Plan) -> float:
     sizes, level = plan.scheme.sizes, plan.settings.level - plan.spending.spent - plan.spending.later
     blocks = sizes.blocks or ((sizes.n_units, sizes.positives),)
     spread = sum(positives * (size - positives) / size for size, positives in blocks) / sizes.n_units
-    freedom = sizes.n_units - len(blocks) - 1
+    basis = plan.scheme.basis
+    freedom = sizes.n_units - len(blocks) - 1 - (0 if basis is None else basis.shape[1])
     among = len(plan.features) if plan.settings.preregistered and plan.features is not None else len(plan.distinct)
     if freedom < 2 or level <= 0:
         return inf
