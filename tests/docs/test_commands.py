@@ -90,6 +90,19 @@ def test_commands_on_a_table_run(command, tmp_path, monkeypatch, capsys):
             assert (tmp_path / words[words.index(flag) + 1]).stat().st_size > 0
 
 
+LAB = re.findall(r"^chanceline (test .*?)  # (stops: )?(.*)$", TEXTS["docs/lab-tables.md"], re.MULTILINE)
+
+
+@pytest.mark.parametrize(("words", "stops", "said"), [
+    pytest.param(*one, marks=[] if one[1] else pytest.mark.slow, id=one[0]) for one in LAB
+])  # fmt: skip
+def test_files_of_labs_go_to_the_verdict_shown(words, stops, said, real_data, monkeypatch, command):
+    monkeypatch.chdir(real_data("golub38").parent)
+    code, out, err = command(*shlex.split(words), "--quiet")
+    assert code == (2 if stops else 0)
+    assert (said in err) if stops else out.startswith(said + ".")
+
+
 @pytest.mark.parametrize(("page", "command"), in_sentences())
 def test_commands_in_sentences_are_understood(page, command):
     for stands, meant in STANDING_FOR.items():

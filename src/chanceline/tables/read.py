@@ -352,15 +352,13 @@ def without_gaps(
     what = "missing or infinite values" if np.isinf(values).any() else "missing values"
     n_columns, n_rows = plural(int(columns.sum()), "column"), plural(int(rows.sum()), "row")
     whole = {"columns": not columns.all(), "rows": not rows.all()}
-    safe = " or ".join(f"missing={one!r}" for one, some in whole.items() if some)
-    uneven = gaps_follow_classes(gaps, labels, "gaps", f"{safe} keeps that out" if safe else "measure them anew")
+    safe = [f"missing={one!r}" for one, some in whole.items() if some]
+    uneven = gaps_follow_classes(gaps, labels, "gaps", f"{' or '.join(safe) or 'no fill'} keeps that out")
     if missing == "error" or not whole.get(missing, True):
         first = int(np.argmax(columns))
         where = f"column {str(features.columns[first])!r} first, in {row_name(features.index, int(np.argmax(gaps[:, first])))}"
-        others = [one for one, some in whole.items() if some] + [one for one in FILLS if not (uneven and safe)]
-        choices = " or ".join(f"missing={one!r}" for one in others)
-        why = f" {uneven[0].message}" if uneven else ""
-        raise InputError(f"{n_columns} and {n_rows} have {what} ({where}); choose {choices}.{why}")
+        choices = f"choose {' or '.join([*safe, *(f'missing={one!r}' for one in FILLS)])}."
+        raise InputError(f"{n_columns} and {n_rows} have {what} ({where}); {uneven[0].message if uneven and safe else choices}")
     if missing == "columns":
         findings.append(Finding("prepared", f"{n_columns} with {what} left out: {quoted(features.columns[columns])}."))
         return features.loc[:, ~columns], everyone
@@ -373,9 +371,7 @@ def without_gaps(
     if missing == "median":
         findings += gaps_follow_small_values(features)
     if missing == "half-min" and (fill[columns[~gaps.all(axis=0)]] < 0).any():
-        raise InputError(
-            f"column {str(fill.index[fill < 0][0])!r} has values below 0, which half of lies above; set missing='min'."
-        )
+        raise InputError(f"column {str(fill.index[fill < 0][0])!r} has values below 0, half of which is more; set missing='min'.")
     findings.append(Finding("prepared", f"{what} in {n_columns} filled with {FILLS[missing]}."))
     return features.fillna(fill), everyone
 
