@@ -53,6 +53,9 @@ def test_tables_that_nothing_separates_get_their_errors():
     assert result.verdict == "structure"
     assert not result.separating.separates
     assert f"{result.separating.errors} errors among 200 samples" in str(result)
+    # One feature alone is proven.
+    assert (result.feature_bound.feature, result.evidence.by, result.evidence.features) == (0, "bound", ("x0",))
+    assert result.log10_pvalue == pytest.approx(result.feature_bound.log10_p + np.log10(2), abs=1e-3)
     unrelated = separation_test(X, rng.permutation(y), permutations=199, **QUICK)
     assert unrelated.verdict == "chance allows this"
 

@@ -5,7 +5,8 @@ support of M features when y_μ (w·x_μ + b) > 0 for all μ with some w on the 
 intercept, b = 0 without). With an intercept the rule is homogeneous in dimension d = M + 1, without in d =
 M.
 
-Then the exact probability that one support separates Gaussian noise with given class sizes by a rule with threshold.
+Then the exact probability that one support separates Gaussian noise with given class sizes by a rule with threshold; and how far
+the sum of a column over shuffled positives may go (`log_tail`).
 
 A rule on M features with threshold separates the labels y exactly if no λ ≥ 0, λ ≠ 0 has Σ λ_i y_i x_i = 0 and Σ λ_i y_i = 0
 (Gordan). For Gaussian x the first condition says that λ lies in a uniformly random subspace of codimension M, so that the
@@ -31,12 +32,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import gammaln, log_ndtr, logsumexp, wofz
+from scipy.special import expit, gammaln, log_ndtr, logsumexp, wofz
 
 LOG2 = float(np.log(2.0))
 _LOG_2PI = float(np.log(2 * np.pi))
 # Probabilities this much smaller (in ln) than the largest are left out.
 _NEGLIGIBLE = 40.0
+# Of the tail of one column: μ beyond the logits' own range, bisections for it, and standard deviations of K on a circle.
+_FAR, _BISECTIONS, _AROUND = 50.0, 25, 20
 # Above this many errors the count per class size (quadratic in e) gives way to the larger plain Hamming ball.
 EXACT_ERRORS = 1000
 
@@ -236,3 +239,54 @@ def log_expected_supports(n_samples: int, n_features: int, positives: int, n_sel
         for a in first
     ]
     return float(log_binomial(n_features, n_selected)) + float(logsumexp(terms))
+
+
+def log_tail(
+    column: NDArray[np.float64], labels: NDArray[np.bool_], starts: NDArray[np.int64], slope: float, *, exact: bool = True
+) -> float:
+    """ln of E e^{h(S − s)} ≥ P(S ≥ s) for h > 0, P(S ≤ s) for h < 0: S the sum of a column over shuffled positives, s as it is.
+
+    Within a block of P units the n₊ positives are a random subset, and S has the moment generating function
+    e_{n₊}(e^{h a_1}, …, e^{h a_P})/C(P, n₊), e_m the elementary symmetric polynomial. With any μ, η_i = μ + h a_i, and K the sum
+    of independent Bernoulli variables of probabilities 1/(1 + e^{−η_i}),
+
+        E e^{hS} = e^{−μ n₊} Π_i (1 + e^{η_i}) · P(K = n₊)/C(P, n₊)
+
+    is an identity (the generating function of e_m, read as probabilities). So Markov's inequality says
+
+        ln p ≤ −ℓ(μ, h) + Σ_blocks [ln P(K = n₊) − ln C(P, n₊)],
+
+    ℓ the log-likelihood of the logistic regression of the labels on a, with a μ for every block. Each (μ, h) gives a bound, and
+    nothing hangs on how well ℓ is maximised. That the positives are drawn without replacement is taken into account in full;
+    drawing with replacement, which dominates (Hoeffding 1963, theorem 4), would halve ln p where the classes are equal.
+
+    Blocks begin at `starts`. Without `exact`, P(K = n₊) is that of a normal distribution: good enough to find h.
+    """
+    values, sizes = slope * column, np.diff(starts, append=len(column))
+    positives = np.add.reduceat(labels, starts, dtype=np.int64)
+    # The μ at which K is n₊ on average, by bisection: beyond these ends K would be nothing or all.
+    low, high = -np.maximum.reduceat(values, starts) - _FAR, _FAR - np.minimum.reduceat(values, starts)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        few = np.add.reduceat(expit(np.repeat(middle, sizes) + values), starts) < positives
+        low, high = np.where(few, middle, low), np.where(few, high, middle)
+    logits = np.repeat(low, sizes) + values
+    chances, rest = expit(logits), np.logaddexp(0, logits).sum() - logits[labels].sum() - log_binomial(sizes, positives).sum()
+    if not exact:
+        variances = np.add.reduceat(chances * (1 - chances), starts)
+        return float(rest - np.log(np.maximum(2 * np.pi * variances, 1)).sum() / 2)
+    sums = zip(np.split(chances, starts[1:]), positives.tolist(), strict=True)
+    return float(rest + sum(np.log(chance_of_sum(*of_block)) for of_block in sums))
+
+
+def chance_of_sum(chances: NDArray[np.float64], wanted: int) -> float:
+    """P(K = k mod n) ≥ P(K = k) for a sum of Bernoulli variables, on a circle of n residues so wide that the two are equal to
+    many digits; all terms are positive, so that rounding stays small.
+    """
+    residues = 1 + min(len(chances), _AROUND + int(_AROUND * np.sqrt(np.sum(chances * (1 - chances)))))
+    row = np.eye(1, residues)[0]
+    for chance in chances:
+        moved = chance * row
+        row -= moved
+        row += np.append(moved[-1], moved[:-1])
+    return float(row[wanted % residues])

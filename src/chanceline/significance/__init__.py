@@ -11,6 +11,8 @@ from chanceline._lazy import lazy
 from chanceline.significance.config import TestSettings
 
 _HOMES = {
+    "FeatureBound": "chanceline.significance.plan",
+    "feature_bound": "chanceline.significance.plan",
     "PermutationReading": "chanceline.significance.permutation",
     "ReplicaReading": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance.result",
@@ -18,10 +20,14 @@ _HOMES = {
     "separation_test": "chanceline.significance.run",
 }
 
-__all__ = ["PermutationReading", "ReplicaReading", "SeparationTest", "TestSettings", "judge", "separation_test"]
+__all__ = [
+    "FeatureBound", "PermutationReading", "ReplicaReading", "SeparationTest", "TestSettings", "feature_bound", "judge",
+    "separation_test",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from chanceline.significance.permutation import PermutationReading
+    from chanceline.significance.plan import FeatureBound, feature_bound
     from chanceline.significance.replica import ReplicaReading
     from chanceline.significance.result import SeparationTest
     from chanceline.significance.run import judge, separation_test

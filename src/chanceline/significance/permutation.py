@@ -303,20 +303,22 @@ def draw_front(
     steps: int,
     seed: int,
     runner: PermutationRunner = PermutationRunner(),
+    first: Paths | None = None,
 ) -> tuple[FrontDraws, Paths]:
-    """Follow the paths of the observed labels and of the draws; the paths of the first batch come along (row 0 observed)."""
+    """Follow the paths of the observed labels and of the draws; the paths of the first batch (row 0 observed) come along, or are
+    there already.
+    """
 
     def in_draws(done: int, _: int) -> None:
         if runner.progress is not None and permutations:
-            runner.progress(min(BATCH * done, 1 + permutations) - 1, permutations)
+            runner.progress(min(BATCH * (1 + done), 1 + permutations) - 1, permutations)
 
-    numbers = range(-(-(1 + permutations) // BATCH))
-    batches, stopped_by = replace(runner, progress=in_draws).collect(
+    numbers = range(1, -(-(1 + permutations) // BATCH))
+    batches = [batch_paths(0, columns, scheme, permutations, steps, seed) if first is None else first]
+    more, stopped_by = replace(runner, progress=in_draws).collect(
         batch_paths, numbers, (columns, scheme, permutations, steps, seed)
     )
-    if not batches:
-        # Stopped within the very first batch: the observed labels alone.
-        batches = [batch_paths(0, columns, scheme, 0, steps, seed)]
+    batches += more
     parts = ("losses", "spread", "errors")
     losses, spread, errors = (np.concatenate([getattr(batch, name) for batch in batches]) for name in parts)
     losses = np.column_stack([losses, -spread])

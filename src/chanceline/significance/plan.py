@@ -5,8 +5,10 @@ The overall p-value is spent in stages. Let γ be the share of the level that th
 above γ that its p-value p_b can take (known from P, N and the class sizes before the labels are seen; 0 if there is none).
 
 1. p = p_b if p_b ≤ γ.
-2. When the smallest separating set is asked for, the bound also speaks of points (K, e) of the front, e ≥ 1 errors counted after
-   looking: q = min 2^e·bound(K, e). If q ≤ γ₁, p is the smallest a with q ≤ a − β(a) (`UnionBound.beside_no_errors`), about q.
+2. When no features were named, two more proofs share γ₁, half for each: points (K, e) of the front, e ≥ 1 errors counted after
+   looking, min 2^e·bound(K, e) (unless the errors were declared), and the one feature that goes best with the labels
+   (`feature_bound`). q is twice the smaller of the two. If q ≤ γ₁, p is the smallest a with q ≤ a − β(a)
+   (`UnionBound.beside_first`), about q.
 3. Else p = min(1, p_perm + β + γ₁), or p_b + γ₁ if there was no permutation.
 
 P(p ≤ a) ≤ a for every a: for a < β only the first two stages can be that small, with probability at most β(a) + (a − β(a)); for
@@ -23,8 +25,12 @@ from math import ceil, log, log10
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import rankdata
 
-from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing
+from chanceline._results import Result
+from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing, format_p
+from chanceline.chance.counts import log_tail
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns, find_features
 from chanceline.perceptron.rule import Rule
@@ -37,9 +43,13 @@ LOG10_2 = log10(2.0)
 LN10 = log(10.0)
 # Share of the level that the bound may spend when permutations are there to spend the rest.
 BOUND_SHARE = 0.1
-# Share of the level for errors counted after looking, with permutations and without.
+# Share of the level for errors counted after looking and for one feature, with permutations and without.
 LATER_SHARE = 0.01
 LATER_ALONE = 0.1
+# Of the columns that go best with the labels so many are looked at, in pieces of the table; all columns pay.
+LOOKED_AT, PIECE = 8, 4096
+# The largest h for columns of standard deviation 1; one smaller than this share of the column's size is rounding.
+STEEPEST, SAME = 60.0, 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ class UnionBound:
     silent: bool = False
 
     def spending(self, level: float, permutations: int, *, later: bool) -> AlphaSpending:
-        """What the stages may spend of the level; `later`: errors may be counted after looking."""
+        """What the stages may spend of the level; `later`: errors may be counted, or one feature found, after looking."""
         alone = permutations == 0
         share = (LATER_ALONE if alone else LATER_SHARE) * level if later else 0.0
         gate = level - share if alone else BOUND_SHARE * level
@@ -141,12 +151,15 @@ class UnionBound:
             return 0.0
         return self.afterwards(selected, errors) if errors else self._at(min(selected, self.n_features), 0).log10_p
 
-    def beside_no_errors(self, log10_q: float) -> float:
-        """The p-value for q = `afterwards` where the bound without errors came first: the smallest a with q ≤ a − β(a).
+    def beside_first(self, log10_q: float) -> float:
+        """The p-value for q of the second stage where the bound without errors (or with those declared) came first: the smallest
+        a with q ≤ a − β(a).
 
-        β(a) is the largest p-value ≤ a that the bound takes without errors, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values
-        lie orders of magnitude apart, and q is hardly changed.
+        β(a) is the largest p-value ≤ a that the bound takes, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values lie orders of
+        magnitude apart, and q is hardly changed.
         """
+        if self.sizes.n_units <= (self.errors or 0):
+            return log10_q
         below = self._curve()
         pvalues = np.logaddexp(log10_q * LN10, below * LN10) / LN10
         return min(0.0, float(pvalues[np.argmax(pvalues < np.append(below[1:], np.inf))]))
@@ -195,6 +208,64 @@ class UnionBound:
         turn = ceil(sizes.n_units / smaller) + 1 if sizes.blocks is None else len(sizes.blocks)
         count = first_convincing(convinces, 1, turn)
         return None if count is None else sizes.of_count(count).n_units
+
+
+@dataclass(frozen=True, repr=False)
+class FeatureBound(Result):
+    """Rigorous bound for the one column that goes best with the labels, of all that could have been chosen.
+
+    Attributes
+    ----------
+    log10_p : log₁₀ of the bound, at most 0; valid for the smallest over all columns, both directions, values and ranks.
+    feature, name : index of the column, and its name where it has one.
+    reading : "values" or "ranks", what the bound was taken on.
+    higher : whether the positives have the higher values.
+    """
+
+    log10_p: float
+    feature: int
+    reading: str
+    higher: bool
+    name: str = ""
+    kind: str = "rigorous bound"
+
+    def summary(self) -> str:
+        return f"p ≤ {format_p(self.log10_p)} for the {self.reading} of column {self.feature}"
+
+
+def feature_bound(X: Floats, y: Floats, block_of: Ints | None = None, *, among: int | None = None) -> FeatureBound:
+    """Bound how often labels that ignore the table go with some column as much as y does, without shuffles.
+
+    The tail of one column is bounded by `chance.counts.log_tail`. Each is read twice, by its values and by its ranks, and in both
+    directions: a union over 4N events, whatever was looked at.
+
+    Parameters
+    ----------
+    X : units × columns, finite; rows that share a label for certain (groups) are one unit, for instance their sum.
+    y : labels ±1 of the units, exchangeable within blocks.
+    block_of : block of every unit, 0 … ; one block by default.
+    among : number of columns that could have been chosen, by default those of X.
+    """
+    blocks = np.zeros(len(y), dtype=np.int64) if block_of is None else block_of
+    share = (np.bincount(blocks, weights=y > 0) / np.bincount(blocks))[blocks]
+    # Blocks of one class have one labelling and say nothing.
+    order = np.argsort(blocks, kind="stable")
+    order = order[(share[order] > 0) & (share[order] < 1)]
+    blocks, labels, weights = np.unique(blocks[order], return_inverse=True)[1], y[order] > 0, np.zeros(len(y), dtype=X.dtype)
+    weights[order] = labels - share[order]
+    pieces = (X[:, start : start + PIECE] for start in range(0, X.shape[1], PIECE))
+    along = np.concatenate([np.abs(weights @ piece) / np.maximum(piece.std(axis=0), 1e-30) for piece in pieces])
+    first = np.argsort(-along, kind="stable")[:LOOKED_AT]
+    both = X[np.ix_(order, first)].astype(float)
+    both = np.hstack([both, rankdata(both, axis=0)])
+    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    inner = both - (np.add.reduceat(both, starts, axis=0) / np.bincount(blocks)[:, None])[blocks]
+    inner /= np.where(inner.std(axis=0) > SAME * np.abs(both).max(axis=0), inner.std(axis=0), np.inf)
+    best = int(np.argmax(np.abs(weights[order] @ inner)))
+    steep = minimize_scalar(lambda h: log_tail(inner[:, best], labels, starts, h, exact=False), bounds=(-STEEPEST, STEEPEST)).x
+    log10_p = (log_tail(inner[:, best], labels, starts, steep) + log(4 * (among or X.shape[1]))) / log(10)
+    reading = "values" if best < len(first) else "ranks"
+    return FeatureBound(min(0.0, log10_p), int(first[best % len(first)]), reading, bool(steep > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,5 +336,5 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     bounds = UnionBound(scheme.sizes, settings.candidates or len(distinct), settings.intercept, declared, fixed, silent)
     # About features named after looking the bound alone speaks, with the whole level.
     shuffles = 0 if indices is not None and fixed is None else settings.permutations
-    spending = bounds.spending(settings.level, shuffles, later=indices is None and settings.errors is None and not silent)
+    spending = bounds.spending(settings.level, shuffles, later=indices is None and not silent)
     return Plan(data, settings, scheme, indices, declared, distinct, found, bounds, spending)

@@ -21,7 +21,7 @@ from chanceline.errors import InputError
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
-from chanceline.significance.plan import AlphaSpending
+from chanceline.significance.plan import AlphaSpending, FeatureBound
 from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating, listed
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
@@ -72,6 +72,9 @@ class SeparationTest(Result):
         For every number of features: errors, errors on shuffled labels, adjusted p-value.
     spread
         All features together, each a little: the evidence that no small set holds. None without shuffles.
+    feature_bound
+        Rigorous bound for the one feature that goes best with the labels; None where features were named or the bound for the
+        separating set convinced.
     permutation
         Monte Carlo reading, None if it was not run (the bound convinced, or `permutations=0`).
     classes
@@ -101,6 +104,7 @@ class SeparationTest(Result):
     separating: Separating
     front: tuple[FrontReading, ...]
     spread: SpreadReading | None
+    feature_bound: FeatureBound | None
     permutation: PermutationReading | None
     n_samples: int
     n_features: int
@@ -293,7 +297,9 @@ def readings(result: SeparationTest) -> list[tuple[str, str]]:
             shuffles += f"; the search needs {sizes[len(sizes) // 2]} ({sizes[0]}–{sizes[-1]}) features where it separates"
     else:
         shuffles = "not needed" if settings.permutations and settings.candidates is None else "not run"
-    return [("bound", _bound_words(result)), ("shuffles", shuffles)]
+    one = result.feature_bound
+    alone = [] if one is None or one.log10_p == 0 else [("one feature", f"p ≤ {format_p(one.log10_p)} ({one.name}, rigorous)")]
+    return [("bound", _bound_words(result)), *alone, ("shuffles", shuffles)]
 
 
 def _bound_words(result: SeparationTest) -> str:

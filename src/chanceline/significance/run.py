@@ -28,13 +28,14 @@ from chanceline.significance.permutation import (
     PermutationRunner,
     Procedure,
     SpreadReading,
+    batch_paths,
     draw_front,
     permutation_reading,
 )
-from chanceline.significance.plan import Plan, make_plan
+from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bound, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.stepwise import Paths, make_columns
+from chanceline.significance.stepwise import Columns, Paths, fewest_by_threshold, make_columns
 from chanceline.significance.text import (
     FEW_DIGITS,
     Evidence,
@@ -128,11 +129,14 @@ def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **optio
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the observed labels allow: the rule reported if it convinces or separates, and the best rule for every K."""
+    """What the observed labels allow: the rule reported if it convinces or separates, the best rule for every K, the bound for
+    one feature (where it was looked at), and the p-value (log₁₀) of the second stage.
+    """
 
     rule: Rule
     bound: Bound
     points: tuple[Rule, ...]
+    feature: FeatureBound | None
     later: float
 
 
@@ -143,12 +147,14 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     if plan.settings.preregistered and plan.features is not None:
         columns = replace(columns, index=plan.features[columns.index])
     steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
-    found = find_rules(plan, steps)
+    own = settings.search is not None and not settings.preregistered
+    first = batch_paths(0, columns, scheme, 0 if own else settings.permutations, steps, settings.seed)
+    found = find_rules(plan, columns, first.errors[0])
     convinced = plan.spending.convinces(found.bound.log10_p) or plan.spending.later_convinces(found.later)
     wanted = settings.permutations > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
     permutation, count = None, settings.permutations
-    if wanted and settings.search is not None and not plan.settings.preregistered:
+    if wanted and own:
         search, count = procedure(plan), 0
         permutation = permutation_reading(
             search,
@@ -166,7 +172,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
         count = min(BATCH - 1, count)
     work = 2.0 * columns.fitted.size * steps * settings.permutations
     few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
-    draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few)
+    draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few, first=first)
     spread = None
     if wanted and draws.done:
         permutation, spread = draws.reading(), draws.spread()
@@ -183,26 +189,45 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     return conclude(plan, found, front, spread, permutation, rule, interrupted=interrupted)
 
 
-def find_rules(plan: Plan, steps: int) -> Found:
-    """The rule for the features named, or the smallest set; and where that does not convince the fewest errors for every K."""
-    X, y, settings, bounds = plan.data.X, plan.data.y, plan.settings, plan.bounds
+def find_rules(plan: Plan, columns: Columns, path_errors: Ints) -> Found:
+    """The rule for the features named, or the smallest set; and where that does not convince one feature alone, and the fewest
+    errors for every K.
+    """
+    X, y, settings, bounds, spending = plan.data.X, plan.data.y, plan.settings, plan.bounds, plan.spending
     if plan.features is not None:
         rule = rule_on(X, y, plan.features, settings.intercept)
     else:
         rule = smallest_rule(plan) if settings.search is None else procedure(plan).find(X, y)
     bound = bounds.bound(rule)
-    if plan.settings.preregistered or plan.spending.convinces(bound.log10_p):
-        return Found(rule, bound, (), 0.0)
-    budget = FRONT_BUDGET if settings.budget is None else min(settings.budget, FRONT_BUDGET)
-    front = search_front(X, y, intercept=settings.intercept, max_features=steps, budget=budget, seed=settings.seed)
+    if plan.settings.preregistered or spending.convinces(bound.log10_p):
+        return Found(rule, bound, (), None, 0.0)
+    feature = best_feature(plan, columns) if spending.later > 0 else None
+    proven = 0.0 if feature is None else min(0.0, feature.log10_p + LOG10_2)
+    # Swaps are worth while if half the errors of the path would convince, and one feature does not already.
+    worth = any(spending.convinces(bounds.at_front(k, e // 2)) for k, e in enumerate(path_errors.tolist(), 1))
+    budget = FRONT_BUDGET if worth and not spending.later_convinces(proven) else 0
+    budget = budget if settings.budget is None else min(settings.budget, budget)
+    front = search_front(X, y, intercept=settings.intercept, max_features=len(path_errors), budget=budget, seed=settings.seed)
     points, allowed = tuple(point.rule for point in front.points[1:]), plan.declared or 0
     enough = [point for point in points if point.errors <= allowed]
     if plan.features is None and settings.search is None and enough:
         smaller = rule.errors <= allowed and rule.n_selected <= enough[0].n_selected
         rule = rule if smaller else enough[0]
         bound = bounds.bound(rule)
-    later = min(bounds.afterwards(point.n_selected, point.errors) for point in (rule, *points))
-    return Found(rule, bound, points, bounds.beside_no_errors(later) if plan.spending.later > 0 else 0.0)
+    if settings.errors is None:
+        proven = min(proven, *(bounds.afterwards(point.n_selected, point.errors) + LOG10_2 for point in (rule, *points)))
+    return Found(rule, bound, points, feature, bounds.beside_first(min(0.0, proven)) if spending.later > 0 else 0.0)
+
+
+def best_feature(plan: Plan, columns: Columns) -> FeatureBound:
+    """The bound for one feature, on the columns that the path is made of, summed over groups."""
+    scheme, values = plan.scheme, columns.fitted
+    if len(scheme.unit_labels) < len(values):
+        order = np.argsort(scheme.unit_of, kind="stable")
+        values = np.add.reduceat(values[order], np.flatnonzero(np.diff(scheme.unit_of[order], prepend=-1)), axis=0)
+    found = feature_bound(values, scheme.unit_labels, scheme.block_of, among=plan.bounds.n_features)
+    feature = int(columns.index[found.feature])
+    return replace(found, feature=feature, name=plan.data.feature_names[feature])
 
 
 def procedure(plan: Plan) -> Procedure:
@@ -291,7 +316,7 @@ def conclude(
     separating = separating_set(plan, reported, bound)
     largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(reported, plan.settings.level)
     by_bound = plan.spending.convinces(bound.log10_p) or plan.spending.later_convinces(found.later)
-    evidence = rests_on(plan, front, spread, permutation, separating, by_bound=by_bound)
+    evidence = rests_on(plan, found, front, spread, permutation, separating, by_bound=by_bound)
     story = Story(plan, evidence, separating, permutation, spread, found.later, largest, needed)
     verdict, reason = story.decide(log10_p)
     interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.features)}
@@ -307,6 +332,7 @@ def conclude(
         separating=separating,
         front=front,
         spread=spread,
+        feature_bound=found.feature,
         permutation=permutation,
         n_samples=len(data.y),
         n_features=len(data.feature_names),
@@ -331,6 +357,7 @@ def conclude(
 
 def rests_on(
     plan: Plan,
+    found: Found,
     front: tuple[FrontReading, ...],
     spread: SpreadReading | None,
     permutation: PermutationReading | None,
@@ -338,12 +365,18 @@ def rests_on(
     *,
     by_bound: bool,
 ) -> Evidence:
-    """The features that the p-value rests on: of the front's points with the least p-value (by the shuffles, or by the bound
-    where that decides) the one with the fewest features.
+    """The features that the p-value rests on: the one feature that is proven alone, or of the front's points with the least
+    p-value (by the shuffles, or by the bound where that decides) the one with the fewest features.
     """
     own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
     if own or plan.named_after or (plan.settings.preregistered and not shuffled):
         return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search" if own else "bound")
+
+    one, X, y = found.feature, plan.data.X, plan.data.y
+    if one is not None and by_bound and one.log10_p + LOG10_2 <= found.later:
+        scores = X[:, one.feature] * (1 if one.higher else -1)
+        errors = int(fewest_by_threshold(scores[None], y[None], plan.settings.intercept)[0])
+        return Evidence(1, (one.name,), errors, front[0].shuffled if front[0].features == (one.name,) else None, by="bound")
 
     def place(at: FrontReading) -> tuple[float, ...]:
         if shuffled and not by_bound and at.pvalue is not None:
@@ -386,6 +419,6 @@ def _reported(plan: Plan, found: Found) -> tuple[Rule, Bound]:
     bounds = plan.bounds
     rule = min(found.points, key=lambda rule: (bounds.at_front(rule.n_selected, rule.errors), rule.errors, rule.n_selected))
     bound = bounds.bound(rule)
-    if plan.spending.later > 0:
+    if plan.settings.errors is None:
         bound = replace(bound, errors=rule.errors, log10_p=bounds.at_front(rule.n_selected, rule.errors))
     return rule, bound

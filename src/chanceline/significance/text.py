@@ -231,7 +231,7 @@ class Story:
 
     Attributes
     ----------
-    later : log₁₀ p of the second stage (errors counted after looking).
+    later : log₁₀ p of the second stage (errors counted after looking, or one feature).
     largest : the largest set that the bound would accept.
     needed : the units with which the separating rule would convince by the bound alone.
     """
