@@ -298,7 +298,7 @@ def readings(result: SeparationTest) -> list[tuple[str, str]]:
     else:
         shuffles = "not needed" if settings.permutations and settings.candidates is None else "not run"
     one = result.feature_bound
-    alone = [] if one is None or one.log10_p == 0 else [("one feature", f"p ≤ {format_p(one.log10_p)} ({one.name}, rigorous)")]
+    alone = [] if one is None or one.log10_p == 0 else [("alone", f"p ≤ {format_p(one.log10_p)} ({one.name}, rigorous)")]
     return [("bound", _bound_words(result)), *alone, ("shuffles", shuffles)]
 
 
