@@ -24,7 +24,10 @@ LAST_RELEASE = "97f480f"
 LONG_FUNCTION = 80
 LONG_MODULE = 450
 # Results show themselves as figures and pages: the one import upwards, inside the methods that do it.
-SHOWN_BY = {"chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"}}
+SHOWN_BY = {
+    "chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"},
+    "chanceline.theory.curve": {"chanceline.figures.theory"},
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -29,7 +29,7 @@ from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.stages import run_all
 from chanceline.significance import separation_test
 from chanceline.tables.examples import load_example
-from chanceline.theory.capacity import curve_table, evenly_spaced
+from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -117,7 +117,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_picture("diagram", draw_zones, (5, 3.9), grid=False)
-    free, given = (curve_table(evenly_spaced(199), signs=signs) for signs in ("free", "given"))
+    free, given = (capacity_curve(evenly_spaced(199), signs=signs).to_frame() for signs in ("free", "given"))
     write_picture("signs", lambda ax: draw_signs(ax, free, given), (6.4, 4.4), grid=True)
     if options.screenshots is not None:
         write_screenshots(options.screenshots or list(PAGES), options.reproduced)

@@ -25,9 +25,10 @@ _HOMES = {
     "chance_size": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
+    "load_data": "chanceline.tables",
     "capacity": "chanceline.theory.capacity",
     "capacity_curve": "chanceline.theory.capacity",
-    "density": "chanceline.theory.rs",
+    "density": "chanceline.theory.capacity",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
     "Front": "chanceline.select.pareto",
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
     from chanceline.select.pareto import Front as Front, front as front
     from chanceline.significance import SeparationTest as SeparationTest, separation_test as separation_test
     from chanceline.significance.replica import ChanceSize as ChanceSize, chance_size as chance_size
-    from chanceline.theory.capacity import capacity as capacity, capacity_curve as capacity_curve
-    from chanceline.theory.rs import density as density
+    from chanceline.tables import load_data as load_data
+    from chanceline.theory.capacity import capacity as capacity, capacity_curve as capacity_curve, density as density
     from chanceline.theory.solve import solve as solve
 
 __getattr__ = lazy(__name__, _HOMES)

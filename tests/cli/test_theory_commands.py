@@ -40,7 +40,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(command, arguments, culprit):
 
 def test_curve_with_errors(command):
     _, out, _ = command("curve", "--points", 3, "--errors", 0.05)
-    assert out.splitlines()[0].endswith("balance,margin,errors,threshold")
+    assert out.splitlines()[0].endswith("balance,margin,errors,signs,threshold")
     assert len(out.splitlines()) == 4
 
 

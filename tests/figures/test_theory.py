@@ -3,13 +3,13 @@
 import numpy as np
 
 from chanceline.figures.theory import draw_signs
-from chanceline.theory.capacity import curve_table
+from chanceline.theory.capacity import capacity_curve
 
 
 def test_lines_with_free_and_with_given_signs():
     import matplotlib.pyplot as plt
 
-    tables = [curve_table([0.1, 0.3, 0.6], signs=signs) for signs in ("free", "given")]
+    tables = [capacity_curve([0.1, 0.3, 0.6], signs=signs).to_frame() for signs in ("free", "given")]
     chart, ax = plt.subplots()
     draw_signs(ax, *tables)
     lines = {line.get_label(): line.get_ydata() for line in ax.get_lines()}

@@ -2,6 +2,7 @@
 
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -132,3 +133,20 @@ ASKED = [(chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chancelin
 def test_bad_input_is_named(word, function, arguments, kind):
     with pytest.raises(InputError, match=word):
         function(*arguments, **kind)
+
+
+def test_arrays_give_curves_that_agree_with_single_values():
+    rhos = [0.4, 0.1, 0.25]
+    curve = chanceline.capacity(np.array(rhos), balance=0.3)
+    assert [point.alpha for point in curve] == pytest.approx(
+        [chanceline.capacity(rho, balance=0.3).alpha for rho in rhos], rel=1e-12
+    )
+    assert curve.rho.tolist() == rhos
+    inverse = chanceline.density(curve.alpha, balance=0.3)
+    assert inverse.rho == pytest.approx(rhos, rel=1e-10)
+    assert list(inverse.to_frame()) == ["alpha", "rho", "error", "balance", "margin", "errors", "signs", "threshold"]
+    for line in (curve, inverse):
+        assert line.plot().lines
+        assert line.to_dict()["points"][1]["rho"] == pytest.approx(0.1)
+        assert repr(line).startswith("<Curve: 3 points")
+    plt.close("all")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import chanceline
-from chanceline.cli.options import Json, Report
+from chanceline.cli.options import Figure, Json, Report
 from chanceline.cli.output import answer, print_json, say
 from chanceline.errors import InputError
 
@@ -92,6 +92,7 @@ def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
 def curve(
     points: Annotated[int, typer.Option("--points", help="Number of densities, equally spaced inside (0, 1).")] = 99,
     out: Annotated[Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")] = None,
+    figure: Figure = None,
     replicon: Annotated[
         bool, typer.Option("--replicon/--no-replicon", help="Add the load where replica symmetry between supports breaks.")
     ] = False,
@@ -103,20 +104,26 @@ def curve(
 ) -> None:
     """α_VS(ρ) and the closed-form curves around it.
 
-    Example: chanceline curve --points 99 --out curve.csv
+    Example: chanceline curve --points 99 --out curve.csv --figure curve.svg
     """
     from chanceline._io import check_target, write_text
-    from chanceline.theory.capacity import curve_table, evenly_spaced
+    from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
     if not 1 <= points <= MOST_POINTS:
         raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
-        raise InputError(f"--out is a table of numbers (.csv), not a picture; {out.name!r} names one.")
-    table = curve_table(evenly_spaced(points), replicon, balance=balance, margin=margin, errors=errors, signs=signs)
+        raise InputError(f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure.")
+    line = capacity_curve(evenly_spaced(points), replicon=replicon, balance=balance, margin=margin, errors=errors, signs=signs)
+    table = line.to_frame()
+    if figure is not None:
+        from chanceline.figures.style import draw_to_file
+
+        draw_to_file(line.plot, figure, (6.5, 4.4))
+        say(f"figure written to {figure}")
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")
     if json:
         print_json({"rows": table.to_dict(orient="records")})
-    elif out is None:
+    elif out is None and figure is None:
         print(table.to_csv(index=False), end="")

@@ -22,7 +22,7 @@ from chanceline.experiments.scaling import (
 )
 from chanceline.figures.style import COLOURS, check_figure, figure_style, legend_below, save
 from chanceline.theory.bounds import first_moment_density
-from chanceline.theory.capacity import curve_table, density, evenly_spaced
+from chanceline.theory.capacity import capacity_curve, density, evenly_spaced
 from chanceline.theory.ensemble import first_moment_exponent
 from chanceline.theory.solve import solve
 
@@ -54,7 +54,7 @@ def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame
     best = figure == "best"
     title = "the best search" if best else "greedy-BIHT, the paper's algorithm"
     limits = capacity_limits(points) if best else None
-    draw_smallest(picture.subplots(), points, curve_table(evenly_spaced(99)), title, limits)
+    draw_smallest(picture.subplots(), points, capacity_curve(evenly_spaced(99)).to_frame(), title, limits)
     return picture, points
 
 

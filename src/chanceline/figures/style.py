@@ -96,7 +96,7 @@ def save(figure: Figure, path: Path | str) -> None:
     write_bytes(path, content.getvalue())
 
 
-def draw_to_file(draw: Callable[[Any], None], path: Path | str, size: tuple[float, float] = (7.5, 4.5)) -> None:
+def draw_to_file(draw: Callable[[Any], object], path: Path | str, size: tuple[float, float] = (7.5, 4.5)) -> None:
     """Save what `draw` puts on axes of this size in inches."""
     from matplotlib.figure import Figure
 

@@ -79,6 +79,15 @@ def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
 
 
+def draw_curve(ax: Any, table: pd.DataFrame) -> None:
+    """A `Curve`: the diagram of capacities, or densities at their loads."""
+    if "alpha_vs" in table:
+        return draw_capacity(ax, table)
+    ax.plot(table["rho"], table["alpha"], color=COLOURS["rs"], label=r"$\rho_{\rm VS}(\alpha)$, replica symmetric")
+    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
+    return None
+
+
 def draw_balances(ax: Any, table: pd.DataFrame) -> None:
     """α_VS(ρ) for several shares of positives, one line each, on log axes."""
     shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")

@@ -14,7 +14,7 @@ from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
 from chanceline.report.explorer import interpolated_lines
 from chanceline.report.page import Page, drawn
-from chanceline.theory.capacity import Capacity, curve_table, evenly_spaced
+from chanceline.theory.capacity import Capacity, capacity_curve, evenly_spaced
 from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
 from chanceline.theory.rs import Branch, Density
 from chanceline.theory.symmetric import ReplicaSolution
@@ -64,7 +64,9 @@ def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     """The lines as `figures.theory.draw_capacity` wants them: from the shipped table, or solved for other patterns."""
     if not ensemble.plain:
         e = ensemble
-        table = curve_table(evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs)
+        table = capacity_curve(
+            evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs
+        ).to_frame()
         return table.drop(columns="signs").astype(float)
     frame = pd.DataFrame(interpolated_lines([k / 200 for k in range(1, 200)])).rename(columns={"alpha_rs": "alpha_vs"})
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])

@@ -42,7 +42,7 @@ def memory_capacity(folder: Folder) -> None:
     table = pd.DataFrame([result.to_dict() for result in loads])
     table = table.assign(cover_gardner=2 * table["rho"], alpha_vs=[capacity(rho).alpha for rho in table["rho"]])
     theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
-    folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory))
+    folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory.points))
 
 
 def memory_stability(folder: Folder) -> None:

@@ -29,7 +29,7 @@ from chanceline.figures.theory import (
 )
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
-from chanceline.theory.capacity import capacity, curve_table, evenly_spaced
+from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
 from chanceline.theory.ensemble import capacity_table
 from chanceline.theory.rsb import RSBBranch
 from chanceline.theory.solve import replicon_line, solve, start_at
@@ -60,7 +60,7 @@ def panels(folder: Folder) -> None:
 
 def capacity_diagram(folder: Folder) -> None:
     """α_VS(ρ) with every closed-form curve."""
-    table = curve_table(evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True)
+    table = capacity_curve(evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in RHOS:
         end = capacity(rho)
@@ -70,7 +70,7 @@ def capacity_diagram(folder: Folder) -> None:
 def unequal_classes(folder: Folder) -> None:
     """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
     rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.mode == "quick" else 60)]
-    parts = [curve_table(rhos, balance=balance).assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
+    parts = [capacity_curve(rhos, balance=balance).to_frame().assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
     table = pd.concat(parts, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):

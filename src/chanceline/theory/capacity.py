@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast, overload
 
 import numpy as np
 from scipy.interpolate import CubicSpline, interp1d
@@ -29,6 +29,7 @@ from scipy.special import expit, logit
 from chanceline._validation import shown
 from chanceline.errors import InputError
 from chanceline.theory.bounds import Bounds, bounds_at
+from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
     APPROXIMATE,
     PLAIN,
@@ -41,12 +42,9 @@ from chanceline.theory.ensemble import (
     with_error,
 )
 from chanceline.theory.numerics import Array, Solved, first_success, follow
-from chanceline.theory.rs import Branch, End, density as density, zero_entropy
+from chanceline.theory.rs import Branch, Density, End, density as density_at, zero_entropy
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
 from chanceline.theory.solve import FINER, branch_off, check_breaking, end_of_branch, replicon_line
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,21 +112,39 @@ def _end(branch: Branch, start: Array | None = None, replicon: bool = False) -> 
     return _capacity(branch, end, replicon), end.solved.unknowns
 
 
+@overload
 def capacity(
-    rho: float,
+    rho: float, ansatz: str = ..., *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...
+) -> Capacity: ...
+
+
+@overload
+def capacity(
+    rho: Sequence[float] | Array,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> Curve: ...
+
+
+def capacity(
+    rho: float | Sequence[float] | Array,
     ansatz: str = "rs",
     *,
     balance: float = 0.5,
     margin: float = 0.0,
     errors: float = 0.0,
     signs: str = "free",
-) -> Capacity:
+) -> Capacity | Curve:
     """α_VS(ρ): the load above which no choice of ρN variables separates random patterns.
 
     Parameters
     ----------
     rho
-        Share of the variables kept, 0 < ρ < 1.
+        Share of the variables kept, 0 < ρ < 1. Of several the `Curve` comes back, as from `capacity_curve`.
     ansatz
         "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of infinitely many steps, with
         the error of that extrapolation.
@@ -144,7 +160,9 @@ def capacity(
         "given" if the sign of each input's weight is prescribed (a synapse is excitatory or inhibitory, a marker can only raise
         the risk), for inputs of mean 0, without errors and with ansatz "rs".
     """
-    rho, ensemble = check_rho(rho), Ensemble.checked(balance, margin, errors, signs)
+    if np.ndim(rho):
+        return capacity_curve(np.ravel(rho), ansatz, balance=balance, margin=margin, errors=errors, signs=signs)
+    rho, ensemble = check_rho(cast("float", rho)), Ensemble.checked(balance, margin, errors, signs)
     if ansatz == "rs":
         return _end(Branch(rho, ensemble), replicon=True)[0]
     if ansatz not in ("1rsb", "full"):
@@ -166,7 +184,7 @@ def capacity_curve(
     margin: float = 0.0,
     errors: float = 0.0,
     signs: str = "free",
-) -> tuple[Capacity, ...]:
+) -> Curve:
     """α_VS at many densities, each started from its neighbour; in the order of `rhos`.
 
     With `replicon` the load where symmetry breaks is found too (it costs more than the capacity itself). The other parameters are
@@ -174,7 +192,8 @@ def capacity_curve(
     """
     wanted = [check_rho(rho) for rho in rhos]
     if ansatz != "rs":
-        return tuple(capacity(rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs) for rho in wanted)
+        kind: dict[str, Any] = {"balance": balance, "margin": margin, "errors": errors, "signs": signs}
+        return Curve(tuple(capacity(rho, ansatz, **kind) for rho in wanted))
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     found: dict[float, Capacity] = {}
     recent: list[tuple[float, Array]] = []
@@ -186,39 +205,41 @@ def capacity_curve(
             start = p1 + (p1 - p0) * (x - x1) / (x1 - x0)
         found[rho], point = _end(Branch(rho, ensemble), start, replicon)
         recent = [*recent[-1:], (x, point)] if point is not None else []
-    return tuple(found[rho] for rho in wanted)
+    return Curve(tuple(found[rho] for rho in wanted))
+
+
+@overload
+def density(alpha: float, *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...) -> Density: ...
+
+
+@overload
+def density(
+    alpha: Sequence[float] | Array, *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...
+) -> Curve: ...
+
+
+def density(
+    alpha: float | Sequence[float] | Array,
+    *,
+    balance: float = 0.5,
+    margin: float = 0.0,
+    errors: float = 0.0,
+    signs: str = "free",
+) -> Density | Curve:
+    """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α, 0 < α < α_c.
+
+    α_c is the capacity with all variables kept (2 for equal classes without margin and errors, half of it with given signs). Of
+    several loads the `Curve` comes back; the other parameters are those of `capacity`.
+    """
+    kind: dict[str, Any] = {"balance": balance, "margin": margin, "errors": errors, "signs": signs}
+    if np.ndim(alpha):
+        return Curve(tuple(density_at(float(load), **kind) for load in np.ravel(alpha)))
+    return density_at(cast("float", alpha), **kind)
 
 
 def evenly_spaced(points: int) -> list[float]:
     """ρ = 1/(n+1), …, n/(n+1)."""
     return [(i + 1) / (points + 1) for i in range(points)]
-
-
-def curve_table(rhos: Iterable[float], replicon: bool = False, **ensemble: Any) -> pd.DataFrame:
-    """One row a density: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner.
-
-    The keywords balance, margin, errors and signs are those of `capacity`; other values than the paper's add columns for them,
-    and the threshold.
-    """
-    import pandas as pd
-
-    points = capacity_curve(rhos, replicon=replicon, **ensemble)
-    more = ["replicon_alpha"] if replicon else []
-    if not all(point.ensemble.plain for point in points):
-        more += ["balance", "margin", "errors", "signs", "threshold"]
-    return pd.DataFrame(
-        {
-            "rho": point.rho,
-            "vc": point.bounds.vc,
-            "cover_gardner": point.bounds.cover_gardner,
-            "alpha_vs": point.alpha,
-            "error": point.error,
-            "union": point.bounds.union,
-            "l0_gardner": point.bounds.l0_gardner,
-            **{name: getattr(point, name) for name in more},
-        }
-        for point in points
-    )
 
 
 # With breaking.
