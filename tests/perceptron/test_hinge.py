@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from chanceline.chance import log_binomial
 from chanceline.perceptron import linalg
 from chanceline.perceptron.hinge import find_flips, find_pulls, fit, flip_four, make_hinge, set_support, smallest_first
-from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, hard_margin
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
@@ -32,7 +32,7 @@ def from_python(kernel):
     return njit(lambda *arguments: kernel(*arguments))
 
 
-border, combine, next_pivot, unborder = map(from_python, (linalg.border, linalg.combine, linalg.next_pivot, linalg.unborder))
+border, combine, next_pivot, unborder = linalg.border, from_python(linalg.combine), linalg.next_pivot, linalg.unborder
 
 
 @njit
@@ -172,8 +172,7 @@ def test_hard_margin_agrees_with_a_linear_programme():
     for trial in range(300):
         k, patterns = generator.integers(1, 12), generator.integers(1, 30)
         rows = generator.choice([-1.0, 1.0], (patterns, k)) if trial % 2 else generator.standard_normal((patterns, k))
-        weights, multipliers = np.zeros(k), np.zeros(patterns)
-        verdict = hard_margin(rows, weights, multipliers, trial % 3 == 0)
+        verdict, weights, multipliers = largest_margin(rows, early=trial % 3 == 0)
         assert verdict == linear_programme(rows)
         verdicts.add(verdict)
         if verdict == SEPARABLE:
@@ -187,8 +186,8 @@ def test_hard_margin_agrees_with_a_linear_programme():
 def test_hard_margin_is_the_largest():
     generator = np.random.default_rng(2)
     rows = np.abs(generator.standard_normal((20, 4))) + 0.1
-    weights = np.zeros(4)
-    assert hard_margin(rows, weights, np.zeros(20), False) == SEPARABLE
+    verdict, weights, _ = largest_margin(rows)
+    assert verdict == SEPARABLE
     margin = (rows @ weights).min() / np.linalg.norm(weights)
     others = generator.standard_normal((20000, 4)) * 0.3 + weights / np.linalg.norm(weights)
     best = ((others @ rows.T).min(axis=1) / np.linalg.norm(others, axis=1)).max()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.hinge import make_hinge, next_random, rebuild, refit
+from chanceline.perceptron.hinge import REBUILD_AFTER, make_hinge, next_random, refit
 from chanceline.perceptron.linalg import NONE, ZERO, counter, inner_kernel, kernel
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
@@ -46,7 +46,7 @@ def enter_support(hinge: Any, support: NDArray) -> None:
         hinge.support[i] = support[i]
         hinge.position[support[i]] = i
         hinge.weights[i] = 0.0
-    rebuild(hinge, ZERO)
+    hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: i
     return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0)[1])
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def smallest_first(values: NDArray, count: int) -> None:
     """Reorder values so that the `count` smallest come first (Hoare's selection)."""
     low, high = 0, values.size - 1
@@ -175,7 +175,7 @@ def smallest_first(values: NDArray, count: int) -> None:
             return
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def find_flips(hinge: Any, allowed: int, noise: float) -> int:
     """Bring the active set in line with the margins; the patterns that flip are the first of `loose`, their number is returned.
 
@@ -190,7 +190,7 @@ def find_flips(hinge: Any, allowed: int, noise: float) -> int:
             hinge.work[pattern] = ranks[pattern]
         smallest_first(hinge.work, allowed)
         for place in range(allowed):
-            level = max(level, hinge.work[place])
+            level = hinge.work[place] if hinge.work[place] > level else level
         for place in range(allowed):
             quota += hinge.work[place] == level
     for pattern in range(ranks.size):
@@ -207,26 +207,18 @@ def find_flips(hinge: Any, allowed: int, noise: float) -> int:
     return flips
 
 
-@inner_kernel()
-def border_inverse(hinge: Any, size: int) -> None:
-    """Let the inverse of the first `size` columns of the support, and the target, take in the next one."""
-    column, cross = hinge.columns[hinge.support[size]], hinge.flipped[0]
-    for i in range(size):
-        cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
-    diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
-    pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
-    border(hinge.inverse, size, max(pivot, hinge.ridge), hinge.trial)
-    hinge.target[size] = dot_first(column, hinge.active, column.size)
-
-
-@inner_kernel()
-def rebuild(hinge: Any, allowed: int) -> None:
-    """Margins, active set and inverse Hessian from support and weights, without updates."""
-    combine(hinge.columns, hinge.support, hinge.weights, hinge.k[0], hinge.margins)
-    find_flips(hinge, allowed, 0.0)
-    for size in range(hinge.k[0]):
-        border_inverse(hinge, size)
-    hinge.flips_since_rebuild[0] = 0
+@inlined_kernel()
+def border_inverse(hinge: Any, known: int) -> None:
+    """Let the inverse of the first `known` columns of the support, and the target, take in those after them."""
+    cross = hinge.flipped[0]
+    for size in range(known, hinge.k[0]):
+        column = hinge.columns[hinge.support[size]]
+        for i in range(size):
+            cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
+        diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
+        pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
+        border(hinge.inverse, size, pivot if pivot > hinge.ridge else hinge.ridge, hinge.trial)
+        hinge.target[size] = dot_first(column, hinge.active, column.size)
 
 
 @inlined_kernel()
@@ -261,17 +253,6 @@ def flip_four(hinge: Any, start: int, count: int) -> bool:
 
 
 @inlined_kernel()
-def add_column(hinge: Any, j: int) -> None:
-    """Put column j into the support with weight 0."""
-    k = hinge.k[0]
-    hinge.support[k] = j
-    hinge.position[j] = k
-    hinge.weights[k] = 0.0
-    border_inverse(hinge, k)
-    hinge.k[0] = k + 1
-
-
-@inlined_kernel()
 def drop_column(hinge: Any, place: int) -> None:
     """Take the variable at this place of the support out (its part of the margins too); the last one takes its place."""
     last = hinge.k[0] - 1
@@ -285,21 +266,39 @@ def drop_column(hinge: Any, place: int) -> None:
     hinge.k[0] = last
 
 
-@inner_kernel(fastmath=FAST)
-def energy_at(hinge: Any, step: float, allowed: int) -> float:
+@inner_kernel(allocates=False, fastmath=FAST)
+def energy_at(margins: NDArray, shift: NDArray, work: NDArray, step: float, allowed: int) -> float:
     """½ Σ' (1 − m_μ − step·s_μ)₊²."""
-    total, margins, shift = 0.0, hinge.margins, hinge.shift
+    total = 0.0
     for pattern in range(margins.size):
-        slack = max(1.0 - margins[pattern] - step * shift[pattern], 0.0)
-        total += slack * slack
+        slack = 1.0 - margins[pattern] - step * shift[pattern]
+        total += slack * slack if slack > 0.0 else 0.0
     if allowed > 0:
         for pattern in range(margins.size):
-            hinge.work[pattern] = margins[pattern] + step * shift[pattern]
-        smallest_first(hinge.work, allowed)
+            work[pattern] = margins[pattern] + step * shift[pattern]
+        smallest_first(work, allowed)
         for place in range(allowed):
-            slack = max(1.0 - hinge.work[place], 0.0)
-            total -= slack * slack
+            slack = 1.0 - work[place]
+            total -= slack * slack if slack > 0.0 else 0.0
     return 0.5 * total
+
+
+@inlined_kernel()
+def length_of_step(hinge: Any, allowed: int, shortest: float) -> float:
+    """How far to go along the Newton step: halved until E falls."""
+    k, weights, trial, ridge = hinge.k[0], hinge.weights, hinge.trial, 0.5 * hinge.ridge
+    norm = ridge * dot_first(weights, weights, k)
+    cross = 2.0 * ridge * dot_first(weights, trial, k)
+    curve = ridge * dot_first(trial, trial, k)
+    step, before = 0.0, 0.0
+    while True:
+        energy = energy_at(hinge.margins, hinge.shift, hinge.work, step, allowed) + norm + step * (cross + step * curve)
+        if step == 0.0:
+            step, before = 1.0, energy
+        elif energy > before and step > shortest:
+            step *= 0.5
+        else:
+            return step
 
 
 @inlined_kernel()
@@ -309,25 +308,42 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
     Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, lets patterns flip, and stops when the active
     set repeats; True as soon as at most `allowed` margins are not positive. The first step trusts the active set found.
     """
-    if hinge.flips_since_rebuild[0] > REBUILD_AFTER:
-        rebuild(hinge, allowed)
-    if add >= 0:
-        add_column(hinge, add)
-    if drop >= 0:
-        drop_column(hinge, drop)
     # Where patterns are forgiven E is not convex, and a step may lead nowhere.
     shortest, step = 1e-3 if allowed > 0 else 1e-4, 1.0
-    patterns, k, flips = hinge.margins.size, hinge.k[0], ZERO
-    if noise > 0.0:
-        flips = find_flips(hinge, allowed, noise)
-    for turn in range(most + 1):
+    patterns = hinge.margins.size
+    for turn in range(-1, most + 1):
+        flips, k = ZERO, hinge.k[0]
+        if turn > 0 or (turn == 0 and noise > 0.0):
+            flips = find_flips(hinge, allowed, noise if turn == 0 else 0.0)
+        if turn > 0 and not dot_first(hinge.weights, hinge.weights, k) < np.inf:
+            # Updates have worn the inverse out: once more from nothing.
+            for i in range(k):
+                hinge.weights[i] = 0.0
+            hinge.flips_since_rebuild[0] = REBUILD_AFTER
+            flips += 1
+        elif turn > 0 and flips == 0 and step == 1.0:
+            return False
         # Bring the inverse in line with the active set, by updates or, when there are many, anew.
         hinge.flips_since_rebuild[0] += flips
         settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
         for start in range(0, flips, FOUR):
-            settled = settled and flip_four(hinge, start, min(FOUR, flips - start))
+            settled = settled and flip_four(hinge, start, flips - start)
+        known = k
         if not settled:
-            rebuild(hinge, allowed)
+            combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
+            find_flips(hinge, allowed, 0.0)
+            hinge.flips_since_rebuild[0] = 0
+            known = ZERO
+        if turn < 0 and add >= 0:
+            hinge.support[k] = add
+            hinge.position[add] = k
+            hinge.weights[k] = 0.0
+            hinge.k[0] = k + 1
+        border_inverse(hinge, known)
+        if turn < 0:
+            if drop >= 0:
+                drop_column(hinge, drop)
+            continue
         if turn == most or (allowed > 0 and step <= shortest):
             return False
         for i in range(k):
@@ -335,13 +351,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
         combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
         step = 1.0
         if turn > 0:
-            ridge = 0.5 * hinge.ridge
-            norm = ridge * dot_first(hinge.weights, hinge.weights, k)
-            cross = 2.0 * ridge * dot_first(hinge.weights, hinge.trial, k)
-            curve = ridge * dot_first(hinge.trial, hinge.trial, k)
-            before = energy_at(hinge, 0.0, allowed) + norm
-            while energy_at(hinge, step, allowed) + norm + step * (cross + step * curve) > before and step > shortest:
-                step *= 0.5
+            step = length_of_step(hinge, allowed, shortest)
         add_scaled(hinge.weights, step, hinge.trial, k)
         add_scaled(hinge.margins, step, hinge.shift, patterns)
         above = ZERO
@@ -349,15 +359,6 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             above += hinge.margins[pattern] > SEPARATED
         if above + allowed >= patterns:
             return True
-        flips = find_flips(hinge, allowed, 0.0)
-        if not dot_first(hinge.weights, hinge.weights, k) < np.inf:
-            # Updates have worn the inverse out: once more from nothing.
-            for i in range(k):
-                hinge.weights[i] = 0.0
-            hinge.flips_since_rebuild[0] = REBUILD_AFTER
-            flips += 1
-        elif flips == 0 and step == 1.0:
-            return False
     return False
 
 
@@ -408,7 +409,7 @@ def choose_removal(hinge: Any) -> int:
     return removal
 
 
-@kernel()
+@kernel(allocates=False)
 def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int) -> tuple[int, bool]:
     """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
 
@@ -428,7 +429,7 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
     return swaps, False
 
 
-@kernel()
+@kernel(allocates=False)
 def next_random(state: NDArray) -> float:
     """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and library version."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)

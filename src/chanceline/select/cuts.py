@@ -47,7 +47,7 @@ def unpack(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
     return np.unpackbits(rows, axis=1, bitorder="little")[:, :n].astype(np.bool_)
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def bits_set(word: Any) -> Any:
     """The number of bits set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -56,21 +56,26 @@ def bits_set(word: Any) -> Any:
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel()
-def cuts_of(signs: NDArray, few: int, always: NDArray, largest: int, cuts: NDArray) -> NDArray:
+def cuts_of(signs: NDArray, few: int, always: NDArray, largest: int, cuts: NDArray) -> NDArray[np.int64]:
     """How many cuts of `few` patterns have 0, 1, … variables; those up to `largest` are written to `cuts`.
 
     signs (words, P) has the bits of negative entries. Cuts with a variable of `always` are met by every support, and left out.
     """
-    words, patterns = signs.shape
-    sizes = np.zeros(64 * words + 1, dtype=np.int64)
+    sizes = np.zeros(64 * len(signs) + 1, dtype=np.int64)
+    write_cuts(signs, np.full(few, -1), always, largest, cuts, sizes, np.zeros((4, few, len(signs)), dtype=np.uint64))
+    return sizes
+
+
+@kernel(allocates=False)
+def write_cuts(
+    signs: NDArray, chosen: NDArray, always: NDArray, largest: int, cuts: NDArray, sizes: NDArray, digits: NDArray
+) -> None:
+    """Cuts and sizes as in `cuts_of`, by all choices of patterns."""
+    few, words, patterns, level, written = chosen.size, signs.shape[0], signs.shape[1], 1, 0
     # How many of the signs so far are −, as a binary number: ones, twos and fours, for every pattern chosen.
-    ones = np.zeros((few, words), dtype=np.uint64)
-    twos, fours = ones.copy(), ones.copy()
+    ones, twos, fours, cut = digits[0], digits[1], digits[2], digits[3, 0]
     half_ones = ~NOTHING if few // 2 & 1 else NOTHING
     half_twos = ~NOTHING if few // 2 & 2 else NOTHING
-    chosen, cut = np.full(few, -1), np.zeros(words, dtype=np.uint64)
-    level, written = 1, 0
     while level > 0:
         chosen[level] += 1
         if chosen[level] == (patterns if level == 1 else chosen[level - 1]):
@@ -100,7 +105,6 @@ def cuts_of(signs: NDArray, few: int, always: NDArray, largest: int, cuts: NDArr
                     for w in range(words):
                         cuts[w, written] = cut[w]
                     written += 1
-    return sizes
 
 
 def smallest_cuts(problem: Problem, sixes: bool) -> NDArray[np.bool_]:

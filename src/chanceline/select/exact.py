@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.linalg import NONE, counter, inlined_kernel, inner_kernel, kernel
-from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin
+from chanceline.perceptron.linalg import NONE, ZERO, counter, inlined_kernel, inner_kernel, kernel
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin, make_passive
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select.auto import run_auto
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
@@ -40,7 +40,7 @@ ONE = np.uint64(1)
 Walk = namedtuple(
     "Walk",
     "columns order kept wanted errors counting cuts unmet status open words todo left most chosen how row weights multipliers "
-    "level tally",
+    "level tally room",
 )
 Walk.__doc__ = """State of a depth-first walk, so that it can pause.
 
@@ -82,77 +82,87 @@ def make_walk(problem: Problem, wanted: int, errors: int = 0, counting: bool = F
         multipliers=np.zeros((n + 2, problem.n_samples)),
         level=np.full(1, -1),
         tally=np.zeros(3, dtype=np.int64),
+        room=make_room(n + kept, problem.n_samples, errors),
     )
 
 
-@kernel()
-def errors_suffice(
-    columns: NDArray, used: NDArray, alive: NDArray, certain: NDArray, errors: int,
-    weights: NDArray, multipliers: NDArray, early: bool, tally: NDArray,
-) -> int:  # fmt: skip
-    """Whether giving up at most `errors` of the alive patterns, none of the certain ones, leaves a rest that `used` separate.
+Room = namedtuple("Room", "used alive certain rest conflicts rows values weights passive")
+Room.__doc__ = (
+    """What `errors_suffice` works in: the variables used, the patterns alive, those that are right, and what it makes of them."""
+)
 
-    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it was. weights,
-    multipliers and early are those of `hard_margin`.
+
+def make_room(columns: int, patterns: int, errors: int) -> Room:
+    """Room for so many columns, all of them used, and patterns, all of them alive."""
+    certain, rest = np.zeros((2, patterns), dtype=np.bool_)
+    conflicts, rows = np.zeros((errors + 1, patterns), dtype=np.bool_), np.zeros((patterns, columns))
+    passive = make_passive(patterns, columns)
+    return Room(np.arange(columns), ~rest, certain, rest, conflicts, rows, np.zeros(patterns), np.zeros(columns), passive)
+
+
+@kernel(allocates=False)
+def errors_suffice(columns: NDArray, k: int, errors: int, multipliers: NDArray, early: bool, tally: NDArray, room: Any) -> int:
+    """Whether giving up at most `errors` of the alive patterns, none of the certain ones, leaves a rest that k used separate.
+
+    SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it was.
+    multipliers and early are those of `hard_margin`, its weights are in the room.
     """
-    patterns, k = alive.size, used.size
-    part, values, rest, conflict = np.empty((patterns, k)), np.empty(patterns), alive.copy(), np.zeros_like(alive)
+    rest, values, conflict, found, verdict = room.rest, room.values, room.conflicts[errors], 0, INSEPARABLE
+    for pattern in range(rest.size):
+        rest[pattern] = room.alive[pattern]
+        conflict[pattern] = False
     tally[0] += 1
-    found, verdict = 0, INSEPARABLE
     while verdict == INSEPARABLE:
         count = 0
-        for pattern in range(patterns):
+        for pattern in range(rest.size):
             if rest[pattern]:
                 values[count] = multipliers[pattern] if found == 0 else 0.0
+                for i in range(k):
+                    room.rows[count, i] = columns[room.used[i], pattern]
                 count += 1
-        for i in range(k):
-            place = 0
-            for pattern in range(patterns):
-                if rest[pattern]:
-                    part[place, i] = columns[used[i], pattern]
-                    place += 1
-        verdict = SEPARABLE if count == 0 else hard_margin(part[:count], weights, values[:count], early)
+        verdict = SEPARABLE
+        if count > 0:
+            verdict = hard_margin(room.rows[:count], room.weights[:k], values[:count], early, room.passive)
         place = 0
-        for pattern in range(patterns):
+        for pattern in range(rest.size):
             value = values[place] if rest[pattern] else 0.0
             place += rest[pattern]
             # Those of a conflict cannot all be right. Disjoint ones cost an error each.
             rest[pattern] &= value <= 0.0
             if found == 0:
                 multipliers[pattern] = value
-                conflict[pattern] = value > 0.0 and not certain[pattern]
+                conflict[pattern] = value > 0.0 and not room.certain[pattern]
         found += 1
         if (found == 1 and verdict != INSEPARABLE) or (verdict == INSEPARABLE and found > errors):
             return verdict
     verdict = INSEPARABLE
-    for pattern in range(patterns):
+    for pattern in range(rest.size):
         if conflict[pattern]:
-            alive[pattern] = False
-            below = errors_suffice(columns, used, alive, certain, errors - 1, weights, multipliers, early, tally)
+            room.alive[pattern] = False
+            below = errors_suffice(columns, k, errors - 1, multipliers, early, tally, room)
             if below == SEPARABLE:
                 return SEPARABLE
-            alive[pattern] = True
+            room.alive[pattern] = True
             verdict = UNDECIDED if below == UNDECIDED else verdict
             # From here on this pattern is right: all sets of errors with it have been seen.
-            certain[pattern] = True
-    for pattern in range(patterns):
-        certain[pattern] &= not conflict[pattern]
+            room.certain[pattern] = True
+    for pattern in range(rest.size):
+        room.certain[pattern] &= not conflict[pattern]
     return verdict
 
 
-@inner_kernel()
-def variables(walk: Any, only_in: bool) -> NDArray:
-    """The columns in, unless `only_in` those open, and the kept ones."""
-    total, k = walk.columns.shape[0], 0
-    used = np.empty(total, dtype=np.int64)
-    for j in range(total):
+@inlined_kernel()
+def use_variables(walk: Any, only_in: bool) -> int:
+    """Use the columns in, unless `only_in` those open, and the kept ones: how many."""
+    k = ZERO
+    for j in range(walk.columns.shape[0]):
         if j >= walk.status.size or walk.status[j] == IN or (walk.status[j] == OPEN and not only_in):
-            used[k] = j
+            walk.room.used[k] = j
             k += 1
-    return used[:k]
+    return k
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def put(walk: Any, j: int, status: int) -> None:
     """Variable j is now open, in or out."""
     bit, w = ONE << np.uint64(j & 63), j >> 6
@@ -207,11 +217,11 @@ def smallest_unmet(walk: Any, level: int) -> int:
     return fewest
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def open_level(walk: Any, level: int) -> None:
     """Go on to a level, unless a cut not met has no open variable."""
     fewest, last = walk.status.size, level == walk.wanted - 1
-    walk.tally[0] += level <= max(walk.wanted - 3, 0)
+    walk.tally[0] += level == 0 or level <= walk.wanted - 3
     if walk.cuts.shape[2] > 0:
         if level > 0 and not last:
             keep_unmet(walk, level)
@@ -229,7 +239,7 @@ def open_level(walk: Any, level: int) -> None:
         take_words(walk, level)
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def take_words(walk: Any, level: int) -> None:
     """Take the variables in `words` out until their turn comes."""
     walk.how[level], count = BY_WORDS, 0
@@ -267,7 +277,7 @@ def extend_cut(walk: Any, level: int, row: int, verdict: int) -> None:
     take_words(walk, level)
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def choices(walk: Any, missing: int) -> int:
     """In how many ways the missing variables can be chosen from the open ones."""
     others, ways = 0, 1
@@ -278,7 +288,7 @@ def choices(walk: Any, missing: int) -> int:
     return ways
 
 
-@kernel()
+@kernel(allocates=False)
 def walk_on(walk: Any, budget: int) -> int:
     """Walk on for about `budget` nodes: EXHAUSTED, PAUSED, or FOUND (the variables in suffice)."""
     limit, spare, patterns = walk.tally[0] + budget, walk.weights.shape[0] - 1, walk.columns.shape[1]
@@ -302,17 +312,15 @@ def walk_on(walk: Any, budget: int) -> int:
             needed, row = walk.counting or level == walk.wanted - 1, spare
         verdict = SEPARABLE if cutting else INSEPARABLE
         if needed:
-            used = variables(walk, not cutting)
-            alive, certain = np.ones(patterns, dtype=np.bool_), np.zeros(patterns, dtype=np.bool_)
-            weights, multipliers = np.zeros(used.size), walk.multipliers[row]
-            for pattern in range(0 if cutting else patterns):
-                multipliers[pattern] = 0.0
-            if used.size > 0:
-                verdict = errors_suffice(
-                    walk.columns, used, alive, certain, walk.errors, weights, multipliers, not cutting, walk.tally
-                )
-            for i in range(used.size - walk.kept):
-                walk.weights[row, used[i]] = weights[i]
+            k, room = use_variables(walk, not cutting), walk.room
+            for pattern in range(patterns):
+                room.alive[pattern], room.certain[pattern] = True, False
+                if not cutting:
+                    walk.multipliers[row, pattern] = 0.0
+            if k > 0:
+                verdict = errors_suffice(walk.columns, k, walk.errors, walk.multipliers[row], not cutting, walk.tally, room)
+            for i in range(k - walk.kept):
+                walk.weights[row, room.used[i]] = room.weights[i]
         if cutting:
             extend_cut(walk, level, row, verdict)
         elif verdict == SEPARABLE and not walk.counting:
@@ -378,10 +386,9 @@ def prove(
 def fitted_to_rest(problem: Problem, support: NDArray[np.int64], iterations: int, errors: int) -> Candidate:
     """The candidate of largest margin on what is left after giving up at most `errors` patterns, if that separates."""
     columns = np.ascontiguousarray(problem.rows(support).T)
-    alive, certain = np.ones(problem.n_samples, dtype=np.bool_), np.zeros(problem.n_samples, dtype=np.bool_)
-    weights, multipliers, tally = np.zeros(len(columns)), np.zeros(problem.n_samples), np.zeros(3, dtype=np.int64)
-    errors_suffice(columns, np.arange(len(columns)), alive, certain, errors, weights, multipliers, False, tally)
-    return Candidate(support, *problem.split(weights), iterations)
+    room = make_room(len(columns), problem.n_samples, errors)
+    errors_suffice(columns, len(columns), errors, np.zeros(problem.n_samples), False, np.zeros(3, dtype=np.int64), room)
+    return Candidate(support, *problem.split(room.weights), iterations)
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,6 +8,7 @@ a few of them usually empty it, so a pair costs some ten nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from chanceline.perceptron.linalg import inner_kernel, kernel
 from chanceline.perceptron.margin import SEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem
-from chanceline.select.swaps import fewest_on_line
+from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000
@@ -24,7 +25,7 @@ NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     """Intersect the open cone between directions (c0, c1) and (c2, c3), counter-clockwise, with x·u + y·v > 0.
 
@@ -43,7 +44,7 @@ def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     return True
 
 
-@kernel()
+@kernel(allocates=False)
 def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArray, cone: NDArray) -> bool:
     """Whether some (u, v) has u·left_c + v·right_c > 0 for all constraints c = first − second."""
     x = left[first[0]] - (left[second[0]] if second[0] >= 0 else 0.0)
@@ -63,10 +64,11 @@ def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArra
     return cone[0] * cone[3] - cone[1] * cone[2] > 0.0 or cone[0] * cone[2] + cone[1] * cone[3] < 0.0
 
 
-@kernel()
-def sweep_pairs(values: NDArray, first: NDArray, second: NDArray, start: int, after: int, stop: int) -> tuple[int, int]:
+@kernel(allocates=False)
+def sweep_pairs(
+    values: NDArray, first: NDArray, second: NDArray, start: int, after: int, stop: int, cone: NDArray
+) -> tuple[int, int]:
     """The first pair (i, j) from (start, after) on, i < stop and j > i, that meets all constraints, or (−1, −1)."""
-    cone = np.zeros(4)
     for i in range(start, stop):
         for j in range(after if i == start else i + 1, values.shape[0]):
             if pair_separates(values[i], values[j], first, second, cone):
@@ -108,12 +110,12 @@ def separating_single(problem: Problem) -> int | None:
 def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
     """A pair that separates, searched exhaustively; yields None at every chance to interrupt, and ends at the pair if any."""
     values, first, second = constraints(problem)
-    n = problem.n_features
+    n, cone = problem.n_features, np.zeros(4)
     for start in range(0, n, ROWS_A_STEP):
         stop = min(start + ROWS_A_STEP, n)
         i, j = start, start
         while True:
-            i, j = sweep_pairs(values, first, second, i, j + 1, stop)
+            i, j = sweep_pairs(values, first, second, i, j + 1, stop, cone)
             if i < 0:
                 break
             if separates(problem, np.array([i, j])):
@@ -127,22 +129,22 @@ def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
     return largest_margin(problem.rows(support), early=True).verdict == SEPARABLE
 
 
-@kernel()
-def sweep_singles_for_errors(columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray) -> None:
+@kernel(allocates=False)
+def sweep_singles_for_errors(
+    columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray, margins: NDArray, line: Any
+) -> None:
     """For every column alone the fewest errors, and its rule (threshold, weight).
 
     With a threshold the rule is ±1 + t·x, a line search from m = ±y along y·x; without one it is t·x.
     """
     n, patterns = columns.shape[0] - kept, columns.shape[1]
-    breaks = np.empty(patterns)
-    margins = np.zeros(patterns)
     for j in range(n):
         errors[j] = patterns + 1
         for sign in range(1, -2 * kept, -2):
             if kept:
                 for pattern in range(patterns):
                     margins[pattern] = sign * columns[n, pattern]
-            found, step = fewest_on_line(margins, columns[j], breaks, state)
+            found, step = fewest_on_line(margins, columns[j], line, state)
             if found < errors[j]:
                 errors[j] = found
                 rules[j, 0], rules[j, 1] = sign * kept, step
@@ -152,9 +154,9 @@ def all_singles(
     columns: NDArray[np.float64], kept: int, state: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The fewest errors of every column alone, exactly, and its rule (threshold, weight)."""
-    n = columns.shape[0] - kept
+    n, patterns = columns.shape[0] - kept, columns.shape[1]
     errors, rules = np.zeros(n, dtype=np.int64), np.zeros((n, 2))
-    sweep_singles_for_errors(columns, kept, errors, rules, state)
+    sweep_singles_for_errors(columns, kept, errors, rules, state, np.zeros(patterns), make_line(patterns))
     return errors, rules
 
 

@@ -40,25 +40,37 @@ NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
 
-@kernel()
+@kernel(allocates=False)
 def count_errors(margins: NDArray) -> int:
     """Patterns whose margin is not safely positive."""
     largest = 0.0
     for pattern in range(margins.size):
-        largest = max(largest, abs(margins[pattern]))
+        if abs(margins[pattern]) > largest:
+            largest = abs(margins[pattern])
     errors = 0
     for pattern in range(margins.size):
         errors += not margins[pattern] > ROUNDING * largest
     return errors
 
 
-@inner_kernel()
-def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state: NDArray) -> tuple[int, float]:
+class Line(NamedTuple):
+    """Room for a line search: where margins change sign, and whether they rise there."""
+
+    breaks: NDArray[np.float64]
+    rising: NDArray[np.bool_]
+
+
+def make_line(patterns: int) -> Line:
+    return Line(np.zeros(patterns), np.zeros(patterns, dtype=np.bool_))
+
+
+@inner_kernel(allocates=False)
+def fewest_on_line(margins: NDArray, direction: NDArray, line: Any, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction; ties are drawn by lot."""
-    turning, errors = 0, 0
-    largest, rising = 0.0, np.empty(margins.size, dtype=np.bool_)
+    breaks, rising, turning, errors, largest = line.breaks, line.rising, 0, 0, 0.0
     for pattern in range(margins.size):
-        largest = max(largest, abs(direction[pattern]))
+        if abs(direction[pattern]) > largest:
+            largest = abs(direction[pattern])
     for pattern in range(margins.size):
         if abs(direction[pattern]) > 1e-12 * largest:
             breaks[turning] = -margins[pattern] / direction[pattern]
@@ -99,7 +111,7 @@ def fewest_on_line(margins: NDArray, direction: NDArray, breaks: NDArray, state:
 
 @inlined_kernel()
 def descend(
-    columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, breaks: NDArray, state: NDArray, rounds: int
+    columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, line: Any, state: NDArray, rounds: int
 ) -> int:
     """Exact line searches along the coordinates, in random order, until `rounds` in a row gain nothing; the errors left.
 
@@ -113,7 +125,7 @@ def descend(
         for i in range(k):
             place = (start + i) % k
             column = columns[support[place]]
-            found, step = fewest_on_line(margins, column, breaks, state)
+            found, step = fewest_on_line(margins, column, line, state)
             if found <= errors:
                 weights[place] += step
                 add_scaled(margins, step, column, margins.size)
@@ -132,7 +144,7 @@ class Best(NamedTuple):
     weights: NDArray[np.float64]
     trial: NDArray[np.float64]
     margins: NDArray[np.float64]
-    breaks: NDArray[np.float64]
+    line: Line
 
     def candidate(self, k: int, kept: int, iterations: int) -> Candidate:
         """The best rule of k variables, in scaled weights."""
@@ -148,11 +160,11 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
         weights=np.zeros((most + 1, width)),
         trial=np.zeros(width),
         margins=np.zeros(patterns),
-        breaks=np.zeros(patterns),
+        line=make_line(patterns),
     )
 
 
-@inner_kernel()
+@inner_kernel(allocates=False)
 def store(hinge: Any, best: Any, weights: NDArray, errors: int) -> None:
     k = hinge.k[0]
     features = k - hinge.kept
@@ -178,13 +190,13 @@ def note(hinge: Any, best: Any, near: int) -> int:
         best.trial[i] = hinge.weights[i]
     for pattern in range(best.margins.size):
         best.margins[pattern] = hinge.margins[pattern]
-    errors = descend(hinge.columns, hinge.support, k, best.trial, best.margins, best.breaks, hinge.random, IDLE_ROUNDS)
+    errors = descend(hinge.columns, hinge.support, k, best.trial, best.margins, best.line, hinge.random, IDLE_ROUNDS)
     if errors < best.errors[features]:
         store(hinge, best, best.trial, errors)
     return errors
 
 
-@kernel()
+@kernel(allocates=False)
 def fit_and_note(
     hinge: Any, best: Any, add: int, drop: int, allowed: int, most: int,
     share: float, near: int, noise: float, wanted: int, swaps: int,
