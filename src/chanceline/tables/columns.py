@@ -222,8 +222,9 @@ def plain_text(value: Any) -> str:
 
 def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
     """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart."""
-    numeric = [pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes]
-    likely = [name for name, yes in zip(table, numeric, strict=True) if not yes or DATE_NAME.search(str(name))]
+    likely = [*table.columns[~numeric_columns(table)]]
+    if DATE_NAME.search("\n".join(map(str, table.columns))):
+        likely += [name for name in table if name not in likely and DATE_NAME.search(str(name))]
     dates = {name: when for name in likely if (when := _dates(table[name])) is not None}
     if dates:
         findings.append(
@@ -237,7 +238,14 @@ def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) 
                 f"p = {pvalue:.2g}), and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out."
             )
             findings.append(Finding("warning", message))
-    return table.drop(columns=[*dates])
+    return table.drop(columns=[*dates]) if dates else table
+
+
+def numeric_columns(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which columns hold numbers; a wide table has few types."""
+    kinds = table.dtypes
+    known = {kind: pd.api.types.is_numeric_dtype(kind) for kind in kinds.unique()}
+    return np.array([known[kind] for kind in kinds], dtype=np.bool_)
 
 
 def _dates(column: pd.Series) -> pd.Series | None:

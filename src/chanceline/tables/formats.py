@@ -120,7 +120,8 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
         row = int(found[2]) + above
         raise InputError(f"row {row} of {name} has {found[3]} fields, but {than} {found[1]}; correct that row.") from None
     table.index += above + 1
-    table = table.dropna(how="all").infer_objects()
+    if table.iloc[:, 0].isna().any():
+        table = table.dropna(how="all").infer_objects()  # lines without anything
     return names, _with_points(table) if commas else table
 
 

@@ -33,6 +33,7 @@ from chanceline.tables.columns import (
     gaps_follow_classes,
     gaps_follow_small_values,
     labelled_rows,
+    numeric_columns,
     read_labels,
     totals_follow_classes,
     without_dates,
@@ -259,7 +260,7 @@ def _read_cell(text: str) -> tuple[int, float]:
 
 def numeric_features(table: pd.DataFrame, labels: Floats, settings: TableSettings, findings: list[Finding]) -> pd.DataFrame:
     """Numbers, also those written as text and censored ones as asked; other text is left out or made indicators."""
-    numeric = np.array([pd.api.types.is_numeric_dtype(kind) for kind in table.dtypes], dtype=bool)
+    numeric = numeric_columns(table)
     plain = (table if numeric.all() else table.loc[:, numeric]).astype(np.float64)
     if numeric.all():
         return plain
