@@ -42,7 +42,7 @@ def test_examples(page):
 
 
 def test_there_are_examples_to_run():
-    assert {"README.md", "docs/quickstart.md"} <= {name(page) for page in PAGES}
+    assert {"README.md", "docs/analyst.md"} <= {name(page) for page in PAGES}
 
 
 def test_the_checker_sees_a_wrong_output():
