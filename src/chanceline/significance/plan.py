@@ -38,6 +38,7 @@ from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints, LabelScheme, NullSizes, make_scheme
 from chanceline.tables.columns import examine, plain_text
 from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.subjects import near_rows
 
 LOG10_2 = log10(2.0)
 LN10 = log(10.0)
@@ -311,8 +312,10 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     n_samples, n_features = X.shape
     if data.undeclared:
         raise InputError(data.undeclared)
-    found = (*data.findings, *examine(X, y, names, level=settings.level, rows=data.rows))
     scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs, data.covariates)
+    together = scheme.unit_of if data.pairs is None else scheme.block_of[scheme.unit_of]
+    near = near_rows(X, y, together, data.rows or range(1, n_samples + 1))
+    found = (*data.findings, *near, *examine(X, y, names, level=settings.level, rows=data.rows))
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")

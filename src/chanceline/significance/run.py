@@ -47,11 +47,14 @@ from chanceline.significance.text import (
 )
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
+from chanceline.tables.subjects import undeclared_design
 
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 2000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 2e11
+# The column of y beside a DataFrame whose blocks, groups or pairs are named.
+LABEL = "y (given beside the table)"
 
 
 def separation_test(
@@ -64,6 +67,7 @@ def separation_test(
     groups: ArrayLike | str | None = None,
     pairs: ArrayLike | str | None = None,
     adjust: Any = None,
+    independent: Sequence[str] = (),
     feature_names: Sequence[str] | None = None,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -87,6 +91,8 @@ def separation_test(
         One value for each sample; labels are exchanged within blocks only, move with whole groups, and swap within pairs.
     adjust
         Covariates, a DataFrame (or an array, samples × covariates): is there structure beyond what they explain?
+    independent
+        Columns that look like subjects or pairs though rows are independent.
     feature_names
         Names of the columns.
     settings
@@ -103,9 +109,12 @@ def separation_test(
     """
     roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
     roles = {role: values for role, values in roles.items() if values is not None}
+    if y is not None and (independent or any(isinstance(values, str) for values in roles.values())):
+        X = X if hasattr(X, "columns") else pd.DataFrame(X).add_prefix("x")
+        X, y, label = X.assign(**{LABEL: np.asarray(y)}), None, LABEL
     if label is not None:
         table = {item.name: changes.pop(item.name) for item in fields(TableSettings) if item.name in changes}
-        X, roles = load_data(X, label, **roles, **table), {}
+        X, roles = load_data(X, label, **roles, independent=independent, **table), {}
     settings = replace(settings or TestSettings(), **changes)
     if isinstance(X, Dataset):
         if roles or any(given is not None for given in (y, feature_names)):
@@ -117,6 +126,9 @@ def separation_test(
     negative, positive = np.unique(np.asarray(y)).tolist()
     covariates = pd.DataFrame(roles.pop("adjust", None)).add_prefix("covariate " * (not hasattr(adjust, "columns")))
     given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items()}
+    if not roles.keys() & {"groups", "pairs"}:
+        numbers = pd.DataFrame(data, columns=list(names))
+        given["undeclared"] = undeclared_design(numbers[[]], numbers, labels)
     given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
     dataset = Dataset(data, labels, names, (negative, positive), **given)
     return run(make_plan(dataset, features, settings), progress)

@@ -21,6 +21,7 @@ from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats, contradicting_rows
 from chanceline.tables.dataset import Finding, TableSettings, plural, quoted, row_name
 from chanceline.tables.formats import is_number
+from chanceline.tables.subjects import subject_columns
 
 IDENTIFIER = re.compile(
     r"(?i:(^|[\s_.\-])(ids?|index|idx|uuid|key|row|rownames?|row name|no|nr|number|code|barcode|accession|mrn|order|"
@@ -260,12 +261,11 @@ def _dates(column: pd.Series) -> pd.Series | None:
 
 def without_identifiers(features: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     """The features that are no names of rows."""
-    found = features.columns[row_identifiers(features.to_numpy(), features.columns)]
-    if not len(found):
+    rows = features.columns[row_identifiers(features.to_numpy(), features.columns)]
+    found = [*dict.fromkeys([*subject_columns(features), *rows])]
+    if not found:
         return features
-    findings.append(
-        Finding("note", f"left out as identifiers of rows or dates: {quoted(found)}; keep_identifiers=True keeps them.")
-    )
+    findings.append(Finding("note", f"left out as identifiers or dates: {quoted(found)}; keep_identifiers=True keeps them."))
     return features.drop(columns=found)
 
 
@@ -368,10 +368,6 @@ def examine(
     if pairs:
         shown = "; ".join(f"{called[i]} and {called[k]}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
         found.append(("warning", f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data."))
-    copies = n_samples - len(np.unique(X, axis=0)) - len(pairs)
-    if copies > 0:
-        repeats = "1 row repeats" if copies == 1 else f"{copies} rows repeat"
-        found.append(("warning", f"{repeats} an earlier row; rows of one subject should have a common group."))
     for j in row_identifiers(X, names):
         found.append(("warning", f"column {names[j]!r} looks like an identifier of rows and should not be a feature."))
     # Columns that may be the label: alike in the first and last row of each class.

@@ -41,6 +41,7 @@ from chanceline.tables.columns import (
     without_identifiers,
 )
 from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, quoted, row_name
+from chanceline.tables.subjects import confounded_columns, undeclared_design
 
 # What a cell is.
 NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD = range(6)
@@ -97,8 +98,13 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     dropped = [find_column(table, name, "dropped") for name in settings.drop]
     special = [column, *roles.values(), *adjust, *independent, *dropped]
     features = table.values.drop(columns=[one.name for one in special], errors="ignore")
+    beside = table.about.drop(columns=[one.name for one in special], errors="ignore")
+    table.findings[:0] = [*confounded_columns(features, labels), *confounded_columns(beside, labels)]
     features = features if settings.keep_identifiers else without_dates(features, labels, table.findings)
+    text = features.select_dtypes(exclude="number")
     features = numeric_features(features, labels, settings, table.findings)
+    if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
+        table.undeclared = undeclared_design(pd.concat([beside, text], axis=1), features, labels)
     if not settings.keep_identifiers:
         features = without_identifiers(features, table.findings)
     if features.shape[1] == 0:

@@ -1,0 +1,160 @@
+"""What a statistician sees at first glance: rows of one subject, pairs, columns that go with the classes, and nearly equal rows.
+
+A column (text or whole numbers) looks like *subjects* if its values repeat in most rows and the label is constant within every
+value, and like *pairs* (or matched sets) if every value that repeats has the same number of rows of each class. Both happen by
+chance, with a probability under shuffled labels that is counted exactly: [z^{n₊}] Π_v (1 + z^{s_v})/C(P, n₊) for values of s_v
+rows, and Π_v C(s_v, k)/C(P, n₊) for k positives in each. A test stops if it is small and the values look like identifiers: the
+column is called so, or it has at least `FEWEST` values that are codes (P07) or have equally many rows. A coarse measurement, a
+stage or a diagnosis that is constant within the label is none of that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import chdtrc, gammainc
+
+from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.dataset import Finding
+
+SUBJECT = re.compile(
+    r"(?<![a-z])(patients?|subjects?|participants?|persons?|donors?|animals?|mouse|mice|rats?|individuals?|volunteers?|famil(y|ies)|"
+    r"twins?|pairs?|litters?|cages?|(cell.?)?lines?|cultures?|sites?|cent(re|er)s?|hospitals?|clinics?|batch(es)?|plates?|slides?|"
+    r"specimens?|ids?|barcodes?)(?![a-z])",
+    re.IGNORECASE,
+)
+CODE = re.compile(r"[A-Za-z]{0,12}[-_ ./]?\d+[A-Za-z]?")
+FEWEST = 6
+# Probability under shuffled labels below which a design is seen, where the name says it and where the values alone do.
+NAMED, UNNAMED = 0.1, 0.01
+CONFOUNDER = re.compile(
+    r"(?<![a-z])(age|sex|gender|bmi|weight|height|sites?|cent(re|er)|hospital|clinic|batch|plate|run|lane|chip|array|operator|scanner|"
+    r"instrument|platform|cohort|country|ethnicity|race|smok(er|ing)|rin|depth|order)(?![a-z])",
+    re.IGNORECASE,
+)
+# P-value below which a column is said to go with the classes.
+ASSOCIATED = 0.01
+# Rows are nearly equal if their squared distance is this share of the median, and the closest of independent rows would hardly be
+# so close.
+NEAR, HARDLY = 0.1, 0.001
+MOST_ROWS, MOST_COLUMNS = 3000, 1000
+
+
+def log_chance_pure(sizes: NDArray[np.int64], positives: int) -> float:
+    """ln of the probability that shuffled labels are constant within values of so many rows."""
+    ways = np.append(1.0, np.zeros(positives))
+    for size in sizes:
+        # Halved every time, so that no number grows too large.
+        ways = (ways + np.append(np.zeros(size), ways)[: positives + 1]) / 2
+    count = float(np.log(max(ways[-1], np.finfo(float).tiny))) + len(sizes) * LOG2
+    return count - float(log_binomial(sizes.sum(), positives))
+
+
+def about_column(name: str, values: Any, labels: Floats) -> str:
+    """The sentence with which a test stops if the column looks like subjects or pairs, else nothing."""
+    codes, levels = pd.factorize(values)
+    sizes = np.bincount(codes[codes >= 0], minlength=1)
+    repeats = sizes > 1
+    if codes.min() < 0 or len(sizes) < 3 or 2 * sizes[repeats].sum() <= len(labels):
+        return ""
+    positives = np.bincount(codes, weights=labels > 0).astype(int)
+    some, of_some = sizes[repeats], positives[repeats]
+    pure, even = not np.any((positives > 0) & (positives < sizes)), some.min() == some.max()
+    if pure:
+        chance, one = (
+            log_chance_pure(sizes, int(positives.sum())),
+            "one label in all rows of each, so that it looks like a subject",
+        )
+        role, what = "groups", "rows of one subject are not independent"
+    elif even and of_some.min() == of_some.max():
+        chance = float(np.sum(log_binomial(some, of_some)) - log_binomial(some.sum(), of_some.sum()))
+        one = "the same number of rows of each class" if some[0] > 2 else "one row of each class, so that it looks like pairs"
+        role, what = "pairs" if some[0] == 2 else "blocks", "labels belong within them"
+    else:
+        return ""
+    coded = len(sizes) >= FEWEST and (even or all(CODE.fullmatch(str(level)) for level in levels))
+    named = SUBJECT.search(name.replace("_", " ")) is not None
+    if not (named and chance <= np.log(NAMED)) and not (coded and chance <= np.log(UNNAMED)):
+        return ""
+    return (
+        f"column {name!r} has {len(sizes)} values and {one} (with probability {np.exp(chance):.1g} by chance); {what}: declare "
+        f"it with {role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
+    )
+
+
+def subject_columns(numbers: pd.DataFrame) -> list[Any]:
+    """Columns of whole numbers that are called like subjects, sites or identifiers."""
+    first = numbers.iloc[0].to_numpy()
+    likely = [name for name in numbers.columns[first == np.round(first)] if SUBJECT.search(str(name).replace("_", " "))]
+    return [name for name in likely if np.all(numbers[name] == np.round(numbers[name]))]
+
+
+def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats) -> str:
+    """The first column of subjects or pairs among those of text and those of whole numbers."""
+    columns = [text.iloc[:, j] for j in range(min(text.shape[1], MOST_COLUMNS))]
+    columns += [numbers[name] for name in dict.fromkeys([*subject_columns(numbers), *numbers.columns[_even(numbers.to_numpy())]])]
+    return next((said for column in columns if (said := about_column(str(column.name), column, labels))), "")
+
+
+def _even(values: Floats) -> list[int]:
+    """Columns of whole numbers all of which seem to stand in equally many rows, some: those of four rows do."""
+    found = []
+    for start in range(0, values.shape[1], MOST_COLUMNS):
+        piece = values[:, start : start + MOST_COLUMNS]
+        kept = np.flatnonzero(piece[0] == np.round(piece[0]))
+        for row in np.linspace(1, len(values) - 1, 4).astype(int):
+            alike, others = (np.count_nonzero(piece[:, kept] == piece[one, kept], axis=0) for one in (0, row))
+            kept = kept[(alike > 1) & (alike <= len(values) / FEWEST) & (alike == others)]
+        found += (start + kept).tolist()
+    return found
+
+
+def confounded_columns(table: pd.DataFrame, labels: Floats) -> list[Finding]:
+    """Columns called like usual confounders that go with the classes (Pearson's χ², asymptotic)."""
+    found = []
+    for name in (one for one in table if CONFOUNDER.search(str(one).replace("_", " "))):
+        column = table[name]
+        several, numeric = column.nunique(), pd.api.types.is_numeric_dtype(column)
+        if several < 2 or (not numeric and several > len(column) / 5):
+            continue
+        # Five groups of a number see a curve as well as a slope.
+        groups = pd.qcut(column, 5, labels=False, duplicates="drop") if numeric and several > 5 else column
+        observed = pd.crosstab(groups.to_numpy(), labels).to_numpy()
+        expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
+        pvalue = float(chdtrc(len(observed) - 1, ((observed - expected) ** 2 / expected).sum()))
+        if pvalue <= ASSOCIATED:
+            remedy = f"adjust={str(name)!r} asks what the features show beyond it"
+            found.append(Finding("warning", f"column {str(name)!r} goes with the classes (χ² test, p = {pvalue:.1g}); {remedy}."))
+    return found
+
+
+def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequence[Any]) -> list[Finding]:
+    """Rows that are nearly equal though nothing says that they belong `together`; of large tables the first rows, some columns.
+
+    Squared distances of independent rows scatter like χ² with as many degrees of freedom as their mean and variance say; pairs
+    are told if the closest of all would hardly be so close.
+    """
+    values = X[:MOST_ROWS, :: -(-X.shape[1] // MOST_COLUMNS)]
+    values = values[:, values.std(axis=0) > 0]
+    values = np.clip((values - values.mean(axis=0)) / values.std(axis=0), -3.0, 3.0)
+    first, second = np.triu_indices(len(values), 1)
+    lengths = np.einsum("ij,ij->i", values, values)
+    squares = np.maximum(lengths[first] + lengths[second] - 2 * (values @ values.T)[first, second], 0.0)
+    mean, middle = max(float(squares.mean()), 1e-300), float(np.median(squares))
+    freedom = 2 * mean**2 / max(float(squares.var()), 1e-6 * mean**2)
+    near = (squares <= NEAR * middle) & (len(squares) * gammainc(freedom / 2, freedom / 2 * squares / mean) <= HARDLY)
+    near &= together[first] != together[second]
+    found = []
+    for alike, what in ((True, "if they are of one subject, say which rows belong together with groups=COLUMN"), (False, "")):
+        which = np.flatnonzero(near & ((y[first] == y[second]) == alike))
+        if len(which):
+            shown = "; ".join(f"{called[first[k]]} and {called[second[k]]}" for k in which[:3]) + "; …" * (len(which) > 3)
+            what = what or "though of opposite classes, as if samples were in both"
+            found.append(Finding("warning", f"rows {shown} are nearly equal ({len(which)} such pairs); {what}."))
+    return found

@@ -1,0 +1,129 @@
+"""What a statistician sees at first glance: subjects, pairs, confounders, nearly equal rows; and what is none of that."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import chanceline
+from chanceline.cli.main import run
+from chanceline.errors import InputError
+from chanceline.tables import load_data
+from chanceline.tables.subjects import about_column, log_chance_pure, near_rows
+
+HALVES = np.repeat([1.0, -1.0], 30)
+SUBJECTS = np.repeat(np.arange(15), 4)
+
+
+def table(y=HALVES, **columns):
+    values = np.random.default_rng(0).normal(size=(len(y), 12))
+    return pd.DataFrame(values, columns=[f"g{j}" for j in range(12)]).assign(outcome=y, **columns)
+
+
+def whole_subjects(seed=0):
+    return np.repeat(np.random.default_rng(seed).permutation(np.repeat([1.0, -1.0], [7, 8])), 4)
+
+
+@pytest.mark.parametrize(("sizes", "positives"), [([2, 2, 2, 1], 3), ([3, 3, 2], 5), ([1, 1, 1, 4], 2)])
+def test_probability_of_one_label_in_each_value_against_enumeration(sizes, positives):
+    values = np.repeat(np.arange(len(sizes)), sizes)
+    labellings = [np.isin(np.arange(len(values)), chosen) for chosen in combinations(range(len(values)), positives)]
+    pure = [all(len(set(labels[values == v])) == 1 for v in range(len(sizes))) for labels in labellings]
+    assert np.exp(log_chance_pure(np.array(sizes), positives)) == pytest.approx(np.mean(pure))
+
+
+@pytest.mark.parametrize(
+    ("y", "column", "remedy"),
+    [
+        (whole_subjects(), {"patient": [f"P{i:02d}" for i in SUBJECTS]}, "groups='patient'"),
+        (whole_subjects(), {"patient_id": SUBJECTS}, "groups='patient_id'"),
+        (whole_subjects(), {"who": SUBJECTS * 17 % 101}, "groups='who'"),
+        (np.repeat([1.0, -1.0], 6), {"mouse": np.repeat(np.arange(4), 3)}, "groups='mouse'"),
+        (np.tile([1.0, -1.0], 30), {"subject": np.repeat(np.arange(30), 2)}, "pairs='subject'"),
+        (np.tile([1.0, -1.0, -1.0], 20), {"set": np.repeat(np.arange(20), 3)}, "blocks='set'"),
+    ],
+)
+def test_subjects_and_pairs_stop_a_test(y, column, remedy):
+    (name,) = column
+    data = table(y, **column)
+    with pytest.raises(InputError, match=f"declare it with {remedy}, or say independent='{name}'"):
+        chanceline.separation_test(data, label="outcome", permutations=9)
+    options = {"label": "outcome", "permutations": 9, "expected_error": False}
+    role = remedy.partition("=")[0]
+    declared, independent = (chanceline.separation_test(data, **{one: name}, **options) for one in (role, "independent"))
+    assert declared.n_features == independent.n_features == 12
+    assert (declared.n_units < len(y)) == (role == "groups")
+
+
+def test_a_data_frame_beside_its_labels_is_looked_at_too():
+    data, y = table(whole_subjects(), patient_id=SUBJECTS).drop(columns="outcome"), whole_subjects()
+    with pytest.raises(InputError, match="groups='patient_id'"):
+        chanceline.separation_test(data, y, permutations=9)
+    result = chanceline.separation_test(data, y, groups="patient_id", permutations=9, expected_error=False)
+    assert (result.n_units, result.n_features) == (15, 12)
+
+
+def test_the_command_stops_with_its_flags(tmp_path, capsys):
+    table(whole_subjects(), patient=[f"P{i}" for i in SUBJECTS]).to_csv(tmp_path / "t.csv", index=False)
+    assert run(["test", str(tmp_path / "t.csv"), "--label", "outcome"]) == 2
+    assert "--groups patient, or say --independent patient" in capsys.readouterr().err
+    assert run(["front", str(tmp_path / "t.csv"), "--label", "outcome", "--quiet"]) == 0
+
+
+def generator(seed):
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"site": generator(1).choice(list("ABCD"), 60)},
+        {"sex": generator(2).choice(["f", "m"], 60)},
+        {"sex": np.tile(["f", "m"], 30)},
+        {"stage": np.where(HALVES > 0, generator(3).choice(["T1", "T2"], 60), generator(4).choice(["T3", "T4"], 60))},
+        {"nodes": np.where(HALVES > 0, generator(5).poisson(2, 60), 9 + generator(6).poisson(2, 60))},
+        {"genotype": generator(7).integers(0, 3, 60)},
+        {"patient": [f"P{i}" for i in range(60)]},
+        {"diagnosis": np.where(HALVES > 0, "adenoma", "healthy")},
+    ],
+)
+def test_ordinary_columns_stop_nothing(column):
+    ((name, values),) = column.items()
+    assert about_column(name, pd.Series(values), HALVES) == ""
+    assert not load_data(table(**column), "outcome").undeclared
+
+
+def test_false_alarms_of_neutral_whole_numbers_are_rare():
+    rng = generator(8)
+    said = [about_column("x", rng.integers(0, 12, 40), rng.permutation(np.repeat([1.0, -1.0], 20))) for _ in range(300)]
+    assert not any(said)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"age": np.where(HALVES > 0, 60, 50) + generator(9).normal(0, 8, 60)},
+        {"age": 50 + np.where(HALVES > 0, 0, generator(10).choice([-12, 12], 60)) + generator(11).normal(0, 3, 60)},
+        {"site": np.where(generator(12).random(60) < 0.8, np.where(HALVES > 0, "A", "B"), "A")},
+    ],
+)
+def test_a_usual_confounder_that_goes_with_the_classes_is_told(column):
+    (name,) = column
+    findings = load_data(table(**column), "outcome").findings
+    assert f"column '{name}' goes with the classes" in str(findings[0])
+    assert not any("goes with" in str(one) for one in load_data(table(**column), "outcome", adjust=name).findings)
+
+
+@pytest.mark.parametrize("features", [3, 40, 3000])
+def test_nearly_equal_rows_are_named(features):
+    rng = generator(13)
+    X, y, alone = rng.normal(size=(50, features)), np.tile([1.0, -1.0], 25), np.arange(50)
+    assert near_rows(X, y, alone, range(1, 51)) == []
+    X[7] = X[3] + 1e-3 * rng.normal(size=features)
+    X[8] = X[3]
+    same, opposite = near_rows(X, y, alone, range(2, 52))
+    assert "rows 5 and 9 are nearly equal (1 such pairs); if they are of one subject" in str(same)
+    assert "rows 5 and 10; 9 and 10 are nearly equal (2 such pairs); though of opposite classes" in str(opposite)
+    together = np.where(np.isin(alone, [3, 7, 8]), 3, alone)
+    assert near_rows(X, y, together, range(1, 51)) == []
