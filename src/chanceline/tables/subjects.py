@@ -29,7 +29,7 @@ SUBJECT = re.compile(
     r"specimens?|ids?|barcodes?)(?![a-z])",
     re.IGNORECASE,
 )
-CODE = re.compile(r"[A-Za-z]{0,12}[-_ ./]?\d+[A-Za-z]?")
+CODE = re.compile(r"[A-Za-z]{1,12}[-_ ./]?\d+[A-Za-z]?")
 FEWEST = 6
 # Probability under shuffled labels below which a design is seen, where the name says it and where the values alone do.
 NAMED, UNNAMED = 0.1, 0.01
@@ -146,10 +146,12 @@ def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequenc
     first, second = np.triu_indices(len(values), 1)
     lengths = np.einsum("ij,ij->i", values, values)
     squares = np.maximum(lengths[first] + lengths[second] - 2 * (values @ values.T)[first, second], 0.0)
-    mean, middle = max(float(squares.mean()), 1e-300), float(np.median(squares))
+    mean, middle = max(float(squares.mean()), 1e-100), float(np.median(squares))
     freedom = 2 * mean**2 / max(float(squares.var()), 1e-6 * mean**2)
-    near = (squares <= NEAR * middle) & (len(squares) * gammainc(freedom / 2, freedom / 2 * squares / mean) <= HARDLY)
-    near &= together[first] != together[second]
+    # Columns of few values agree by chance.
+    agree = np.prod([np.square(np.unique(column, return_counts=True)[1] / len(column)).sum() for column in values.T])
+    chance = np.maximum(gammainc(freedom / 2, freedom / 2 * squares / mean), agree)
+    near = (squares <= NEAR * middle) & (len(squares) * chance <= HARDLY) & (together[first] != together[second])
     found = []
     for alike, what in ((True, "if they are of one subject, say which rows belong together with groups=COLUMN"), (False, "")):
         which = np.flatnonzero(near & ((y[first] == y[second]) == alike))
