@@ -59,76 +59,60 @@ def log_chance_pure(sizes: NDArray[np.int64], positives: int) -> float:
 def about_column(name: str, values: Any, labels: Floats) -> str:
     """The sentence with which a test stops if the column looks like subjects or pairs, else nothing."""
     codes, levels = pd.factorize(values)
-    sizes = np.bincount(codes[codes >= 0], minlength=1)
-    repeats = sizes > 1
-    if codes.min() < 0 or len(sizes) < 3 or 2 * sizes[repeats].sum() <= len(labels):
+    sizes, positives = (np.bincount(codes + 1, weights, minlength=2)[1:].astype(int) for weights in (None, labels > 0))
+    some, of_some = sizes[sizes > 1], positives[sizes > 1]
+    if codes.min() < 0 or len(sizes) < 3 or 2 * some.sum() <= len(labels):
         return ""
-    positives = np.bincount(codes, weights=labels > 0).astype(int)
-    some, of_some = sizes[repeats], positives[repeats]
-    pure, even = not np.any((positives > 0) & (positives < sizes)), some.min() == some.max()
-    if pure:
-        chance, one = (
-            log_chance_pure(sizes, int(positives.sum())),
-            "one label in all rows of each, so that it looks like a subject",
-        )
-        role, what = "groups", "rows of one subject are not independent"
-    elif even and of_some.min() == of_some.max():
+    alike = some.min() == some.max()
+    if np.all((positives == 0) | (positives == sizes)):
+        chance, role = log_chance_pure(sizes, int(positives.sum())), "groups"
+        what = "one label in all rows of each, like subjects, whose rows are not independent"
+    elif alike and of_some.min() == of_some.max():
         chance = float(np.sum(log_binomial(some, of_some)) - log_binomial(some.sum(), of_some.sum()))
-        one = "the same number of rows of each class" if some[0] > 2 else "one row of each class, so that it looks like pairs"
-        role, what = "pairs" if some[0] == 2 else "blocks", "labels belong within them"
+        role, what = "blocks", "equally many rows of each class in each, like matched samples, whose labels belong together"
+        role, what = ("pairs", "one row of each class in each, like pairs") if some[0] == 2 else (role, what)
     else:
         return ""
-    coded = len(sizes) >= FEWEST and (even or all(CODE.fullmatch(str(level)) for level in levels))
-    named = SUBJECT.search(name.replace("_", " ")) is not None
-    if not (named and chance <= np.log(NAMED)) and not (coded and chance <= np.log(UNNAMED)):
+    coded = len(sizes) >= FEWEST and (alike or all(CODE.fullmatch(str(level)) for level in levels))
+    limit = NAMED if _called(SUBJECT, name) else UNNAMED if coded else 0.0
+    if limit == 0 or chance > np.log(limit):
         return ""
     return (
-        f"column {name!r} has {len(sizes)} values and {one} (with probability {np.exp(chance):.1g} by chance); {what}: declare "
-        f"it with {role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
+        f"column {name!r} has {len(sizes)} values, and {what} (probability {np.exp(chance):.1g} by chance); declare it with "
+        f"{role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
     )
+
+
+def _called(words: re.Pattern[str], name: Any) -> bool:
+    return words.search(str(name).replace("_", " ")) is not None
 
 
 def subject_columns(numbers: pd.DataFrame) -> list[Any]:
     """Columns of whole numbers that are called like subjects, sites or identifiers."""
-    first = numbers.iloc[0].to_numpy()
-    likely = [name for name in numbers.columns[first == np.round(first)] if SUBJECT.search(str(name).replace("_", " "))]
-    return [name for name in likely if np.all(numbers[name] == np.round(numbers[name]))]
+    likely = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
+    return [name for name in likely if _called(SUBJECT, name) and np.all(numbers[name] % 1 == 0)]
 
 
 def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats) -> str:
-    """The first column of subjects or pairs among those of text and those of whole numbers."""
-    columns = [text.iloc[:, j] for j in range(min(text.shape[1], MOST_COLUMNS))]
-    columns += [numbers[name] for name in dict.fromkeys([*subject_columns(numbers), *numbers.columns[_even(numbers.to_numpy())]])]
+    """The first column of subjects or pairs among text and whole numbers; of many, among those that are called so."""
+    whole = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
+    likely = [*whole] if len(whole) <= MOST_COLUMNS else subject_columns(numbers)
+    columns = [*(text.iloc[:, j] for j in range(min(text.shape[1], MOST_COLUMNS))), *(numbers[name] for name in likely)]
     return next((said for column in columns if (said := about_column(str(column.name), column, labels))), "")
-
-
-def _even(values: Floats) -> list[int]:
-    """Columns of whole numbers all of which seem to stand in equally many rows, some: those of four rows do."""
-    found = []
-    for start in range(0, values.shape[1], MOST_COLUMNS):
-        piece = values[:, start : start + MOST_COLUMNS]
-        kept = np.flatnonzero(piece[0] == np.round(piece[0]))
-        for row in np.linspace(1, len(values) - 1, 4).astype(int):
-            alike, others = (np.count_nonzero(piece[:, kept] == piece[one, kept], axis=0) for one in (0, row))
-            kept = kept[(alike > 1) & (alike <= len(values) / FEWEST) & (alike == others)]
-        found += (start + kept).tolist()
-    return found
 
 
 def confounded_columns(table: pd.DataFrame, labels: Floats) -> list[Finding]:
     """Columns called like usual confounders that go with the classes (Pearson's χ², asymptotic)."""
     found = []
-    for name in (one for one in table if CONFOUNDER.search(str(one).replace("_", " "))):
-        column = table[name]
-        several, numeric = column.nunique(), pd.api.types.is_numeric_dtype(column)
-        if several < 2 or (not numeric and several > len(column) / 5):
-            continue
+    for name in (one for one in table if _called(CONFOUNDER, one)):
         # Five groups of a number see a curve as well as a slope.
-        groups = pd.qcut(column, 5, labels=False, duplicates="drop") if numeric and several > 5 else column
+        column, many = table[name], table[name].nunique() > 5 and pd.api.types.is_numeric_dtype(table[name])
+        groups = pd.qcut(column, 5, labels=False, duplicates="drop") if many else column
         observed = pd.crosstab(groups.to_numpy(), labels).to_numpy()
         expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
-        pvalue = float(chdtrc(len(observed) - 1, ((observed - expected) ** 2 / expected).sum()))
-        if pvalue <= ASSOCIATED:
+        pvalue = float(chdtrc(max(len(observed) - 1, 1), ((observed - expected) ** 2 / expected).sum()))
+        # Text with a value of its own in many rows is no category.
+        if pvalue <= ASSOCIATED and len(observed) <= len(labels) / 5:
             remedy = f"adjust={str(name)!r} asks what the features show beyond it"
             found.append(Finding("warning", f"column {str(name)!r} goes with the classes (χ² test, p = {pvalue:.1g}); {remedy}."))
     return found
@@ -149,7 +133,8 @@ def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequenc
     mean, middle = max(float(squares.mean()), 1e-100), float(np.median(squares))
     freedom = 2 * mean**2 / max(float(squares.var()), 1e-6 * mean**2)
     # Columns of few values agree by chance.
-    agree = np.prod([np.square(np.unique(column, return_counts=True)[1] / len(column)).sum() for column in values.T])
+    counts = (np.unique(column, return_counts=True)[1] for column in values.T)
+    agree = np.prod([(count * (count - 1)).sum() / (2 * max(len(squares), 1)) for count in counts])
     chance = np.maximum(gammainc(freedom / 2, freedom / 2 * squares / mean), agree)
     near = (squares <= NEAR * middle) & (len(squares) * chance <= HARDLY) & (together[first] != together[second])
     found = []
