@@ -9,7 +9,6 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from chanceline._parallel import run_ordered
 from chanceline._results import Result
@@ -52,12 +51,11 @@ class ExpectedError(Result):
     n_folds: int
     predictions: Floats
     n_features: tuple[int, ...]
-    supports: tuple[Ints, ...]
     covariates_rate: float | None = None
 
     kind = "cross-validated"
     _derived = ("no_better_than_guessing",)
-    _hidden = ("predictions", "supports")
+    _hidden = ("predictions",)
 
     @property
     def no_better_than_guessing(self) -> bool:
@@ -114,7 +112,6 @@ def expected_error(
         n_folds=len(folds),
         predictions=scores,
         n_features=tuple(len(rule.support) for rule in trained),
-        supports=tuple(rule.support for rule in trained),
         covariates_rate=beside,
     )
 
@@ -137,14 +134,8 @@ def error_of(scores: Floats, y: Floats) -> Floats:
 
 def area(scores: Floats, positive: Bools, fold_of: Ints) -> float:
     """Area under the curve: the share of pairs of a positive and a negative sample of one fold in the right order."""
-    right = pairs = 0.0
-    for fold in range(fold_of.max() + 1):
-        inside = fold_of == fold
-        ranks, above = rankdata(scores[inside]), positive[inside]
-        count, others = int(above.sum()), int((~above).sum())
-        right += float(ranks[above].sum()) - count * (count + 1) / 2
-        pairs += count * others
-    return right / pairs if pairs else float("nan")
+    sides = [(scores[positive & (fold_of == fold)], scores[~positive & (fold_of == fold)]) for fold in range(fold_of.max() + 1)]
+    return float(np.mean(np.concatenate([0.5 + 0.5 * np.sign(np.subtract.outer(*pair)).ravel() for pair in sides])))
 
 
 def wilson(share: float, count: float) -> tuple[float, float]:

@@ -90,9 +90,8 @@ def firmness(
         alternatives += [tuple(sorted([*rest.tolist(), other])) for other, count in counts.items() if count <= errors]
         spread = np.sqrt((column[positive].var() + column[~positive].var()) / 2)
         difference = float((column[positive].mean() - column[~positive].mean()) / spread) if spread > 0 else 0.0
-        above = rankdata(column)[positive].mean() - (positive.sum() + 1) / 2
         stand_ins = tuple(other for other, count in counts.items() if count <= errors + 1)
-        area = float(above / (~positive).sum())
+        area = float((rankdata(column)[positive].mean() - (positive.sum() + 1) / 2) / (~positive).sum())
         readings.append(FeatureReading(int(feature), float(shares[feature]), difference, area, stand_ins))
     return Firmness(errors, tuple(readings), tuple(dict.fromkeys(alternatives)))
 

@@ -25,7 +25,7 @@ from chanceline.prediction.samples import INNER_FOLDS, Bools, Floats, Ints, Samp
 
 MOST_FEATURES = 30
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30)
-PENALTIES = np.array([0.03, 0.3, 3.0, 30.0, 300.0])
+PENALTIES = np.array([0.001, 0.03, 0.3, 3.0, 30.0, 300.0])
 STANDARD_ERRORS = 1.0
 # The ridge where there are too few samples to tune, and how many are enough to.
 UNTUNED, MOST_TUNED = 3.0, 2000
