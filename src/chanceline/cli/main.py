@@ -31,13 +31,20 @@ from chanceline.errors import ChancelineError, InputError
 
 # What another name mends; any other refusal of the system is the machine's (a full disk).
 WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-# Command → its module and function. A command line imports the module of its own command, and that loads science inside.
-COMMANDS = {
-    "test": "table:run_test", "bound": "plan:bound", "plan": "plan:plan", "search": "table:search", "front": "table:front",
-    "solve": "theory:solve", "capacity": "theory:capacity", "density": "theory:density", "curve": "theory:curve",
-    "memory": "memory:memory", "sweep": "experiments:sweep_commands", "reproduce": "experiments:reproduce",
-    "explore": "pages:explore", "report": "pages:report",
+# What the commands are for → command → its module and function. A command line imports the module of its own command, and that
+# loads science inside.
+PANELS = {
+    "Your table": {"test": "table:run_test", "search": "table:search", "front": "table:front"},
+    "Before the experiment": {"bound": "plan:bound", "plan": "plan:plan", "explore": "pages:explore"},
+    "Theory": {
+        "capacity": "theory:capacity", "density": "theory:density", "curve": "theory:curve", "solve": "theory:solve",
+    },
+    "Memory": {"memory": "memory:memory"},
+    "Experiments": {
+        "sweep": "experiments:sweep_commands", "reproduce": "experiments:reproduce", "report": "pages:report",
+    },
 }  # fmt: skip
+COMMANDS = {name: (panel, place) for panel, commands in PANELS.items() for name, place in commands.items()}
 
 
 class Stopped(BaseException):
@@ -58,7 +65,7 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="chanceline",
         cls=Commands,
-        help="Structure or chance? The capacity of a perceptron that chooses its variables.",
+        help="Few features classify your samples: structure, or chance? Begin with [bold]chanceline test[/bold].",
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -72,12 +79,13 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             raise typer.Exit()
 
     for name in names:
-        module, _, function = COMMANDS[name].partition(":")
+        panel, place = COMMANDS[name]
+        module, _, function = place.partition(":")
         command = getattr(import_module(f"chanceline.cli.{module}"), function)
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
+            app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            app.command(name)(command)
+            app.command(name, rich_help_panel=panel)(command)
     return app
 
 
@@ -129,7 +137,8 @@ def run(arguments: list[str]) -> int:
             error.show()  # type: ignore[attr-defined]
         else:
             sentence = error.format_message().replace("\n", " ").rstrip(".")
-            complain(f"{sentence}; see 'chanceline --help'")
+            context = getattr(error, "ctx", None)
+            complain(f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'")
         return 2
     return code if isinstance(code, int) else 0
 

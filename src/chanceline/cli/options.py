@@ -37,13 +37,13 @@ def drawable(path: Path | None) -> Path | None:
 Data = Annotated[
     Path | None,
     typer.Argument(
-        help="CSV (any separator, compressed or not), Parquet, Excel, GCT, GEO series matrix or .npz file; samples in rows.",
+        help="CSV (any separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, AnnData or .npz; samples in rows.",
         show_default=False,
     ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", help="Column with the two classes (name, or number from 0).", rich_help_panel="The table"),
+    typer.Option("--label", help="Column with the two classes (name, or number from 0).", show_default=False),
 ]
 
 # Output
@@ -76,6 +76,10 @@ Level = Annotated[float, typer.Option("--level", help="The p-value that convince
 Null = Annotated[str, typer.Option("--null", help="fixed: class sizes are kept; coin: each label is a fair coin.")]
 
 
+# Settings of a table that say how the samples belong together.
+DESIGN = {"groups", "pairs", "blocks", "adjust", "independent"}
+
+
 def with_settings(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Any]:
     """For parameters whose type is a class of settings a command gets one option for each field, apart from `without`.
 
@@ -93,8 +97,7 @@ def with_settings(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
             if is_dataclass(parameter.annotation):
                 hints = get_type_hints(parameter.annotation)
                 members[name] = [field for field in fields(parameter.annotation) if field.name not in without]
-                panel = "The table" if name == "table" else None
-                options |= {field.name: _option(field, hints[field.name], panel) for field in members[name]}
+                options |= {field.name: _option(field, hints[field.name], f"The {name}") for field in members[name]}
             else:
                 options[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
@@ -113,12 +116,13 @@ def with_settings(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
     return decorate
 
 
-def _option(field: Field[Any], hint: Any, panel: str | None) -> inspect.Parameter:
+def _option(field: Field[Any], hint: Any, panel: str) -> inspect.Parameter:
     """The option of one setting: a flag, a number or text; lists are given as a,b,c."""
     kind: Any = next((kind for kind in (bool, int, float) if hint in (kind, kind | None)), str)
     default = None if field.default == () else field.default
     flag = "--" + field.name.replace("_", "-")
     flags = f"{flag}/--no-{flag[2:]}" if default is True else flag
+    panel = "The design" if field.name in DESIGN else "The test" if panel == "The settings" else panel
     option = typer.Option(flags, help=field.metadata["help"], show_default=default is not False, rich_help_panel=panel)
     annotation: Any = Annotated[kind if default is not None else kind | None, option]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
