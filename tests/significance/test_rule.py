@@ -96,3 +96,30 @@ def test_predict_wants_the_same_columns():
     assert result.predict(wider).tolist() == y.tolist()
     with pytest.raises(InputError, match="the same columns"):
         result.predict(X[:, :3])
+
+
+def test_the_table_of_features():
+    """Two true features of 60: weights, effects and p-values by another route; other sets make no more errors."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 60))
+    y = np.where(X[:, 4] - X[:, 9] + 0.7 * rng.normal(size=100) > 0, "ill", "well")
+    result = separation_test(X, y, permutations=99, always_permute=True)
+    table = result.to_frame().set_index("feature")
+    assert {"x4", "x9"} <= set(table.index[table["rule"]])
+    assert table["weight"].abs().is_monotonic_decreasing
+    assert table.index[table["evidence"]].tolist() == list(result.evidence.features)
+    assert set(table.index[table["separating"]]) == set(result.separating.features)
+    well = y == "well"
+    for name, row in table.iterrows():
+        values = X[:, int(name[1:])]
+        above = values[well][:, None] > values[~well]
+        assert row["auc"] == pytest.approx(above.mean())
+        spread = np.sqrt((values[well].var() + values[~well].var()) / 2)
+        assert row["difference"] == pytest.approx((values[well].mean() - values[~well].mean()) / spread)
+    assert table.loc[["x4", "x9"], "adjusted_p"].max() <= 0.05
+    assert table.loc[["x4", "x9"], "selected"].min() >= 0.9
+    assert table["selected"].isna().equals(~table["rule"])
+    assert all(len(other) == len(result.rule.features) for other in result.alternatives)
+    record = result.to_dict()
+    assert record["n_alternatives"] == len(result.alternatives)
+    assert record["rule"]["features"] == list(result.rule.features)

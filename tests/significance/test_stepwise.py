@@ -261,3 +261,16 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     # p of every member counts draws by the definition; that of the spread is the smallest.
     assert draws.adjusted().argmin() == 6
     assert spread.pvalue == draws.reading().pvalue == 1 / 200
+
+
+def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_is_as_good():
+    rng = np.random.default_rng(12)
+    X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
+    X[:, 2] += 0.6 * y
+    scheme = make_scheme(y)
+    columns = make_columns(X, scheme, True)
+    draws, _ = draw_front(columns, scheme, permutations=199, steps=3, seed=0)
+    labellings = np.array([y, *(scheme.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
+    squares = np.corrcoef(clipped(X).T, labellings)[:6, 6:] ** 2
+    expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
+    np.testing.assert_allclose(draws.alone(columns, y), expected)

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from chanceline._results import Result
 from chanceline.prediction.refit import probability, ridge_logistic
 from chanceline.prediction.rule import UNTUNED, supports_of
-from chanceline.prediction.samples import Floats, Ints, Samples, make_samples, make_scale
+from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale
 
 # Halves of the samples, and columns that are tried in the place of each feature.
 HALVES, TRIED = 50, 30
@@ -88,12 +88,16 @@ def firmness(
         column, rest = columns[:, feature], chosen[chosen != feature]
         counts = dict(sorted(replacements(samples, columns, rest, chosen, penalty).items(), key=lambda pair: pair[1]))
         alternatives += [tuple(sorted([*rest.tolist(), other])) for other, count in counts.items() if count <= errors]
-        spread = np.sqrt((column[positive].var() + column[~positive].var()) / 2)
-        difference = float((column[positive].mean() - column[~positive].mean()) / spread) if spread > 0 else 0.0
         stand_ins = tuple(other for other, count in counts.items() if count <= errors + 1)
-        area = float((rankdata(column)[positive].mean() - (positive.sum() + 1) / 2) / (~positive).sum())
-        readings.append(FeatureReading(int(feature), float(shares[feature]), difference, area, stand_ins))
+        readings.append(FeatureReading(int(feature), float(shares[feature]), *effect(column, positive), stand_ins))
     return Firmness(errors, tuple(readings), tuple(dict.fromkeys(alternatives)))
+
+
+def effect(column: Floats, positive: Bools) -> tuple[float, float]:
+    """Difference of the class means in standard deviations within the classes, and the area under the curve of a column."""
+    spread = np.sqrt((column[positive].var() + column[~positive].var()) / 2)
+    difference = float((column[positive].mean() - column[~positive].mean()) / spread) if spread > 0 else 0.0
+    return difference, float((rankdata(column)[positive].mean() - (positive.sum() + 1) / 2) / (~positive).sum())
 
 
 def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:

@@ -10,7 +10,7 @@ from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
 from chanceline.significance.result import SeparationTest, readings
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
+from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED, listed
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}
@@ -67,14 +67,14 @@ def notebook_card(result: SeparationTest) -> str:
 def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
     """What the template shows."""
     used, frame = result.rule or result.separating, result.to_frame()
+    few = [listed(names.split(", "), 3) + f" ({names.count(', ') + 1})" * (names.count(", ") > 2) for names in frame["stand_ins"]]
     sides = [result.class_names[int(label > 0)] for label in result.labels]
-    names = None if data is None or data.rows is None else data.rows
-    wrong = [] if result.rule is None else result.rule.wrong
+    names, wrong = (data and data.rows) or range(1, len(sides) + 1), result.rule.wrong if result.rule else ()
     return {
         "result": result,
         "kind": KINDS[result.verdict],
-        "wrong": _short([(names[row] if names else row + 1, sides[row], abs(float(result.scores[row]))) for row in wrong]),
-        "features": (tuple(frame.columns), _short(frame.itertuples(index=False))),
+        "wrong": _short((names[row], sides[row], abs(float(result.scores[row]))) for row in wrong),
+        "features": (tuple(frame.columns.str.replace("_", " ")), _short(frame.assign(stand_ins=few).itertuples(index=False))),
         "csv": frame.to_csv(index=False),
         "wider": _wider(result),
         "readings": readings(result),

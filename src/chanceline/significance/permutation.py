@@ -261,6 +261,12 @@ class FrontDraws:
         places = place_losses(self.losses)
         return np.count_nonzero(places.min(axis=1, keepdims=True) <= places[0] + SAME, axis=0) / len(places)
 
+    def alone(self, columns: Columns, y: Floats) -> Floats:
+        """Adjusted p-value of every single column: the share of labellings whose best column fits no worse than it."""
+        residual = columns.centred(y[None])[0]
+        losses = 1 - (residual @ columns.fitted) ** 2 / (residual @ residual)
+        return np.searchsorted(np.sort(self.losses[:, 0]), losses + SAME, side="right") / len(self.losses)
+
     def bands(self) -> list[Band | None]:
         if self.done == 0:
             return [None] * self.errors.shape[1]

@@ -19,7 +19,7 @@ because it covers all sets at once; the permutation p-value uses the standard pr
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, log10
 from typing import Any
@@ -302,7 +302,7 @@ class Plan:
         """The classes in words: `1` for 1.0."""
         return plain_text(self.data.classes[0]), plain_text(self.data.classes[1])
 
-    def names_of(self, support: Ints) -> tuple[str, ...]:
+    def names_of(self, support: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.data.feature_names[j] for j in support)
 
 

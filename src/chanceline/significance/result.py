@@ -18,6 +18,7 @@ from chanceline._io import write_text
 from chanceline._results import Result, plain
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
+from chanceline.prediction.features import FeatureReading, effect
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
@@ -44,6 +45,8 @@ MOVED = {
     "decisive": "evidence",
     "expected_error": "rule.expected_error",
 }
+# Other sets that JSON lists.
+MOST_SETS = 20
 # Letters in a line of the text.
 WIDTH = 98
 
@@ -81,8 +84,8 @@ class SeparationTest(Result):
         The two classes, the second of which rules call positive.
     scores, labels
         Every sample along the rule to use (x·w + b; along the separating rule where there is none) and its label ±1.
-    columns
-        Values of the features of these sets, by name.
+    columns, alone
+        Values of the features of these sets, by name; and the adjusted p-value of each alone, where labels were shuffled.
     largest_convincing, samples_needed
         The largest set that the bound would accept, and the samples (or groups) with which this one would convince.
     advice
@@ -114,6 +117,7 @@ class SeparationTest(Result):
     scores: Floats
     labels: Floats
     columns: dict[str, Floats]
+    alone: dict[str, float]
     largest_convincing: int
     samples_needed: int | None
     advice: tuple[str, ...]
@@ -126,7 +130,7 @@ class SeparationTest(Result):
     n_blocks: int
     kind: str = "significance test"
 
-    _hidden = ("scores", "labels", "columns", "spending", "errors_declared", "n_units", "n_blocks")
+    _hidden = ("scores", "labels", "columns", "alone", "spending", "errors_declared", "n_units", "n_blocks")
 
     def __getattr__(self, name: str) -> Any:
         if name not in MOVED:
@@ -150,30 +154,29 @@ class SeparationTest(Result):
         the rule to use (by that of the separating set where there is none); blocks or covariates of the rows as `beside`.
         """
         used = self.rule or self.separating
-        columns = self._columns(X, used.features, used.support)
-        if self.rule is not None:
-            everything = np.zeros((len(columns), self.n_features))
-            everything[:, list(used.support)] = columns
-            scores = self.rule.made.scores(everything, **beside)
-        else:
-            scores = columns @ np.array(used.weights) + used.bias
+        support = list(used.support)
+        values = self._columns(X, used.features, support)
+        plain = values[:, support] @ np.array(used.weights) + used.bias
+        scores = plain if self.rule is None else self.rule.scores(values, **beside)
         return np.where(scores > 0, np.array(self.classes[1:]), np.array(self.classes[:1]))
 
     def score(self, X: ArrayLike, y: ArrayLike, **beside: ArrayLike) -> float:
         """Share of rows of X that are predicted to be of their class."""
         return float(np.mean(self.predict(X, **beside) == np.asarray(y)))
 
-    def _columns(self, X: ArrayLike, features: tuple[str, ...], support: tuple[int, ...]) -> Floats:
-        """The selected columns."""
-        if hasattr(X, "columns") and set(features) <= {str(name) for name in X.columns}:
-            names = [str(name) for name in X.columns]
-            return np.asarray(X, dtype=float)[:, [names.index(name) for name in features]]
+    def _columns(self, X: ArrayLike, features: tuple[str, ...], support: list[int]) -> Floats:
+        """The columns of the table tested; of a DataFrame that has others, those of the rule."""
+        names = [str(name) for name in getattr(X, "columns", ())]
         data = np.asarray(X, dtype=float)
+        if names and set(features) <= set(names):
+            full = np.zeros((len(data), self.n_features))
+            full[:, support] = data[:, [names.index(name) for name in features]]
+            return full
         if data.ndim != 2 or data.shape[1] != self.n_features:
             raise InputError(
                 f"the rule was found on {self.n_features} features, but X has shape {data.shape}; give the same columns."
             )
-        return data[:, list(support)]
+        return data
 
     @property
     def null_distribution(self) -> Floats:
@@ -181,21 +184,37 @@ class SeparationTest(Result):
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
         return np.array([np.inf if size is None else size for size in sizes], dtype=float)
 
+    @property
+    def alternatives(self) -> tuple[tuple[str, ...], ...]:
+        """Other sets of features that do as well as those of the rule to use."""
+        return () if self.rule is None else self.rule.alternatives
+
     def to_frame(self) -> pd.DataFrame:
-        """Every feature of the sets above, the heaviest of the rule to use first: its weight in that rule for one standard
-        deviation, and which sets it is in.
+        """Every feature of the sets above, the heaviest of the rule to use first.
+
+        `weight` in the rule for one standard deviation; `selected`, the share of halves of the samples in which the same
+        procedure takes the feature; `difference` of the class means in standard deviations; `auc` and `adjusted_p` of the feature
+        alone; the sets it is in; and its `stand_ins`, which replace it with at most one error more.
         """
-        used = {} if self.rule is None else dict(zip(self.rule.features, self.rule.weights, strict=True))
-        heavy = {name: used.get(name, 0.0) * float(values.std()) for name, values in self.columns.items()}
+        rule, labels = self.rule, self.labels > 0
+        firm = {} if rule is None else dict(zip(rule.features, rule.firmness.readings, strict=True))
+        weights = {} if rule is None else dict(zip(rule.features, rule.weights.tolist(), strict=True))
+        heavy = {name: weights.get(name, 0.0) * float(values.std()) for name, values in self.columns.items()}
+        read = {name: firm.get(name) or FeatureReading(-1, np.nan, *effect(self.columns[name], labels), ()) for name in heavy}
         rows = [
             {
                 "feature": name,
-                "weight": weight,
+                "weight": heavy[name],
+                "selected": read[name].selected,
+                "difference": read[name].difference,
+                "auc": read[name].auc,
+                "adjusted_p": self.alone.get(name, np.nan),
                 "evidence": name in self.evidence.features,
-                "rule": name in used,
+                "rule": name in firm,
                 "separating": name in self.separating.features,
+                "stand_ins": ", ".join(rule.stand_ins.get(name, ()) if rule else ()),
             }
-            for name, weight in sorted(heavy.items(), key=lambda item: -abs(item[1]))
+            for name in sorted(heavy, key=lambda name: -abs(heavy[name]))
         ]
         return pd.DataFrame(rows)
 
@@ -214,7 +233,8 @@ class SeparationTest(Result):
         }
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
         old = {name: plain(self._moved(name)) for name in MOVED}
-        return {**super().to_dict(), "null_distribution": list(sizes), "settings": in_force, **old}
+        others = {"alternatives": plain(self.alternatives[:MOST_SETS]), "n_alternatives": len(self.alternatives)}
+        return {**super().to_dict(), **others, "null_distribution": list(sizes), "settings": in_force, **old}
 
     def summary(self) -> str:
         """One line: the word, p, and what it rests on."""

@@ -15,6 +15,7 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
+from chanceline.prediction.features import firmness
 from chanceline.prediction.rule import fit_rule
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
@@ -185,9 +186,10 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     work = 2.0 * columns.fitted.size * steps * settings.permutations
     few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
     draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few, first=first)
-    spread = None
+    spread, alone = None, {}
     if wanted and draws.done:
         permutation, spread = draws.reading(), draws.spread()
+        alone = dict(zip(columns.index.tolist(), draws.alone(columns, scheme.y).tolist(), strict=True))
     if permutation is not None and scheme.model is not None:
         permutation = replace(permutation, kind=scheme.model.kind)
     front = front_readings(plan, paths, draws, adjusted=permutation is not None)
@@ -198,7 +200,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
             rule = usable_rule(plan)
         except KeyboardInterrupt:
             interrupted = True
-    return conclude(plan, found, front, spread, permutation, rule, interrupted=interrupted)
+    return conclude(plan, found, front, spread, permutation, rule, alone, interrupted=interrupted)
 
 
 def find_rules(plan: Plan, columns: Columns, path_errors: Ints) -> Found:
@@ -301,11 +303,22 @@ def usable_rule(plan: Plan) -> RuleToUse:
     design["covariates"] = plan.scheme.terms
     made = fit_rule(data.X, data.y, **design)
     expected = expected_error(data.X, data.y, **design, n_jobs=settings.n_jobs)
-    scores = made.scores(data.X, blocks, plan.scheme.terms)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
-    wrong = np.flatnonzero(data.y * scores <= 0)
-    return RuleToUse(plan.names_of(made.support), made, text, tuple(wrong.tolist()), expected, scores)
+    along = made.scores(data.X, blocks, plan.scheme.terms)
+    del design["features"]
+    firm = firmness(data.X, data.y, made.support, **design, penalty=made.penalty)
+    return RuleToUse(
+        **vars(made),
+        features=plan.names_of(made.support),
+        text=text,
+        along=along,
+        wrong=tuple(np.flatnonzero(data.y * along <= 0).tolist()),
+        expected_error=expected,
+        firmness=firm,
+        stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},
+        alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
+    )
 
 
 def conclude(
@@ -315,6 +328,7 @@ def conclude(
     spread: SpreadReading | None,
     permutation: PermutationReading | None,
     rule: RuleToUse | None,
+    alone: dict[int, float],
     *,
     interrupted: bool,
 ) -> SeparationTest:
@@ -351,9 +365,10 @@ def conclude(
         n_distinct=len(plan.distinct),
         positives=int(np.sum(data.y > 0)),
         classes=data.classes,
-        scores=scores if rule is None else rule.scores,
+        scores=scores if rule is None else rule.along,
         labels=data.y,
         columns={name: data.X[:, j] for name, j in shown.items()},
+        alone={name: alone[j] for name, j in shown.items() if j in alone},
         largest_convincing=largest,
         samples_needed=needed,
         advice=story.advise(verdict),

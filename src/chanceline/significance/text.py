@@ -17,6 +17,7 @@ from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.prediction.expected import ExpectedError
+from chanceline.prediction.features import Firmness
 from chanceline.prediction.rule import PredictionRule
 from chanceline.significance.design import Bools, Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
@@ -131,48 +132,32 @@ class Separating(Result):
         return "; ".join(parts)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RuleToUse(Result):
-    """The rule for new samples, and what to expect of it.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RuleToUse(PredictionRule):
+    """The rule for new samples (the second class where x·w > threshold), and what to expect of it.
 
     Attributes
     ----------
-    features, weights, threshold : the second class where x·w > threshold.
+    features : their names.
     text : the rule as a sentence, rounded: a sample next to the threshold may change sides.
+    along : x·w + b of every sample of the table.
     wrong : samples of the table (counted from 0) on the wrong side.
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
+    firmness : how firm the choice of every feature is.
+    stand_ins : for every feature those that replace it with at most one error more.
+    alternatives : other sets of the same size that make no more errors on the table (one feature exchanged).
     """
 
     features: tuple[str, ...]
-    made: PredictionRule
     text: str
+    along: Floats
     wrong: tuple[int, ...]
     expected_error: ExpectedError | None
-    scores: Floats
+    firmness: Firmness
+    stand_ins: dict[str, tuple[str, ...]]
+    alternatives: tuple[tuple[str, ...], ...]
 
-    _derived = ("support", "weights", "bias", "threshold", "errors")
-    _hidden = ("made", "scores")
-    kind = "cross-validated"
-
-    @property
-    def support(self) -> tuple[int, ...]:
-        return tuple(self.made.support.tolist())
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        return tuple(self.made.weights.tolist())
-
-    @property
-    def bias(self) -> float:
-        return self.made.bias
-
-    @property
-    def threshold(self) -> float:
-        return self.made.threshold
-
-    @property
-    def errors(self) -> int:
-        return len(self.wrong)
+    _hidden = ("along", "firmness", "alternatives")
 
     def summary(self) -> str:
         expected, who = self.expected_error, f"rule of {counted(len(self.features), 'feature')}"
