@@ -216,8 +216,6 @@ class Story:
 
     Attributes
     ----------
-    later : log₁₀ p of the second stage (errors counted after looking, or one feature).
-    largest : the largest set that the bound would accept.
     needed : the units with which the separating rule would convince by the bound alone.
     """
 
@@ -226,14 +224,11 @@ class Story:
     separating: Separating
     permutation: PermutationReading | None
     spread: SpreadReading | None
-    later: float
-    largest: int
     needed: int | None
 
     @property
-    def units(self) -> str:
-        sizes = self.plan.scheme.sizes
-        return counted(sizes.n_units, "sample" if sizes.n_units == len(self.plan.data.y) else "group")
+    def unit(self) -> str:
+        return "sample" if self.plan.scheme.sizes.n_units == len(self.plan.data.y) else "group"
 
     def decide(self, log10_p: float) -> tuple[str, str]:
         """The verdict, and the sentences that say why."""
@@ -262,7 +257,8 @@ class Story:
             )
         least = self.plan.scheme.smallest_p
         if least + self.plan.spending.spent + self.plan.spending.later > level:
-            return UNDECIDED, f"{shown} This design ({self.units}) can give no p-value below {least:.2g}, whatever the data."
+            units = counted(self.plan.scheme.sizes.n_units, self.unit)
+            return UNDECIDED, f"{shown} This design ({units}) can give no p-value below {least:.2g}, whatever the data."
         low, high = reading.interval
         if low <= level:
             return UNDECIDED, f"{shown} With p between {low:.2g} and {high:.2g}, level {level:g} is not settled."
@@ -306,8 +302,7 @@ class Story:
         if self.needed is not None and self.needed > self.plan.scheme.sizes.n_units:
             which = counted(self.separating.n_selected, "feature")
             errors = "" if self.separating.separates else f" with as many errors ({self.separating.errors})"
-            units = self.units.rpartition(" ")[2].removesuffix("s")
-            more = f"with {counted(self.needed, units)} of the same kind, {which}{errors} would convince by the bound alone."
+            more = f"with {counted(self.needed, self.unit)} of the same kind, {which}{errors} would convince by the bound alone."
         return tuple(sentence for sentence in (first, more) if sentence)
 
     def _more_permutations(self, reading: PermutationReading, verdict: str) -> str:
@@ -315,7 +310,7 @@ class Story:
         if reading.interrupted:
             return f"drawing was stopped after {reading.done} of {reading.requested} permutations; let it finish."
         if verdict != UNDECIDED or self.plan.scheme.smallest_p + spent > level:
-            return f"more {self.units.rpartition(' ')[2].removesuffix('s')}s." if verdict != CHANCE else ""
+            return f"more {self.unit}s." if verdict != CHANCE else ""
         if reading.floor + spent > level:
             return f"at least {ceil(1 / (level - spent))} permutations are needed to reach level {level:g}."
         distance = max(abs(reading.pvalue - level), 0.1 * level)
