@@ -285,13 +285,14 @@ def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: boo
     """For every number of features what was found, beside the shuffles."""
     bands = draws.bands()
     pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
-    readings = []
-    for k, errors in enumerate(paths.errors[0].tolist(), 1):
-        plain = plan.scheme.sizes.blocks is None and plan.scheme.basis is None
-        log10_bound = plan.bounds.at_front(k, errors) if plain else 0.0
-        names = plan.names_of(paths.support(0, k))
-        readings.append(FrontReading(k, errors, bands[k - 1], pvalues[k - 1], log10_bound, names))
-    return tuple(readings)
+    plain = plan.scheme.sizes.blocks is None and plan.scheme.basis is None
+    observed = [
+        (k, errors, plan.bounds.at_front(k, errors) if plain else 0.0) for k, errors in enumerate(paths.errors[0].tolist(), 1)
+    ]
+    return tuple(
+        FrontReading(k, errors, bands[k - 1], pvalues[k - 1], log10_bound, plan.names_of(paths.support(0, k)))
+        for k, errors, log10_bound in observed
+    )
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
@@ -299,14 +300,12 @@ def usable_rule(plan: Plan) -> RuleToUse:
     data, settings = plan.data, plan.settings
     blocks = data.blocks if data.pairs is None else data.pairs
     named = None if plan.features is None else plan.features.tolist()
-    design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "features": named, "seed": settings.seed}
-    design["covariates"] = plan.scheme.terms
-    made = fit_rule(data.X, data.y, **design)
-    expected = expected_error(data.X, data.y, **design, n_jobs=settings.n_jobs)
+    design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
+    made = fit_rule(data.X, data.y, **design, features=named)
+    expected = expected_error(data.X, data.y, **design, features=named, n_jobs=settings.n_jobs)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
-    del design["features"]
     firm = firmness(data.X, data.y, made.support, **design, penalty=made.penalty)
     return RuleToUse(
         **vars(made),

@@ -257,8 +257,8 @@ class Story:
             )
         least = self.plan.scheme.smallest_p
         if least + self.plan.spending.spent + self.plan.spending.later > level:
-            units = counted(self.plan.scheme.sizes.n_units, self.unit)
-            return UNDECIDED, f"{shown} This design ({units}) can give no p-value below {least:.2g}, whatever the data."
+            design = f"This design ({counted(self.plan.scheme.sizes.n_units, self.unit)})"
+            return UNDECIDED, f"{shown} {design} can give no p-value below {least:.2g}, whatever the data."
         low, high = reading.interval
         if low <= level:
             return UNDECIDED, f"{shown} With p between {low:.2g} and {high:.2g}, level {level:g} is not settled."
@@ -342,23 +342,18 @@ def rule_sentence(
     weights, threshold = scaled(rule.weights, rule.bias)
     support = rule.support.tolist()
     wanted = predicted_positive(X, support, rule.weights.tolist(), rule.bias)
+    # From the side of the first class it is the same rule; a sample on the threshold belongs to that class.
+    side = -1.0 if np.sign(weights).sum() < 0 else 1.0
     for digits in range(FEWEST_DIGITS, most + 1):
-        shown, limit = [_rounded(weight, digits) for weight in weights], _rounded(threshold, digits)
-        if np.array_equal(predicted_positive(X, support, [float(w) for w in shown], -float(limit)), wanted):
+        shown, limit = [_rounded(side * weight, digits) for weight in weights], _rounded(side * threshold, digits)
+        if np.array_equal(predicted_positive(X, support, [side * float(w) for w in shown], -side * float(limit)), wanted):
             break
     else:
         if most == MOST_DIGITS:
             # Dividing by the largest weight costs the last digit, and here it matters.
-            shown, limit = [repr(float(weight)) for weight in rule.weights], repr(float(-rule.bias))
-    who, sign = positive, ">"
-    if np.sign(weights).sum() < 0:
-        # The same rule from the other side; a sample on the threshold belongs to the first class.
-        who, sign, shown, limit = negative, "≥", [_opposite(weight) for weight in shown], _opposite(limit)
+            shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
+    who, sign = (positive, ">") if side > 0 else (negative, "≥")
     return f"predict {who} if {_combination(shown, [names[j] for j in support])} {sign} {limit.replace('-', '−')}"
-
-
-def _opposite(number: str) -> str:
-    return number if float(number) == 0 else number[1:] if number.startswith("-") else f"-{number}"
 
 
 def _rounded(value: float, digits: int) -> str:
