@@ -15,9 +15,9 @@ def healthy():
     return rng.normal(size=(30, 6)), np.repeat([1.0, -1.0], 15)
 
 
-def messages(X, y, **options):
+def messages(X, y):
     names = [f"x{j}" for j in range(X.shape[1])]
-    return " | ".join(str(finding) for finding in examine(X, y, names, **options))
+    return " | ".join(str(finding) for finding in examine(X, y, names))
 
 
 def test_nothing_to_say_about_healthy_data(healthy):
@@ -67,10 +67,3 @@ def test_identifiers_and_labels_in_disguise(healthy):
 ])  # fmt: skip
 def test_what_names_a_row_or_a_day(name, values, is_one):
     assert row_identifiers(np.array(values, dtype=float)[:, None], [name]).tolist() == [0] * is_one
-
-
-def test_class_sizes(healthy):
-    X, _ = healthy
-    y = np.where(np.arange(30) < 1, 1.0, -1.0)
-    seen = messages(X, y, level=0.01)
-    assert "only 30 labellings have these class sizes" in seen

@@ -127,7 +127,7 @@ def test_a_header_of_numbers_stops(read, first):
 
 @pytest.mark.parametrize("names", ["0,1,outcome", "1,2,outcome", "1007,1053,outcome", "id,1007,outcome"])
 def test_numbers_as_names(read, names):
-    assert read(names + "\n3,4.5,y\n2,1.5,x\n7,2,y\n").X.shape == (3, 2)
+    assert read(names + "\n3,4.5,y\n2,1.5,x\n7,2,y\n").X.shape == (3, 1 if "id" in names else 2)
 
 
 @pytest.mark.parametrize(("cell", "remedy"), [

@@ -9,7 +9,7 @@ from scipy import stats
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.columns import area_under_curve, gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.columns import _dates, area_under_curve, gaps_follow_classes, gaps_follow_small_values
 from chanceline.tables.read import transformed
 
 LIMITS = "a,b,y\n1,2.5,u\n<0.5,3,v\n3,4,u\n0.7,5,v\n<1,>9,u\n2,11,v\n"
@@ -216,6 +216,15 @@ def test_totals_that_follow_the_classes_come_first(read):
     assert messages(read(table.assign(y=np.tile(["ill", "well"], 20)), "y"), "warning") == "", "counts alike need no remark"
 
 
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M"])
+def test_dates_are_read_in_their_order(written):
+    days = pd.date_range("2019-11-20", periods=40, freq="5D").to_series(index=range(40))
+    found = _dates(days.dt.strftime(written).where(days.index != 7))
+    assert found.drop(7).is_monotonic_increasing
+    assert np.isnan(found[7])
+    assert _dates(pd.Series(["2021-01-01", "1.2.3.4", None])) is None
+
+
 def test_dates_are_no_features_and_tell_of_drift(read):
     rng = np.random.default_rng(3)
     days = pd.date_range("2021-03-01", periods=24)
@@ -225,6 +234,8 @@ def test_dates_are_no_features_and_tell_of_drift(read):
     dataset = read(table, "y", one_hot=True)
     assert dataset.feature_names == ("a", "b")
     assert "dates in 'sampled' tell the classes apart (area under the curve" in messages(dataset, "warning")
+    assert "dates in 'day' tell" in messages(dataset, "warning")
+    assert "dates in 'sampled' tell" in messages(read(table.assign(sampled=table["sampled"].where(table.index != 3)), "y"))
     assert messages(read(table.assign(y=np.tile(["u", "v"], 12)), "y"), "warning") == ""
     assert read(table, "y", keep_identifiers=True).feature_names == ("a", "b", "serial_date", "day")
 
@@ -258,7 +269,7 @@ def test_cells_are_summed_to_donors(cells):
 
 def test_cells_as_samples_stop(cells):
     assert "pseudobulk=COLUMN" in load_data(cells[0], "y").undeclared
-    assert load_data(cells[0], "y", independent="obs_names").undeclared == ""
+    assert load_data(cells[0], "y", independent=("obs_names", "donor")).undeclared == ""
 
 
 def test_tables_of_other_libraries(table):

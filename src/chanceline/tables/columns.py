@@ -8,7 +8,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp, log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats, contradicting_rows
 from chanceline.tables.dataset import Finding, TableSettings, plural, quoted, row_name
@@ -231,14 +230,7 @@ def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) 
         findings.append(
             Finding("note", f"left out as dates: {quoted([*dates])}; keep_identifiers=True keeps those that are numbers.")
         )
-    for name, when in dates.items():
-        area, pvalue = area_under_curve(when.to_numpy(), labels)
-        if pvalue <= LEVEL:
-            message = (
-                f"the dates in {str(name)!r} tell the classes apart (area under the curve {max(area, 1 - area):.2f}, "
-                f"p = {pvalue:.2g}), and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out."
-            )
-            findings.append(Finding("warning", message))
+    findings += [one for name, when in dates.items() for one in dates_follow_classes(name, when, labels)]
     return table.drop(columns=[*dates]) if dates else table
 
 
@@ -253,19 +245,24 @@ def _dates(column: pd.Series) -> pd.Series | None:
     """The column as numbers in the order of time, None for text that is no date."""
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
         return column.rank()
-    texts = column.dropna().astype(str).str.strip()
-    if texts.empty or not DATE.fullmatch(texts.iloc[0]) or not texts.str.fullmatch(DATE.pattern).all():
+    texts = column.astype("string").str.strip()
+    if texts.isna().all() or not DATE.fullmatch(texts.dropna().iloc[0]) or not texts.dropna().str.fullmatch(DATE.pattern).all():
         return None
-    return pd.to_datetime(column, errors="coerce", format="mixed").rank()
+    first, second, third = (texts.str.extract(r"(\d+).(\d+).(\d+)")[place].astype(float) for place in range(3))
+    in_order = (third, first, second) if second.max() > 12 else (third, second, first)
+    year, month, day = (first, second, third) if first.max() > 31 else in_order
+    return 10000 * year + 100 * month + day
 
 
-def without_identifiers(features: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
-    """The features that are no names of rows."""
+def without_identifiers(features: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
+    """The features that are no names of rows or subjects, and no days written as 20210304."""
     rows = features.columns[row_identifiers(features.to_numpy(), features.columns)]
     found = [*dict.fromkeys([*subject_columns(features), *rows])]
     if not found:
         return features
     findings.append(Finding("note", f"left out as identifiers or dates: {quoted(found)}; keep_identifiers=True keeps them."))
+    days = (name for name in found if np.all(are_days(features[name])))
+    findings += [one for name in days for one in dates_follow_classes(name, features[name], labels)]
     return features.drop(columns=found)
 
 
@@ -281,6 +278,16 @@ def area_under_curve(values: Floats, labels: Floats) -> tuple[float, float]:
     area = (ranks[labels > 0].mean() - (positives + 1) / 2) / (n - positives)
     spread = ranks.var(ddof=1) / (positives * (n - positives) * n) if n > 1 else 0.0
     return float(area), float(2 * ndtr(-abs(area - 0.5) / sqrt(spread))) if spread > 0 else 1.0
+
+
+def dates_follow_classes(name: Any, when: pd.Series, labels: Floats) -> list[Finding]:
+    """Whether the time of sampling tells the classes apart."""
+    area, pvalue = area_under_curve(when.fillna(when.median()).to_numpy(), labels)
+    message = (
+        f"the dates in {str(name)!r} tell the classes apart (area under the curve {max(area, 1 - area):.2f}, p = {pvalue:.2g}), "
+        "and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out."
+    )
+    return [Finding("warning", message)] if pvalue <= LEVEL else []
 
 
 def gaps_follow_classes(marks: NDArray[np.bool_], labels: Floats, what: str, remedy: str) -> list[Finding]:
@@ -348,22 +355,24 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     counting = ordered[-1] - ordered[0] == len(X) - 1
     follows = (np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)) & (len(X) >= FEWEST_SORTED)
     called = np.array([bool(IDENTIFIER.search(str(names[j]).strip())) for j in whole.tolist()], dtype=np.bool_)
+    return whole[(different & (counting | follows | called)) | np.all(are_days(values), axis=0)]
+
+
+def are_days(values: Any) -> Any:
+    """Whether numbers are days as 20210304."""
     month, day = values // 100 % 100, values % 100
-    days = np.all((values >= 19000101) & (values < 21000101) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31), axis=0)
-    return whole[different & (counting | follows | called) | days]
+    return (values >= 19000101) & (values < 21000101) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
 
 
 def examine(
     X: Floats,
     y: Floats,
     names: Sequence[str],
-    *,
-    level: float = 0.05,
     rows: Sequence[Any] | None = None,
 ) -> list[Finding]:
     """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default."""
     found: list[tuple[str, str]] = []
-    n_samples, called = len(X), rows or range(1, len(X) + 1)
+    called = rows or range(1, len(X) + 1)
     pairs = contradicting_rows(X, y)
     if pairs:
         shown = "; ".join(f"{called[i]} and {called[k]}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
@@ -377,14 +386,5 @@ def examine(
     for j in likely[np.all(X[:, likely] == np.where(positive[:, None], ends[0][0, likely], ends[1][0, likely]), axis=0)]:
         found.append(
             ("warning", f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
-        )
-    positives = int(np.sum(y > 0))
-    log_labellings = float(log_binomial(n_samples, positives))
-    if log_labellings < log(1 / level):
-        found.append(
-            (
-                "warning",
-                f"only {round(exp(log_labellings))} labellings have these class sizes, so no test can reach level {level:g}.",
-            )
         )
     return [Finding(*one) for one in found]

@@ -105,8 +105,7 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     features = numeric_features(features, labels, settings, table.findings)
     if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
         table.undeclared = undeclared_design(pd.concat([beside, text], axis=1), features, labels)
-    if not settings.keep_identifiers:
-        features = without_identifiers(features, table.findings)
+    features = features if settings.keep_identifiers else without_identifiers(features, labels, table.findings)
     if features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
     features, kept = without_gaps(features, labels, settings.missing, table.findings)
@@ -375,8 +374,7 @@ def without_gaps(
         return features.loc[~rows], ~rows
     features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
     fill = features.median() if missing == "median" else features.min() / (2 if missing == "half-min" else 1)
-    if missing == "median":
-        findings += gaps_follow_small_values(features)
+    findings += gaps_follow_small_values(features) if missing == "median" else []
     if missing == "half-min" and (fill[columns[~gaps.all(axis=0)]] < 0).any():
         raise InputError(f"column {str(fill.index[fill < 0][0])!r} has values below 0, half of which is more; set missing='min'.")
     findings.append(Finding("prepared", f"{what} in {n_columns} filled with {FILLS[missing]}."))

@@ -88,9 +88,9 @@ def _called(words: re.Pattern[str], name: Any) -> bool:
 
 
 def subject_columns(numbers: pd.DataFrame) -> list[Any]:
-    """Columns of whole numbers that are called like subjects, sites or identifiers."""
+    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators (`site=north`) were asked for."""
     likely = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
-    return [name for name in likely if _called(SUBJECT, name) and np.all(numbers[name] % 1 == 0)]
+    return [name for name in likely if "=" not in str(name) and _called(SUBJECT, name) and np.all(numbers[name] % 1 == 0)]
 
 
 def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats) -> str:
