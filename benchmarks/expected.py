@@ -4,7 +4,7 @@
     python benchmarks/expected.py --table    the table from what is there
 
 Every set is a table drawn from a design; the true error of its rule is counted on 20,000 new samples. Sets are stored one by one
-in benchmarks/results/coverage.jsonl, so that a run can be stopped and taken up again.
+in benchmarks/results/expected.jsonl, so that a run can be stopped and taken up again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from chanceline.prediction.expected import EFFECTIVE, expected_error, wilson
 from chanceline.prediction.rule import fit_rule
 
 HERE = Path(__file__).resolve().parent
-STORE = HERE / "results" / "coverage.jsonl"
+STORE = HERE / "results" / "expected.jsonl"
 TABLE = HERE.parent / "docs" / "tables" / "coverage.md"
 SETS, NEW = 200, 20_000
 SEED = 31_000

@@ -174,7 +174,7 @@ class SparseRule(_SparseLinear):
     """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
 
     The features are those of a lasso path, their weights from logistic regression with a ridge; number of features and ridge are
-    chosen by cross-validation within the samples given, the smallest number within one standard error of the best.
+    chosen by cross-validation within the samples given, the smallest number within half a standard error of the best.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from chanceline.prediction.samples import OUTER_FOLDS, Bools, Floats, Ints, Samp
 
 CONFIDENCE = 0.95
 # Of the units' number; see `benchmarks/expected.py`.
-EFFECTIVE = 0.5
+EFFECTIVE = 0.3
 # With fewer numbers than this, starting processes takes longer than the folds.
 WORTH_PROCESSES = 200_000
 
@@ -31,9 +31,9 @@ class ExpectedError(Result):
     Attributes
     ----------
     rate : share of samples classified wrongly by a rule that they had no part in.
-    interval : 95 % interval for the true error of the rule made from all samples: Wilson's for half as many independent samples
-        (or groups, or small blocks) as there are. The half pays for training sets that overlap and for rules that differ from
-        fold to fold; the coverage was measured (docs/tables/coverage.md).
+    interval : 95 % interval for the true error of the rule made from all samples: Wilson's for three tenths as many independent
+        samples (or groups, or small blocks) as there are. The rest pays for rules that differ from fold to fold and from the one
+        made of all samples; the coverage is measured (`python benchmarks/expected.py`).
     guess : error of always naming the larger class.
     auc : area under the curve of the scores left out, within folds.
     sensitivity, specificity : share of the positive and of the negative samples classified rightly.
