@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from scipy.stats import norm
 
 import chanceline
@@ -142,6 +142,19 @@ def test_the_union_bound_counts_exactly(samples, columns):
         signed = np.array(signs[:samples])[:, None] * table * np.array(signs[samples:])
         found += linprog(np.ones(columns), A_ub=-signed, b_ub=-np.ones(samples), bounds=(0, None)).status == 0
     assert found == 2 * sum(math.comb(samples + columns - 1, k) for k in range(columns))
+
+
+def test_the_first_moment_is_the_mean_of_brute_force_counts():
+    """C(N, M) 2^{1−P−M} Σ_{k<M} C(P+M−1, k) at N = 12, P = 9, M = 3: w ≥ 0 with yXw − slack = 1, by NNLS."""
+    n, patterns, size, tables = 12, 9, 3, 60
+    generator, counts = np.random.default_rng(5), []
+    for _ in range(tables):
+        table = generator.standard_normal((patterns, n))  # the labels are in the signs of the rows
+        sets = itertools.combinations(range(n), size)
+        left = [nnls(np.column_stack([table[:, some], -np.eye(patterns)]), np.ones(patterns))[1] for some in sets]
+        counts.append(sum(rest < 1e-8 for rest in left))
+    exact = math.comb(n, size) * 2 ** (1 - patterns - size) * sum(math.comb(patterns + size - 1, k) for k in range(size))
+    assert abs(np.mean(counts) - exact) < 3 * np.std(counts, ddof=1) / math.sqrt(tables)
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.1, 0.5, 0.9])
