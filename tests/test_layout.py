@@ -54,7 +54,7 @@ PACKAGES = {
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
     "top": 369, "perceptron": 960, "select": 1900, "prediction": 456, "theory": 1906, "chance": 316, "tables": 1045,
-    "significance": 1746, "experiments": 753, "memory": 540, "figures": 402, "report": 400, "reproduce": 207, "cli": 690,
+    "significance": 1758, "experiments": 753, "memory": 540, "figures": 402, "report": 400, "reproduce": 207, "cli": 678,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 

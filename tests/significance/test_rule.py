@@ -123,3 +123,18 @@ def test_the_table_of_features():
     record = result.to_dict()
     assert record["n_alternatives"] == len(result.alternatives)
     assert record["rule"]["features"] == list(result.rule.features)
+
+
+def test_the_scorecard_in_words_counts_the_errors_it_states():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 5)) * [1, 10, 0.2, 3, 1]
+    y = np.where(X[:, 0] - 0.15 * X[:, 1] + 0.5 * rng.normal(size=80) > 0, "well", "ill")
+    rule = separation_test(X, y, permutations=0, integer=True).rule
+    assert rule.scorecard is not None
+    terms = re.findall(r"(−?\d+) points? for every ([\d.e-]+) of x(\d)", rule.card_text)
+    limit, errors = re.search(r"well above (−?[\d.]+) points \((\d+) error", rule.card_text.replace("-", "−")).groups()
+    total = sum(int(points.replace("−", "-")) * X[:, int(j)] / float(step) for points, step, j in terms)
+    counted = np.sum((total > rule.scorecard.threshold) != (y == "well"))
+    assert counted == rule.scorecard.errors == int(errors)
+    assert float(limit.replace("−", "-")) == pytest.approx(rule.scorecard.threshold, rel=5e-3)
+    assert rule.scorecard.loss == rule.scorecard.errors - len(rule.wrong)

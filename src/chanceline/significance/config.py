@@ -61,6 +61,7 @@ class TestSettings:
     )
     always_permute: bool = setting(False, "Shuffle even if the bound convinces.")
     expected_error: bool = setting(True, "Cross-validate as well, to say what to expect on new samples.")
+    integer: bool = setting(False, "Give the rule to use as a scorecard too: small whole points, errors counted.")
     n_jobs: int | None = setting(1, "Processes that share the shuffles, -1 for all cores; the result does not depend on it.")
     time_limit: float | None = setting(
         None, "Seconds after which no further shuffle is begun. Those done by then make a valid p-value."

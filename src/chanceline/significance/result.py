@@ -291,6 +291,8 @@ def render(result: SeparationTest) -> str:
     if result.rule is not None and not result.rule.standing.startswith("no "):
         few = len(result.rule.features) <= 6
         lines += ["", _row("rule", result.rule.text if few else listed(result.rule.features, 12))]
+    if result.rule is not None and result.rule.card_text:
+        lines += ["", _row("scorecard", result.rule.card_text)]
     lines += ["", *(_row(*reading) for reading in readings(result))]
     if result.front:
         lines += ["", *_front_lines(result)]

@@ -17,6 +17,7 @@ from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
 from chanceline.prediction.features import firmness
 from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.scorecard import scorecard
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints
@@ -37,15 +38,7 @@ from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bo
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stepwise import Columns, Paths, fewest_by_threshold, make_columns
-from chanceline.significance.text import (
-    FEW_DIGITS,
-    Evidence,
-    RuleToUse,
-    Separating,
-    Story,
-    rule_sentence,
-    unavoidable_errors,
-)
+from chanceline.significance.text import Evidence, RuleToUse, Separating, Story, card_sentence, rule_sentence, unavoidable_errors
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
 from chanceline.tables.subjects import undeclared_design
@@ -303,10 +296,11 @@ def usable_rule(plan: Plan) -> RuleToUse:
     design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
     made = fit_rule(data.X, data.y, **design, features=named)
     expected = expected_error(data.X, data.y, **design, features=named, n_jobs=settings.n_jobs)
-    text = rule_sentence(made, data.X, data.feature_names, plan.class_names, FEW_DIGITS)
+    text = rule_sentence(made, data.X, data.feature_names, plan.class_names)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
     firm = firmness(data.X, data.y, made.support, **design, penalty=made.penalty)
+    card = scorecard(data.X, data.y, made) if settings.integer else None
     return RuleToUse(
         **vars(made),
         features=plan.names_of(made.support),
@@ -317,6 +311,8 @@ def usable_rule(plan: Plan) -> RuleToUse:
         firmness=firm,
         stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},
         alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
+        scorecard=card,
+        card_text="" if card is None else card_sentence(card, data.feature_names, plan.class_names[1]),
     )
 
 

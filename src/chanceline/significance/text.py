@@ -19,6 +19,7 @@ from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.prediction.expected import ExpectedError
 from chanceline.prediction.features import Firmness
 from chanceline.prediction.rule import PredictionRule
+from chanceline.prediction.scorecard import Scorecard
 from chanceline.significance.design import Bools, Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
@@ -146,6 +147,7 @@ class RuleToUse(PredictionRule):
     firmness : how firm the choice of every feature is.
     stand_ins : for every feature those that replace it with at most one error more.
     alternatives : other sets of the same size that make no more errors on the table (one feature exchanged).
+    scorecard, card_text : the same with small whole weights, and in words, if asked for.
     """
 
     features: tuple[str, ...]
@@ -156,6 +158,8 @@ class RuleToUse(PredictionRule):
     firmness: Firmness
     stand_ins: dict[str, tuple[str, ...]]
     alternatives: tuple[tuple[str, ...], ...]
+    scorecard: Scorecard | None = None
+    card_text: str = ""
 
     _hidden = ("along", "firmness", "alternatives")
 
@@ -330,13 +334,11 @@ def scaled(weights: Sequence[float] | Floats, bias: float) -> tuple[Floats, floa
     return values / largest, -bias / largest
 
 
-def rule_sentence(
-    rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object], most: int = MOST_DIGITS
-) -> str:
-    """The rule with as few digits as classify every sample of X the same way (three at least, `most` at most), and with the class
-    for which most of the weights are added.
+def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object]) -> str:
+    """The rule with as few digits as classify every sample of X the same way (three at least; four at most, if it is meant for
+    new samples), and with the class for which most of the weights are added.
     """
-    negative, positive = classes
+    (negative, positive), most = classes, FEW_DIGITS if isinstance(rule, PredictionRule) else MOST_DIGITS
     if not np.any(rule.weights):
         return f"predict {positive} always" if rule.bias > 0 else f"predict {negative} always"
     weights, threshold = scaled(rule.weights, rule.bias)
@@ -354,6 +356,16 @@ def rule_sentence(
             shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
     who, sign = (positive, ">") if side > 0 else (negative, "≥")
     return f"predict {who} if {_combination(shown, [names[j] for j in support])} {sign} {limit.replace('-', '−')}"
+
+
+def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> str:
+    """`2 points for every 1.3 of g1, −1 for every 40 of g7; ill above 3.5 points (9 errors, 1 more than the rule)`."""
+    parts = [
+        f"{point} point{'s' * (abs(point) != 1)} for every {step:g} of {names[j]}".replace("-", "−", point < 0)
+        for j, point, step in zip(card.support, card.points.tolist(), card.steps, strict=True)
+    ]
+    than = f"{abs(card.loss)} {'more' if card.loss > 0 else 'fewer'} than" if card.loss else "as many as"
+    return f"{', '.join(parts)}; {positive} above {card.threshold:.3g} points ({counted(card.errors, 'error')}, {than} the rule)"
 
 
 def _rounded(value: float, digits: int) -> str:
