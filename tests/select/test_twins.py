@@ -16,10 +16,10 @@ from chanceline.perceptron.hinge import (
     fit,
     fit_and_swap,
     make_hinge,
-    next_random,
     random_state,
     set_support,
 )
+from chanceline.perceptron.linalg import next_random
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, Beliefs, amp_steps

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
-from chanceline.perceptron.hinge import REBUILD_AFTER, make_hinge, next_random, refit
-from chanceline.perceptron.linalg import NONE, ZERO, counter, inner_kernel, kernel
+from chanceline.perceptron.hinge import REBUILD_AFTER, make_hinge, refit
+from chanceline.perceptron.linalg import NONE, ZERO, counter, inner_kernel, kernel, next_random
 
 RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
 NEWTON = counter(60)

@@ -32,12 +32,16 @@ from chanceline.perceptron.linalg import (
     inner_kernel,
     kernel,
     next_pivot,
+    next_random,
     rank_four,
+    smallest_first,
     unborder,
 )
 
 RIDGE = 1e-6
 SEPARATED = 1e-9  # all margins above this: separable
+DAMPING = 1e-4  # δ for each active pattern where these are fewer than the columns
+DAMPED_FROM = 8  # steps of a refit
 UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 MAX_NEWTON = 200  # steps of a refit, which as a rule ends within a dozen
 REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
@@ -50,7 +54,7 @@ NEWTON_AFTER_ADDITION = counter(2)
 class Hinge(
     namedtuple(
         "Hinge",
-        "columns rows narrow kept ridge k support weights position margins active inverse target flips_since_rebuild "
+        "columns rows narrow kept ridge k support weights position margins active inverse target damping flips_since_rebuild "
         "trial shift flipped images factors loose work pulls until clock random",
     )
 ):
@@ -67,7 +71,8 @@ class Hinge(
     position : the place of every column in the support, or −1.
     margins : a_μ·w.
     active : 1 where a_μ·w < 1 and the pattern is not forgiven, else 0, as the inverse has it.
-    inverse : (A_actᵀA_act + εI)⁻¹ in the leading k × k places.
+    inverse : (A_actᵀA_act + εI + δI)⁻¹ in the leading k × k places.
+    damping : δ, one number: 0, except where fewer patterns are active than there are columns.
     target : A_actᵀ1.
     flips_since_rebuild : how many patterns the inverse was updated for, one number; many after a new start.
     trial, shift : the Newton step of the weights and of the margins.
@@ -113,6 +118,7 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         active=np.ones(patterns),
         inverse=np.zeros((capacity, capacity)),
         target=np.zeros(capacity),
+        damping=np.zeros(1),
         flips_since_rebuild=np.zeros(1, dtype=np.int64),
         trial=np.zeros(capacity),
         shift=np.zeros(patterns),
@@ -149,30 +155,6 @@ def fit_hinge(rows: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
 def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON) -> bool:
     """Take a column in, let the variable at a place go, refit; whether at most `allowed` margins are not positive."""
     return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0)[1])
-
-
-@inner_kernel(allocates=False)
-def smallest_first(values: NDArray, count: int) -> None:
-    """Reorder values so that the `count` smallest come first (Hoare's selection)."""
-    low, high = 0, values.size - 1
-    while low < high:
-        pivot = values[(low + high) >> 1]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if count - 1 <= j:
-            high = j
-        elif count - 1 >= i:
-            low = i
-        else:
-            return
 
 
 @inner_kernel(allocates=False)
@@ -215,7 +197,7 @@ def border_inverse(hinge: Any, known: int) -> None:
         column = hinge.columns[hinge.support[size]]
         for i in range(size):
             cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
-        diagonal = dot_masked(column, column, hinge.active) + hinge.ridge
+        diagonal = dot_masked(column, column, hinge.active) + hinge.ridge + hinge.damping[0]
         pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
         border(hinge.inverse, size, pivot if pivot > hinge.ridge else hinge.ridge, hinge.trial)
         hinge.target[size] = dot_first(column, hinge.active, column.size)
@@ -302,6 +284,30 @@ def length_of_step(hinge: Any, allowed: int, shortest: float) -> float:
 
 
 @inlined_kernel()
+def damp(hinge: Any, turn: int) -> None:
+    """Set δ: where fewer patterns are active than columns in use, A_actᵀA_act + εI is singular but for ε, and soon worn out."""
+    count = dot_first(hinge.active, hinge.active, hinge.active.size)
+    hinge.damping[0] = DAMPING * count if turn >= DAMPED_FROM and count < hinge.k[0] else 0.0
+
+
+@inlined_kernel()
+def find_step(hinge: Any) -> None:
+    """The Newton step, H⁻¹A_actᵀ1 − w; with damping (H + δI)⁻¹g from the gradient g itself, which leads down for every δ."""
+    k, gradient = hinge.k[0], hinge.flipped[0]
+    if hinge.damping[0] > 0.0:
+        for pattern in range(hinge.margins.size):
+            hinge.work[pattern] = hinge.active[pattern] * (1.0 - hinge.margins[pattern])
+        for i in range(k):
+            pull = dot_first(hinge.columns[hinge.support[i]], hinge.work, hinge.work.size)
+            gradient[i] = pull - hinge.ridge * hinge.weights[i]
+        for i in range(k):
+            hinge.trial[i] = dot_first(hinge.inverse[i], gradient, k)
+    else:
+        for i in range(k):
+            hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
+
+
+@inlined_kernel()
 def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int) -> bool:
     """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
@@ -322,7 +328,9 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             hinge.flips_since_rebuild[0] = REBUILD_AFTER
             flips += 1
         elif turn > 0 and flips == 0 and step == 1.0:
-            return False
+            if hinge.damping[0] == 0.0:
+                return False
+            hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
         # Bring the inverse in line with the active set, by updates or, when there are many, anew.
         hinge.flips_since_rebuild[0] += flips
         settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
@@ -333,6 +341,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
             find_flips(hinge, allowed, 0.0)
             hinge.flips_since_rebuild[0] = 0
+            damp(hinge, turn)
             known = ZERO
         if turn < 0 and add >= 0:
             hinge.support[k] = add
@@ -346,8 +355,7 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             continue
         if turn == most or (allowed > 0 and step <= shortest):
             return False
-        for i in range(k):
-            hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
+        find_step(hinge)
         combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
         step = 1.0
         if turn > 0:
@@ -427,14 +435,3 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
             if add < 0:
                 break
     return swaps, False
-
-
-@kernel(allocates=False)
-def next_random(state: NDArray) -> float:
-    """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and library version."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)

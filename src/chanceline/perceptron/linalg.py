@@ -1,4 +1,5 @@
-"""How kernels are compiled, and small dense loops for them: products and updates of an inverse, in the leading k places.
+"""How kernels are compiled, and small loops for them: products and updates of an inverse, in the leading k places, a selection
+and random numbers.
 
 Every kernel of the package gets its decorator from here: compiled once, and kept for the next process where there is a place to
 keep them. `numba` refuses to decorate where nothing can be written, neither beside the sources nor in the user's cache: then each
@@ -158,3 +159,38 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     for i in range(last):
         work[i] = inverse[last, i]
     rank_one(inverse, -1.0 / inverse[last, last], work, last)
+
+
+@inner_kernel(allocates=False)
+def smallest_first(values: NDArray, count: int) -> None:
+    """Reorder values so that the `count` smallest come first (Hoare's selection)."""
+    low, high = 0, values.size - 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if count - 1 <= j:
+            high = j
+        elif count - 1 >= i:
+            low = i
+        else:
+            return
+
+
+@kernel(allocates=False)
+def next_random(state: NDArray) -> float:
+    """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and library version."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)

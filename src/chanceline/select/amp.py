@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, expit
 
-from chanceline.perceptron.hinge import Hinge, fit, next_random, random_state, set_support
+from chanceline.perceptron.hinge import Hinge, fit, random_state, set_support
+from chanceline.perceptron.linalg import next_random
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily

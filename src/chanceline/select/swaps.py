@@ -24,12 +24,21 @@ from chanceline.perceptron.hinge import (
     fit,
     fit_and_swap,
     make_hinge,
-    next_random,
     random_state,
     refit,
     set_support,
 )
-from chanceline.perceptron.linalg import NONE, ZERO, add_scaled, combine, counter, inlined_kernel, inner_kernel, kernel
+from chanceline.perceptron.linalg import (
+    NONE,
+    ZERO,
+    add_scaled,
+    combine,
+    counter,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+    next_random,
+)
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 
