@@ -87,7 +87,7 @@ TRAPS: dict[str, Callable[[int], Trap]] = {
 def answer(table: pd.DataFrame, settings: dict[str, Any]) -> str:
     """`stops`, `warns, VERDICT` or `VERDICT`."""
     try:
-        result = separation_test(table, label="outcome", permutations=99, expected_error=False, **settings)
+        result = separation_test(table, label="outcome", permutations=99, expected_error=False, budget=0, **settings)
     except InputError:
         return "stops"
     warned = any(finding.severity == "warning" for finding in result.findings)

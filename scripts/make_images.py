@@ -1,7 +1,7 @@
 """Write the pictures of the README and the docs into docs/images: python scripts/make_images.py
 
-The diagram and the lines with given signs are drawn by matplotlib. With --screenshots the explorer, a report and the page of
-reproduce are shown by headless Chromium, at 1280 and at 390 pixels, as in their tests.
+The diagram, what is exchanged in each design, and the lines with given signs are drawn by matplotlib. With --screenshots the
+explorer, a report and the page of reproduce are shown by headless Chromium, at 1280 and at 390 pixels, as in their tests.
 """
 
 from __future__ import annotations
@@ -70,6 +70,32 @@ def draw_zones(ax: Any) -> None:
     )
 
 
+def draw_designs(ax: Any) -> None:
+    """Eight rows of two classes under each option: what is exchanged with what."""
+    # Labels of the rows, rows that keep one label, and rows among which labels are exchanged.
+    designs = {
+        "no option": ("+-+-+-+-", [[k] for k in range(8)], [range(8)]),
+        "--blocks site": ("+-+-+-+-", [[k] for k in range(8)], [range(4), range(4, 8)]),
+        "--groups patient": ("++--++--", [[0, 1], [2, 3], [4, 5], [6, 7]], [range(8)]),
+        "--pairs subject": ("+-+-+-+-", [[k] for k in range(8)], [[0, 1], [2, 3], [4, 5], [6, 7]]),
+    }
+    for place, (name, (labels, units, exchanged)) in enumerate(designs.items()):
+        left = 3.2 * place
+        ax.text(left, 1.0, name, ha="center", va="bottom", family="monospace", fontsize=9)
+        for rows in exchanged:
+            low, high = -max(rows) - 0.42, -min(rows) + 0.42
+            ax.fill_between([left - 0.95, left + 0.95], low, high, color=COLOURS["silent"], linewidth=0)
+            ax.annotate("", (left + 1.15, low), (left + 1.15, high), arrowprops={"arrowstyle": "<->", "color": COLOURS["ink"]})
+        for unit in units:
+            ax.plot([left - 0.35] * len(unit), [-row for row in unit], color=COLOURS["ink"], linewidth=5 * (len(unit) > 1))
+        for row, label in enumerate(labels):
+            colour = COLOURS["rs"] if label == "+" else COLOURS["cover-gardner"]
+            ax.scatter(left - 0.35, -row, s=70, color=colour, zorder=3)
+            ax.text(left + 0.25, -row, "case" if label == "+" else "control", va="center", ha="center", fontsize=8)
+    ax.set(xlim=(-1.4, 11.2), ylim=(-8.0, 2.0))
+    ax.axis("off")
+
+
 def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, float], grid: bool) -> None:
     with figure_style(), plt.rc_context({"axes.grid": grid, "savefig.facecolor": "white"}):
         chart, ax = plt.subplots(figsize=size, layout="constrained")
@@ -117,6 +143,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_picture("diagram", draw_zones, (5, 3.9), grid=False)
+    write_picture("designs", draw_designs, (7.6, 3.6), grid=False)
     free, given = (capacity_curve(evenly_spaced(199), signs=signs).to_frame() for signs in ("free", "given"))
     write_picture("signs", lambda ax: draw_signs(ax, free, given), (6.4, 4.4), grid=True)
     if options.screenshots is not None:

@@ -39,7 +39,7 @@ CONFOUNDER = re.compile(
     re.IGNORECASE,
 )
 # P-value below which a column is said to go with the classes.
-ASSOCIATED = 0.01
+ASSOCIATED = 0.05
 # Rows are nearly equal if their squared distance is this share of the median, and the closest of independent rows would hardly be
 # so close.
 NEAR, HARDLY = 0.1, 0.001
@@ -102,17 +102,20 @@ def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats)
 
 
 def confounded_columns(table: pd.DataFrame, labels: Floats) -> list[Finding]:
-    """Columns called like usual confounders that go with the classes (Pearson's χ², asymptotic)."""
+    """Columns called like usual confounders that go with the classes: n·R² of the label on a number and its square, or on the
+    categories (then it is Pearson's χ²); asymptotic.
+    """
     found = []
     for name in (one for one in table if _called(CONFOUNDER, one)):
-        # Five groups of a number see a curve as well as a slope.
-        column, many = table[name], table[name].nunique() > 5 and pd.api.types.is_numeric_dtype(table[name])
-        groups = pd.qcut(column, 5, labels=False, duplicates="drop") if many else column
-        observed = pd.crosstab(groups.to_numpy(), labels).to_numpy()
-        expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
-        pvalue = float(chdtrc(max(len(observed) - 1, 1), ((observed - expected) ** 2 / expected).sum()))
+        column = table[name]
+        numeric = pd.api.types.is_numeric_dtype(column) and column.nunique() > 5
+        scaled = ((column - column.mean()) / column.std()).clip(-3, 3).fillna(0.0) if numeric else column
+        terms = np.column_stack([scaled, scaled**2]) if numeric else pd.get_dummies(column).to_numpy(dtype=float)
+        terms = terms - terms.mean(axis=0)
+        weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
+        pvalue = float(chdtrc(max(rank, 1), np.sum((terms @ weights) ** 2) / labels.var()))
         # Text with a value of its own in many rows is no category.
-        if pvalue <= ASSOCIATED and len(observed) <= len(labels) / 5:
+        if pvalue <= ASSOCIATED and rank <= len(labels) / 5:
             remedy = f"adjust={str(name)!r} asks what the features show beyond it"
             found.append(Finding("warning", f"column {str(name)!r} goes with the classes (χ² test, p = {pvalue:.1g}); {remedy}."))
     return found
