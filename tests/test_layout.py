@@ -53,8 +53,8 @@ PACKAGES = {
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 369, "perceptron": 960, "select": 1900, "prediction": 456, "theory": 1906, "chance": 316, "tables": 1050,
-    "significance": 1758, "experiments": 753, "memory": 540, "figures": 402, "report": 400, "reproduce": 207, "cli": 678,
+    "top": 369, "perceptron": 960, "select": 1900, "prediction": 457, "theory": 1906, "chance": 316, "tables": 1050,
+    "significance": 1759, "experiments": 753, "memory": 540, "figures": 402, "report": 400, "reproduce": 207, "cli": 678,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 

@@ -135,7 +135,8 @@ def error_of(scores: Floats, y: Floats) -> Floats:
 def area(scores: Floats, positive: Bools, fold_of: Ints) -> float:
     """Area under the curve: the share of pairs of a positive and a negative sample of one fold in the right order."""
     sides = [(scores[positive & (fold_of == fold)], scores[~positive & (fold_of == fold)]) for fold in range(fold_of.max() + 1)]
-    return float(np.mean(np.concatenate([0.5 + 0.5 * np.sign(np.subtract.outer(*pair)).ravel() for pair in sides])))
+    pairs = np.concatenate([0.5 + 0.5 * np.sign(np.subtract.outer(*pair)).ravel() for pair in sides])
+    return float(pairs.mean()) if len(pairs) else float("nan")
 
 
 def wilson(share: float, count: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, log10, sqrt
+from math import ceil, inf, isfinite, log10, sqrt
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -171,7 +171,8 @@ class RuleToUse(PredictionRule):
         error = f"CV error {100 * expected.rate:.0f} % (95 % CI {low}–{high}), majority class {100 * expected.guess:.0f} %"
         if expected.covariates_rate is not None:
             error += f", covariates alone {100 * expected.covariates_rate:.0f} %"
-        return f"{self.standing}{'; ' * bool(self.standing)}{error}, AUC {expected.auc:.2f} ({who})"
+        standing, area = self.standing, f", AUC {expected.auc:.2f}" if isfinite(expected.auc) else ""
+        return f"{standing}{'; ' * bool(standing)}{error}{area} ({who})"
 
     @property
     def standing(self) -> str:
