@@ -158,12 +158,29 @@ def more_candidates(rng):
     return rng.normal(size=(14, 3)), labels(rng, 14, 7), {"candidates": 20}
 
 
+def one_feature_alone(rng):
+    """Long enough that the bound for one feature speaks now and then, with a share of the level that it can reach."""
+    return rng.normal(size=(60, 1)), labels(rng, 60, 25), {"permutations": 0, "level": 0.25}
+
+
+def one_feature_in_blocks(rng):
+    block = np.repeat([0, 1, 2], [20, 12, 12])
+    y = np.concatenate([labels(rng, 20, 14), labels(rng, 12, 3), labels(rng, 12, 6)])
+    return rng.standard_exponential(size=(44, 1)) + block[:, None], y, {"blocks": block, "permutations": 0, "level": 0.25}
+
+
+def factors(rng):
+    """Two factors behind all columns: the spread is theirs."""
+    return rng.normal(size=(20, 2)) @ rng.normal(size=(2, 30)) + 0.5 * rng.normal(size=(20, 30)), labels(rng, 20, 9), {}
+
+
 SCENARIOS: dict[str, Callable[[np.random.Generator], tuple[Any, Any, dict[str, Any]]]] = {
     scenario.__name__: scenario
     for scenario in (
         balanced, wide, tall, tall_at_a_quarter, small_at_a_quarter, few_positives, one_of_sixteen, correlated, duplicated, ties,
         binary, equal_rows, heavy_tails, errors_allowed, ties_with_errors, no_intercept, fair_coin, blocks, pairs_as_blocks,
         groups, groups_in_blocks, chosen_after_looking, preregistered, selector, search_by_name, bound_alone, more_candidates,
+        one_feature_alone, one_feature_in_blocks, factors,
     )
 }  # fmt: skip
 
@@ -185,10 +202,11 @@ def assert_valid(pvalues, what: str) -> None:
 
 
 def check(scenario: str, repeats: int, seed: int) -> None:
-    overall, bounds, permuted, structure, level = [], [], [], 0, 0.05
+    overall, bounds, alone, permuted, structure, level = [], [], [], [], 0, 0.05
     for result in null_results(scenario, repeats, seed, permutations=PERMUTATIONS):
         overall.append(result.pvalue)
         bounds.append(result.separating.bound.pvalue)
+        alone.append(1.0 if result.feature_bound is None else 10**result.feature_bound.log10_p)
         if result.permutation is not None:
             permuted.append(result.permutation.pvalue)
         structure += result.verdict == "structure"
@@ -196,6 +214,7 @@ def check(scenario: str, repeats: int, seed: int) -> None:
     assert_valid(overall, "overall p")
     # Where the bound or the shuffles are read only after a look at the other, as many sets count as there were.
     assert_valid(bounds, "bound")
+    assert_valid(alone, "bound for one feature")
     assert_valid([*permuted, *[1.0] * (len(overall) - len(permuted))], "permutation p")
     assert structure <= binom.isf(1e-4, len(overall), level)
 
