@@ -27,7 +27,12 @@ class TestSettings:
     __test__: ClassVar[bool] = False
 
     level: float = setting(0.05, "The p-value that convinces.")
-    permutations: int = setting(999, "Shuffled labellings, only drawn where the bound does not convince; 0 for none.", 0)
+    permutations: int | None = setting(
+        None,
+        "Shuffled labellings, only drawn where the bound does not convince; 0 for none. By default 999 to 9999 by the size of "
+        "the table, some seconds' worth (999 with a search of your own).",
+        0,
+    )
     seed: int = setting(0, "Seed of the search, the shuffles and the cross-validation.", 0)
     null: str = setting(
         "fixed", "fixed: the labels are shuffled, so that class sizes are kept; coin: each label is drawn by a fair coin."

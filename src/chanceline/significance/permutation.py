@@ -42,8 +42,8 @@ from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
 
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
-# Labellings in one batch, the observed one among the first.
-BATCH = 64
+# Labellings in one batch, the observed one among the first; errors are counted in the first batch alone.
+BATCH = 128
 # The band of shuffled labels shown for every K holds 90 % of them.
 ENDS = (0.05, 0.5, 0.95)
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -118,11 +118,12 @@ def read_draws(
     void: bool = False,
 ) -> PermutationReading:
     """The reading of draws taken in order, cut where the `stop_after`-th that did as well fell."""
-    hits = np.flatnonzero(as_good)
+    hits, done = np.flatnonzero(as_good), len(as_good)
     stopped = stop_after is not None and len(hits) >= stop_after
     if stop_after is not None and stopped:
-        hits, drawn = hits[:stop_after], drawn[: hits[stop_after - 1] + 1]
-    exceedances, done = len(hits), len(drawn)
+        hits, done = hits[:stop_after], int(hits[stop_after - 1]) + 1
+        drawn = drawn[:done]
+    exceedances = len(hits)
     return PermutationReading(
         pvalue=exceedances / done if stopped else (1 + exceedances) / (1 + done),
         interval=clopper_pearson(exceedances, done, stopped),
@@ -244,7 +245,7 @@ class SpreadReading:
 class FrontDraws:
     """Losses and errors of the observed labelling (row 0) and of the draws, and the permutation reading they make.
 
-    `losses` has a column for every K and a last one with the negative spread.
+    `losses` has a column for every K and a last one with the negative spread; `errors` has the rows of the first batch.
     """
 
     losses: Floats
@@ -281,7 +282,9 @@ class FrontDraws:
         return SpreadReading(-float(self.losses[0, -1]), (low, middle, high), float(self.adjusted()[-1]))
 
     def reading(self) -> PermutationReading:
-        """The Monte Carlo reading; set sizes are those with which the path leaves no error, None if more would be needed."""
+        """The Monte Carlo reading; set sizes (of the first batch) are those with which the path leaves no error, None if more
+        would be needed.
+        """
         smallest = place_losses(self.losses).min(axis=1)
         most, sizes, errors = self.errors.shape[1], self.errors.argmin(axis=1) + 1, self.errors.min(axis=1)
         values = [Value(k if e == 0 else most + e, k, e) for k, e in zip(sizes.tolist(), errors.tolist(), strict=True)]
@@ -320,7 +323,7 @@ def draw_front(
             runner.progress(min(BATCH * (1 + done), 1 + permutations) - 1, permutations)
 
     numbers = range(1, -(-(1 + permutations) // BATCH))
-    batches = [batch_paths(0, columns, scheme, permutations, steps, seed) if first is None else first]
+    batches = [first_paths(columns, scheme, permutations, steps, seed) if first is None else first]
     more, stopped_by = replace(runner, progress=in_draws).collect(
         batch_paths, numbers, (columns, scheme, permutations, steps, seed)
     )
@@ -335,7 +338,15 @@ def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations
     """The paths of one batch: labellings BATCH·number … BATCH·(number + 1) − 1, of which the very first is the observed one."""
     numbers = range(BATCH * number, min(BATCH * (number + 1), 1 + permutations))
     labels = np.array([scheme.y if b == 0 else scheme.draw(np.random.default_rng([seed, b])) for b in numbers])
-    return follow_paths(columns, labels, steps)
+    return follow_paths(columns, labels, steps, with_errors=number == 0)
+
+
+def first_paths(columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:
+    """The first batch, in the same surroundings as the others."""
+    with ended_early(
+        run_ordered(batch_paths, range(1), common=(columns, scheme, permutations, steps, seed), n_jobs=1)
+    ) as running:
+        return next(iter(running))
 
 
 class NothingFoundError(InputError):

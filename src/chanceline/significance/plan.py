@@ -47,6 +47,10 @@ BOUND_SHARE = 0.1
 # Share of the level for errors counted after looking and for one feature, with permutations and without.
 LATER_SHARE = 0.01
 LATER_ALONE = 0.1
+# Shuffles by default: the most that take no longer than so many seconds on one core of a machine of 2024, by this cost of one
+# (microseconds; then for every step and sample, column, and sample and column), and the least whatever they take.
+SHUFFLES, SECONDS = (9999, 4999, 1999, 999), 8.0
+MICROSECONDS = (50.0, 0.022, 0.006, 6.3e-5)
 # Of the columns that go best with the labels so many are looked at, in pieces of the table; all columns pay.
 LOOKED_AT, PIECE = 8, 4096
 # The largest h for columns of standard deviation 1; one smaller than this share of the column's size is rounding.
@@ -293,6 +297,11 @@ class Plan:
     spending: AlphaSpending
 
     @property
+    def shuffles(self) -> int:
+        """Shuffled labellings at most: as given, or by the size of the table."""
+        return self.settings.permutations or 0
+
+    @property
     def named_after(self) -> bool:
         """The features were named after looking."""
         return self.features is not None and not self.settings.preregistered
@@ -304,6 +313,13 @@ class Plan:
 
     def names_of(self, support: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.data.feature_names[j] for j in support)
+
+
+def shuffles_by_size(n_samples: int, n_columns: int, steps: int) -> int:
+    """Shuffles by default: fixed by the table's shape, before anything is computed, never timed."""
+    once, sample, column, both = MICROSECONDS
+    cost = 1e-6 * (once + steps * (sample * n_samples + column * n_columns + both * n_samples * n_columns))
+    return next((count for count in SHUFFLES if count * cost <= SECONDS), SHUFFLES[-1])
 
 
 def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:
@@ -324,6 +340,9 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     distinct = distinct_columns(X, settings.intercept)
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
+    if settings.permutations is None:
+        count = shuffles_by_size(n_samples, len(distinct), settings.largest) if settings.search is None else SHUFFLES[-1]
+        settings = replace(settings, permutations=count)
     if settings.candidates is not None:
         if settings.candidates < n_features:
             raise InputError(
@@ -338,6 +357,6 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         raise InputError("covariates are taken out together with a threshold; leave out intercept=False.")
     bounds = UnionBound(scheme.sizes, settings.candidates or len(distinct), settings.intercept, declared, fixed, silent)
     # About features named after looking the bound alone speaks, with the whole level.
-    shuffles = 0 if indices is not None and fixed is None else settings.permutations
+    shuffles = 0 if indices is not None and fixed is None else settings.permutations or 0
     spending = bounds.spending(settings.level, shuffles, later=indices is None and not silent)
     return Plan(data, settings, scheme, indices, declared, distinct, found, bounds, spending)

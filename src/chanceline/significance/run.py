@@ -30,8 +30,8 @@ from chanceline.significance.permutation import (
     PermutationRunner,
     Procedure,
     SpreadReading,
-    batch_paths,
     draw_front,
+    first_paths,
     permutation_reading,
 )
 from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bound, make_plan
@@ -154,12 +154,12 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
         columns = replace(columns, index=plan.features[columns.index])
     steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
     own = settings.search is not None and not settings.preregistered
-    first = batch_paths(0, columns, scheme, 0 if own else settings.permutations, steps, settings.seed)
+    first = first_paths(columns, scheme, 0 if own else plan.shuffles, steps, settings.seed)
     found = find_rules(plan, columns, first.errors[0])
     convinced = plan.spending.convinces(found.bound.log10_p) or plan.spending.later_convinces(found.later)
-    wanted = settings.permutations > 0 and (settings.always_permute or not convinced)
+    wanted = plan.shuffles > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
-    permutation, count = None, settings.permutations
+    permutation, count = None, plan.shuffles
     if wanted and own:
         search, count = procedure(plan), 0
         permutation = permutation_reading(
@@ -167,7 +167,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
             X,
             scheme,
             search(X, plan.data.y),
-            permutations=settings.permutations,
+            permutations=plan.shuffles,
             seed=settings.seed,
             allowed=search.errors,
             stop_after=settings.stop_after,
@@ -176,7 +176,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     elif not wanted:
         # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
         count = min(BATCH - 1, count)
-    work = 2.0 * columns.fitted.size * steps * settings.permutations
+    work = 2.0 * columns.fitted.size * steps * plan.shuffles
     few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
     draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few, first=first)
     spread, alone = None, {}

@@ -31,6 +31,8 @@ CLIP = 3.0
 NORMAL_DEVIATION = 0.6744897501960817
 # Columns are worked through in pieces that stay in the processor's cache with the draws of one batch.
 PIECE = 256
+# And so many at a time when they are prepared.
+WIDE_PIECE = 4096
 # A column with less than this squared length outside the chosen span adds nothing but rounding.
 SPENT = 1e-6
 # Pairs of columns beside the path: as many as columns, and all of a small table's.
@@ -105,19 +107,25 @@ class Paths:
 def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     """Clip, centre and normalise the distinct columns of a checked table, and list its correlated pairs."""
     index = distinct_columns(X, intercept)
-    values = clipped(X[:, index]) if intercept else X[:, index].copy()
     block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.sizes.blocks is not None else None
-    fitted = values - values.mean(axis=0) if intercept else values
-    fitted = fitted if block_of is None else fitted - _block_means(fitted, block_of)
-    fitted = fitted if scheme.basis is None else fitted - scheme.basis @ (scheme.basis.T @ fitted)
-    lengths = np.sqrt(np.einsum("ij,ij->j", fitted, fitted))
-    # Within blocks a column may be constant although it is not over all.
-    useful = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
+    # Where there are too many columns for pairs, single precision is enough to rank them.
+    fitted = np.empty((len(X), len(index)), dtype=float if len(index) <= MOST_COLUMNS else np.float32)
+    useful = np.ones(len(index), dtype=bool)
+    for start in range(0, len(index), WIDE_PIECE):
+        piece = slice(start, start + WIDE_PIECE)
+        values = clipped(X[:, index[piece]]) if intercept else X[:, index[piece]]
+        part = values - values.mean(axis=0) if intercept else values
+        part = part if block_of is None else part - _block_means(part, block_of)
+        part = part if scheme.basis is None else part - scheme.basis @ (scheme.basis.T @ part)
+        lengths = np.sqrt(np.einsum("ij,ij->j", part, part))
+        # Within blocks a column may be constant although it is not over all.
+        useful[piece] = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
+        fitted[:, piece] = part / np.where(useful[piece], lengths, 1.0)
     if not useful.any():
         where = "" if block_of is None else " within every block"
         raise InputError(f"every feature is constant{where} up to rounding, so that there is nothing to separate with.")
-    index, lengths = index[useful], lengths[useful]
-    fitted = np.ascontiguousarray(fitted[:, useful] / lengths)
+    if not useful.all():
+        index, fitted = index[useful], np.ascontiguousarray(fitted[:, useful])
     first, second, overlap = correlated_pairs(fitted)
     return Columns(index, fitted, block_of, intercept, first, second, overlap, scheme.basis)
 
@@ -156,38 +164,44 @@ def correlated_pairs(columns: Floats) -> tuple[Ints, Ints, Floats]:
     return code[order] // count, code[order] % count, overlap[order]
 
 
-def follow_paths(columns: Columns, labels: Floats, steps: int) -> Paths:
-    """The path of every row of `labels` (draws × samples, ±1), and the best pair."""
+def follow_paths(columns: Columns, labels: Floats, steps: int, *, with_errors: bool = True) -> Paths:
+    """The path of every row of `labels` (draws × samples, ±1), and the best pair; errors, which take longest in long tables, only
+    if they are asked for.
+    """
     draws, count = len(labels), columns.fitted.shape[1]
     residual = columns.centred(labels)
     total = np.einsum("ij,ij->i", residual, residual)
     # Labels that the threshold explains alone leave nothing: the best fit there is.
     scale = np.where(total > 0, total, 1.0)
     # A little more than their length keeps columns that the span has used up from a division by nothing.
-    products, lengths = residual @ columns.fitted, np.full((draws, count), 1 + SPENT)
+    kind = columns.fitted.dtype
+    products, lengths = residual.astype(kind) @ columns.fitted, np.full((draws, count), 1 + SPENT, dtype=kind)
     spread = np.einsum("ij,ij->i", products, products) / scale * ((labels.shape[1] - 1) / count)
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
-    losses, span, predicted = np.empty((draws, steps)), *(np.zeros((draws, steps, labels.shape[1])) for _ in range(2))
+    losses, span = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
+    predicted = np.empty_like(span if with_errors else span[:0])
     chosen = np.full((draws, steps), -1, dtype=np.int64)
     direction, along = None, np.zeros((draws, 1))
     for step in range(steps):
         best, _ = _largest(_gains(columns.fitted, products, lengths, direction, along), draws)
-        direction, alive = _orthogonal(columns.fitted[:, best].T, span[:, :step])
+        direction, alive = _orthogonal(columns.fitted[:, best].T.astype(float), span[:, :step])
         chosen[alive, step] = columns.index[best[alive]]
         span[:, step] = direction
         along = np.einsum("ij,ij->i", direction, residual)[:, None]
         residual = residual - along * direction
-        predicted[:, step] = labels - residual
+        if with_errors:
+            predicted[:, step] = labels - residual
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
     every = predicted.reshape(-1, labels.shape[1])
-    errors = fewest_by_threshold(every, np.repeat(labels, steps, axis=0), columns.intercept).reshape(draws, steps)
+    errors = fewest_by_threshold(every, np.repeat(labels[: len(predicted)], steps, axis=0), columns.intercept).reshape(-1, steps)
     pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
         better = pair_loss < losses[:, 1] * (1 - SAME)
         losses[better, 1] = np.maximum(pair_loss[better], 0.0)
-        of_pairs = _pair_predictions(columns, labels[better], pair[better])
-        errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
+        if with_errors:
+            of_pairs = _pair_predictions(columns, labels[better], pair[better])
+            errors[better, 1] = fewest_by_threshold(of_pairs, labels[better], columns.intercept)
         pairs[better] = np.column_stack([columns.index[side[pair[better]]] for side in (columns.first, columns.second)])
     return Paths(losses, errors, chosen, pairs, spread)
 
@@ -207,15 +221,15 @@ def _largest(pieces: Iterable[Floats], draws: int) -> tuple[Ints, Floats]:
 
 
 def _gains(columns: Floats, products: Floats, lengths: Floats, direction: Floats | None, along: Floats) -> Iterator[Floats]:
-    """Take the last step into account, piece by piece, and give the gain of every column.
+    """Take the last step into account, piece by piece, and give the gain of every column, in the columns' precision.
 
     `products` of all columns with the residuals and squared `lengths` outside the chosen spans (draws × columns) are changed.
     """
     for start in range(0, columns.shape[1], PIECE):
         piece = slice(start, start + PIECE)
         if direction is not None:
-            moved = direction @ columns[:, piece]
-            products[:, piece] -= moved * along
+            moved = direction.astype(columns.dtype) @ columns[:, piece]
+            products[:, piece] -= moved * along.astype(columns.dtype)
             lengths[:, piece] -= moved**2
         yield products[:, piece] ** 2 / lengths[:, piece]
 
