@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from chanceline.significance.design import make_scheme
-from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, rank_losses
+from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, place_losses
+from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.stepwise import (
     CLIP,
     clipped,
@@ -170,7 +171,7 @@ def test_adjusted_p_values_by_the_definition():
     losses = np.round(rng.uniform(size=(30, 4)), 1)
     draws = FrontDraws(losses, np.ones((30, 4), dtype=np.int64), 29, None)
     ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(4)] for b in range(30)])
-    assert np.array_equal(rank_losses(losses), ranks)
+    assert np.array_equal(np.rint(place_losses(losses)), ranks)
     far = (losses.mean(axis=0) - losses) / losses.std(axis=0)
     # Lexicographic: the rank, then how far below the mean.
     keys = [[(int(ranks[b, k]), -round(far[b, k], 9)) for k in range(4)] for b in range(30)]
@@ -182,7 +183,7 @@ def test_adjusted_p_values_by_the_definition():
 
 def test_rounding_makes_no_difference_between_equal_losses():
     losses = np.array([[0.3], [0.3 * (1 + 1e-13)], [0.3 * (1 - 1e-13)], [0.4]])
-    assert rank_losses(losses).ravel().tolist() == [3, 3, 3, 4]
+    assert np.rint(place_losses(losses)).ravel().tolist() == [3, 3, 3, 4]
 
 
 def test_draws_depend_on_seed_and_number_alone():
@@ -222,9 +223,12 @@ def test_an_interrupt_keeps_whole_batches(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chanceline.significance.permutation.run_ordered", at_once)
-    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, first=batch_paths(0, columns, scheme, 0, 3, 0))
+    draws, paths = draw_front(columns, scheme, permutations=999, steps=3, seed=0)
     assert draws.stopped_by == "interrupt"
     assert draws.done == 0
+    assert len(paths.losses) == 1
+    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, first=batch_paths(0, columns, scheme, 999, 3, 0))
+    assert draws.done == BATCH - 1
 
 
 def test_nothing_left_to_choose_ends_the_path():
@@ -274,3 +278,24 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     squares = np.corrcoef(clipped(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
     np.testing.assert_allclose(draws.alone(columns, y), expected)
+
+
+def test_wide_tables_are_ranked_in_single_precision(monkeypatch):
+    rng = np.random.default_rng(12)
+    X, labels = rng.normal(size=(30, 60)), random_labels(rng, 20, 30)
+    scheme = make_scheme(labels[0])
+    double = follow_paths(make_columns(X, scheme, True), labels, 5)
+    monkeypatch.setattr("chanceline.significance.stepwise.MOST_COLUMNS", 50)
+    columns = make_columns(X, scheme, True)
+    single = follow_paths(columns, labels, 5, with_errors=False)
+    assert columns.fitted.dtype == np.float32
+    assert len(columns.first) == 0
+    assert single.errors.shape == (0, 5)
+    assert np.array_equal(single.chosen, double.chosen)
+    np.testing.assert_allclose(single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5)
+    np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
+
+
+def test_shuffles_follow_the_size_of_the_table():
+    shapes = (40, 500), (168, 2905), (100, 5000), (2000, 2000), (500, 20_000), (500, 400_000)
+    assert [shuffles_by_size(*shape, 6) for shape in shapes] == [9999, 9999, 9999, 1999, 999, 999]

@@ -274,10 +274,8 @@ class FrontDraws:
         ends = np.quantile(self.errors[1:], ENDS, axis=0, method="inverted_cdf")
         return [Band(*(int(value) for value in column)) for column in ends.T]
 
-    def spread(self) -> SpreadReading | None:
-        """The last member of the combination, None without draws."""
-        if self.done == 0:
-            return None
+    def spread(self) -> SpreadReading:
+        """The last member of the combination."""
         low, middle, high = np.quantile(-self.losses[1:, -1], ENDS).tolist()
         return SpreadReading(-float(self.losses[0, -1]), (low, middle, high), float(self.adjusted()[-1]))
 
@@ -285,23 +283,27 @@ class FrontDraws:
         """The Monte Carlo reading; set sizes (of the first batch) are those with which the path leaves no error, None if more
         would be needed.
         """
-        smallest = place_losses(self.losses).min(axis=1)
+        least = place_losses(self.losses).min(axis=1)
         most, sizes, errors = self.errors.shape[1], self.errors.argmin(axis=1) + 1, self.errors.min(axis=1)
         values = [Value(k if e == 0 else most + e, k, e) for k, e in zip(sizes.tolist(), errors.tolist(), strict=True)]
-        as_good = smallest[1:] <= smallest[0] + SAME
-        return read_draws(values[0], values[1:], as_good, self.requested, stopped_by=self.stopped_by, statistic="front")
-
-
-def rank_losses(losses: Floats) -> Ints:
-    """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k; losses that differ by rounding alone count as equal."""
-    return np.column_stack([np.searchsorted(np.sort(column), column + SAME, side="right") for column in losses.T])
+        return read_draws(
+            values[0],
+            values[1:],
+            least[1:] <= least[0] + SAME,
+            self.requested,
+            stopped_by=self.stopped_by,
+            statistic="front",
+        )
 
 
 def place_losses(losses: Floats) -> Floats:
-    """The ranks, with a fraction below one half added that puts the more outstanding of equal ranks first."""
+    """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k, where losses that differ by rounding alone count as equal; with a fraction
+    below one half added that puts the more outstanding of equal ranks first.
+    """
+    ranks = np.column_stack([np.searchsorted(np.sort(column), column + SAME, side="right") for column in losses.T])
     spread = losses.std(axis=0)
     below = (losses.mean(axis=0) - losses) / np.where(spread > SAME, spread, np.inf)
-    return rank_losses(losses) - 0.4 * below / (1 + np.abs(below))
+    return ranks - 0.4 * below / (1 + np.abs(below))
 
 
 def draw_front(
@@ -320,18 +322,15 @@ def draw_front(
 
     def in_draws(done: int, _: int) -> None:
         if runner.progress is not None and permutations:
-            runner.progress(min(BATCH * (1 + done), 1 + permutations) - 1, permutations)
+            runner.progress(min(BATCH * (done + len(begun)), 1 + permutations) - 1, permutations)
 
-    numbers = range(1, -(-(1 + permutations) // BATCH))
-    batches = [first_paths(columns, scheme, permutations, steps, seed) if first is None else first]
-    more, stopped_by = replace(runner, progress=in_draws).collect(
-        batch_paths, numbers, (columns, scheme, permutations, steps, seed)
-    )
-    batches += more
-    parts = ("losses", "spread", "errors")
-    losses, spread, errors = (np.concatenate([getattr(batch, name) for batch in batches]) for name in parts)
-    losses = np.column_stack([losses, -spread])
-    return FrontDraws(losses, errors, permutations, stopped_by), batches[0]
+    begun = [] if first is None else [first]
+    numbers, common = range(len(begun), -(-(1 + permutations) // BATCH)), (columns, scheme, permutations, steps, seed)
+    more, stopped_by = replace(runner, progress=in_draws).collect(batch_paths, numbers, common)
+    # Stopped within the very first batch: the observed labels alone.
+    batches = begun + more or [batch_paths(0, columns, scheme, 0, steps, seed)]
+    losses = np.concatenate([np.column_stack([batch.losses, -batch.spread]) for batch in batches])
+    return FrontDraws(losses, batches[0].errors, permutations, stopped_by), batches[0]
 
 
 def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:
@@ -339,14 +338,6 @@ def batch_paths(number: int, columns: Columns, scheme: LabelScheme, permutations
     numbers = range(BATCH * number, min(BATCH * (number + 1), 1 + permutations))
     labels = np.array([scheme.y if b == 0 else scheme.draw(np.random.default_rng([seed, b])) for b in numbers])
     return follow_paths(columns, labels, steps, with_errors=number == 0)
-
-
-def first_paths(columns: Columns, scheme: LabelScheme, permutations: int, steps: int, seed: int) -> Paths:
-    """The first batch, in the same surroundings as the others."""
-    with ended_early(
-        run_ordered(batch_paths, range(1), common=(columns, scheme, permutations, steps, seed), n_jobs=1)
-    ) as running:
-        return next(iter(running))
 
 
 class NothingFoundError(InputError):

@@ -47,14 +47,12 @@ BOUND_SHARE = 0.1
 # Share of the level for errors counted after looking and for one feature, with permutations and without.
 LATER_SHARE = 0.01
 LATER_ALONE = 0.1
-# Shuffles by default: the most that take no longer than so many seconds on one core of a machine of 2024, by this cost of one
-# (microseconds; then for every step and sample, column, and sample and column), and the least whatever they take.
+# Shuffles by default: the most that take no longer than so many seconds on one core (of the machine where their cost was
+# measured), and the least whatever they take.
 SHUFFLES, SECONDS = (9999, 4999, 1999, 999), 8.0
-MICROSECONDS = (50.0, 0.022, 0.006, 6.3e-5)
-# Of the columns that go best with the labels so many are looked at, in pieces of the table; all columns pay.
-LOOKED_AT, PIECE = 8, 4096
-# The largest h for columns of standard deviation 1; one smaller than this share of the column's size is rounding.
-STEEPEST, SAME = 60.0, 1e-9
+# Of the columns that go best with the labels so many are looked at, in pieces of the table (all columns pay); the largest h for
+# columns of standard deviation 1; and the share of a column's size below which that is rounding.
+LOOKED_AT, PIECE, STEEPEST, SAME = 8, 4096, 60.0, 1e-9
 
 
 @dataclass(frozen=True)
@@ -223,19 +221,17 @@ class FeatureBound(Result):
     ----------
     log10_p : log₁₀ of the bound, at most 0; valid for the smallest over all columns, both directions, values and ranks.
     feature, name : index of the column, and its name where it has one.
-    reading : "values" or "ranks", what the bound was taken on.
     higher : whether the positives have the higher values.
     """
 
     log10_p: float
     feature: int
-    reading: str
     higher: bool
     name: str = ""
     kind: str = "rigorous bound"
 
     def summary(self) -> str:
-        return f"p ≤ {format_p(self.log10_p)} for the {self.reading} of column {self.feature}"
+        return f"p ≤ {format_p(self.log10_p)} for column {self.name or self.feature} alone"
 
 
 def feature_bound(X: Floats, y: Floats, block_of: Ints | None = None, *, among: int | None = None) -> FeatureBound:
@@ -254,23 +250,20 @@ def feature_bound(X: Floats, y: Floats, block_of: Ints | None = None, *, among: 
     blocks = np.zeros(len(y), dtype=np.int64) if block_of is None else block_of
     share = (np.bincount(blocks, weights=y > 0) / np.bincount(blocks))[blocks]
     # Blocks of one class have one labelling and say nothing.
-    order = np.argsort(blocks, kind="stable")
-    order = order[(share[order] > 0) & (share[order] < 1)]
+    order = np.lexsort((blocks, share * (1 - share) == 0))[: np.count_nonzero(share * (1 - share))]
     blocks, labels, weights = np.unique(blocks[order], return_inverse=True)[1], y[order] > 0, np.zeros(len(y), dtype=X.dtype)
     weights[order] = labels - share[order]
     pieces = (X[:, start : start + PIECE] for start in range(0, X.shape[1], PIECE))
     along = np.concatenate([np.abs(weights @ piece) / np.maximum(piece.std(axis=0), 1e-30) for piece in pieces])
     first = np.argsort(-along, kind="stable")[:LOOKED_AT]
-    both = X[np.ix_(order, first)].astype(float)
-    both = np.hstack([both, rankdata(both, axis=0)])
+    both = np.hstack([X[np.ix_(order, first)], rankdata(X[np.ix_(order, first)], axis=0)])
     starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     inner = both - (np.add.reduceat(both, starts, axis=0) / np.bincount(blocks)[:, None])[blocks]
     inner /= np.where(inner.std(axis=0) > SAME * np.abs(both).max(axis=0), inner.std(axis=0), np.inf)
     best = int(np.argmax(np.abs(weights[order] @ inner)))
     steep = minimize_scalar(lambda h: log_tail(inner[:, best], labels, starts, h, exact=False), bounds=(-STEEPEST, STEEPEST)).x
-    log10_p = (log_tail(inner[:, best], labels, starts, steep) + log(4 * (among or X.shape[1]))) / log(10)
-    reading = "values" if best < len(first) else "ranks"
-    return FeatureBound(min(0.0, log10_p), int(first[best % len(first)]), reading, bool(steep > 0))
+    log_p = log_tail(inner[:, best], labels, starts, steep) + log(4 * (among or X.shape[1]))
+    return FeatureBound(min(0.0, log_p / LN10), int(first[best % len(first)]), bool(steep > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +290,6 @@ class Plan:
     spending: AlphaSpending
 
     @property
-    def shuffles(self) -> int:
-        """Shuffled labellings at most: as given, or by the size of the table."""
-        return self.settings.permutations or 0
-
-    @property
     def named_after(self) -> bool:
         """The features were named after looking."""
         return self.features is not None and not self.settings.preregistered
@@ -317,8 +305,7 @@ class Plan:
 
 def shuffles_by_size(n_samples: int, n_columns: int, steps: int) -> int:
     """Shuffles by default: fixed by the table's shape, before anything is computed, never timed."""
-    once, sample, column, both = MICROSECONDS
-    cost = 1e-6 * (once + steps * (sample * n_samples + column * n_columns + both * n_samples * n_columns))
+    cost = 1e-6 * (50 + steps * (0.022 * n_samples + 0.006 * n_columns + 6.3e-5 * n_samples * n_columns))
     return next((count for count in SHUFFLES if count * cost <= SECONDS), SHUFFLES[-1])
 
 
@@ -341,8 +328,8 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
     if settings.permutations is None:
-        count = shuffles_by_size(n_samples, len(distinct), settings.largest) if settings.search is None else SHUFFLES[-1]
-        settings = replace(settings, permutations=count)
+        columns = len(distinct) if settings.search is None else LARGEST
+        settings = replace(settings, permutations=shuffles_by_size(n_samples, columns, settings.largest))
     if settings.candidates is not None:
         if settings.candidates < n_features:
             raise InputError(

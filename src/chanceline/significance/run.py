@@ -31,7 +31,6 @@ from chanceline.significance.permutation import (
     Procedure,
     SpreadReading,
     draw_front,
-    first_paths,
     permutation_reading,
 )
 from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bound, make_plan
@@ -46,7 +45,7 @@ from chanceline.tables.subjects import undeclared_design
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 2000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
-WORTH_PROCESSES = 2e11
+WORTH_PROCESSES = 1e11
 # The column of y beside a DataFrame whose blocks, groups or pairs are named.
 LABEL = "y (given beside the table)"
 
@@ -148,37 +147,37 @@ class Found:
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
-    settings, scheme, X = plan.settings, plan.scheme, plan.data.X
+    settings, scheme, X, shuffles = plan.settings, plan.scheme, plan.data.X, plan.settings.permutations or 0
     columns = make_columns(X[:, plan.features] if plan.settings.preregistered else X, scheme, settings.intercept)
     if plan.settings.preregistered and plan.features is not None:
         columns = replace(columns, index=plan.features[columns.index])
     steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
     own = settings.search is not None and not settings.preregistered
-    first = first_paths(columns, scheme, 0 if own else plan.shuffles, steps, settings.seed)
-    found = find_rules(plan, columns, first.errors[0])
+    # One batch of shuffles comes first: it has the observed path, and shows what the front is to be compared with.
+    draws, paths = draw_front(
+        columns, scheme, permutations=0 if own else min(BATCH - 1, shuffles), steps=steps, seed=settings.seed
+    )
+    found = find_rules(plan, columns, paths.errors[0])
     convinced = plan.spending.convinces(found.bound.log10_p) or plan.spending.later_convinces(found.later)
-    wanted = plan.shuffles > 0 and (settings.always_permute or not convinced)
+    wanted = shuffles > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
-    permutation, count = None, plan.shuffles
+    permutation = None
     if wanted and own:
-        search, count = procedure(plan), 0
+        search = procedure(plan)
         permutation = permutation_reading(
             search,
             X,
             scheme,
             search(X, plan.data.y),
-            permutations=plan.shuffles,
+            permutations=shuffles,
             seed=settings.seed,
             allowed=search.errors,
             stop_after=settings.stop_after,
             runner=runner,
         )
-    elif not wanted:
-        # Where the bound convinces, one batch of shuffles shows what the front is to be compared with.
-        count = min(BATCH - 1, count)
-    work = 2.0 * columns.fitted.size * steps * plan.shuffles
-    few = replace(runner, n_jobs=settings.n_jobs if work > WORTH_PROCESSES else 1)
-    draws, paths = draw_front(columns, scheme, permutations=count, steps=steps, seed=settings.seed, runner=few, first=first)
+    elif wanted:
+        few = replace(runner, n_jobs=settings.n_jobs if columns.fitted.size * steps * shuffles > WORTH_PROCESSES else 1)
+        draws, _ = draw_front(columns, scheme, permutations=shuffles, steps=steps, seed=settings.seed, runner=few, first=paths)
     spread, alone = None, {}
     if wanted and draws.done:
         permutation, spread = draws.reading(), draws.spread()
@@ -212,8 +211,8 @@ def find_rules(plan: Plan, columns: Columns, path_errors: Ints) -> Found:
     proven = 0.0 if feature is None else min(0.0, feature.log10_p + LOG10_2)
     # Swaps are worth while if half the errors of the path would convince, and one feature does not already.
     worth = any(spending.convinces(bounds.at_front(k, e // 2)) for k, e in enumerate(path_errors.tolist(), 1))
-    budget = FRONT_BUDGET if worth and not spending.later_convinces(proven) else 0
-    budget = budget if settings.budget is None else min(settings.budget, budget)
+    most = FRONT_BUDGET if worth and not spending.later_convinces(proven) else 0
+    budget = most if settings.budget is None else min(settings.budget, most)
     front = search_front(X, y, intercept=settings.intercept, max_features=len(path_errors), budget=budget, seed=settings.seed)
     points, allowed = tuple(point.rule for point in front.points[1:]), plan.declared or 0
     enough = [point for point in points if point.errors <= allowed]
@@ -394,10 +393,10 @@ def rests_on(
     if own or plan.named_after or (plan.settings.preregistered and not shuffled):
         return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search" if own else "bound")
 
-    one, X, y = found.feature, plan.data.X, plan.data.y
+    one = found.feature
     if one is not None and by_bound and one.log10_p + LOG10_2 <= found.later:
-        scores = X[:, one.feature] * (1 if one.higher else -1)
-        errors = int(fewest_by_threshold(scores[None], y[None], plan.settings.intercept)[0])
+        scores = plan.data.X[None, :, one.feature] * (1 if one.higher else -1)
+        errors = int(fewest_by_threshold(scores, plan.data.y[None], plan.settings.intercept)[0])
         return Evidence(1, (one.name,), errors, front[0].shuffled if front[0].features == (one.name,) else None, by="bound")
 
     def place(at: FrontReading) -> tuple[float, ...]:

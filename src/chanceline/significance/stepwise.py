@@ -31,8 +31,6 @@ CLIP = 3.0
 NORMAL_DEVIATION = 0.6744897501960817
 # Columns are worked through in pieces that stay in the processor's cache with the draws of one batch.
 PIECE = 256
-# And so many at a time when they are prepared.
-WIDE_PIECE = 4096
 # A column with less than this squared length outside the chosen span adds nothing but rounding.
 SPENT = 1e-6
 # Pairs of columns beside the path: as many as columns, and all of a small table's.
@@ -111,21 +109,19 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     # Where there are too many columns for pairs, single precision is enough to rank them.
     fitted = np.empty((len(X), len(index)), dtype=float if len(index) <= MOST_COLUMNS else np.float32)
     useful = np.ones(len(index), dtype=bool)
-    for start in range(0, len(index), WIDE_PIECE):
-        piece = slice(start, start + WIDE_PIECE)
+    for start in range(0, len(index), 16 * PIECE):
+        piece = slice(start, start + 16 * PIECE)
         values = clipped(X[:, index[piece]]) if intercept else X[:, index[piece]]
-        part = values - values.mean(axis=0) if intercept else values
-        part = part if block_of is None else part - _block_means(part, block_of)
+        part = values - (values.mean(axis=0) if block_of is None else _block_means(values, block_of)) * intercept
         part = part if scheme.basis is None else part - scheme.basis @ (scheme.basis.T @ part)
         lengths = np.sqrt(np.einsum("ij,ij->j", part, part))
         # Within blocks a column may be constant although it is not over all.
         useful[piece] = lengths > SAME * np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
         fitted[:, piece] = part / np.where(useful[piece], lengths, 1.0)
     if not useful.any():
-        where = "" if block_of is None else " within every block"
-        raise InputError(f"every feature is constant{where} up to rounding, so that there is nothing to separate with.")
-    if not useful.all():
-        index, fitted = index[useful], np.ascontiguousarray(fitted[:, useful])
+        where = "constant" if block_of is None else "constant within every block"
+        raise InputError(f"every feature is {where} up to rounding, so that there is nothing to separate with.")
+    index, fitted = (index, fitted) if useful.all() else (index[useful], np.ascontiguousarray(fitted[:, useful]))
     first, second, overlap = correlated_pairs(fitted)
     return Columns(index, fitted, block_of, intercept, first, second, overlap, scheme.basis)
 
@@ -174,12 +170,11 @@ def follow_paths(columns: Columns, labels: Floats, steps: int, *, with_errors: b
     # Labels that the threshold explains alone leave nothing: the best fit there is.
     scale = np.where(total > 0, total, 1.0)
     # A little more than their length keeps columns that the span has used up from a division by nothing.
-    kind = columns.fitted.dtype
+    kind, shape = columns.fitted.dtype, (draws, steps, labels.shape[1])
     products, lengths = residual.astype(kind) @ columns.fitted, np.full((draws, count), 1 + SPENT, dtype=kind)
     spread = np.einsum("ij,ij->i", products, products) / scale * ((labels.shape[1] - 1) / count)
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
-    losses, span = np.empty((draws, steps)), np.zeros((draws, steps, labels.shape[1]))
-    predicted = np.empty_like(span if with_errors else span[:0])
+    losses, span, predicted = np.empty((draws, steps)), np.zeros(shape), np.empty(shape if with_errors else (0, *shape[1:]))
     chosen = np.full((draws, steps), -1, dtype=np.int64)
     direction, along = None, np.zeros((draws, 1))
     for step in range(steps):
@@ -192,8 +187,8 @@ def follow_paths(columns: Columns, labels: Floats, steps: int, *, with_errors: b
         if with_errors:
             predicted[:, step] = labels - residual
         losses[:, step] = np.einsum("ij,ij->i", residual, residual) / scale
-    every = predicted.reshape(-1, labels.shape[1])
-    errors = fewest_by_threshold(every, np.repeat(labels[: len(predicted)], steps, axis=0), columns.intercept).reshape(-1, steps)
+    signs = np.repeat(labels[: len(predicted)], steps, axis=0)
+    errors = fewest_by_threshold(predicted.reshape(signs.shape), signs, columns.intercept).reshape(-1, steps)
     pairs = np.full((draws, 2), -1, dtype=np.int64)
     if steps > 1 and len(columns.first):
         pair_loss = (total - pair_gain) / scale
