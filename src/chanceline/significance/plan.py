@@ -253,17 +253,16 @@ def feature_bound(X: Floats, y: Floats, block_of: Ints | None = None, *, among: 
     order = np.lexsort((blocks, share * (1 - share) == 0))[: np.count_nonzero(share * (1 - share))]
     blocks, labels, weights = np.unique(blocks[order], return_inverse=True)[1], y[order] > 0, np.zeros(len(y), dtype=X.dtype)
     weights[order] = labels - share[order]
-    pieces = (X[:, start : start + PIECE] for start in range(0, X.shape[1], PIECE))
+    pieces = np.array_split(X, range(PIECE, X.shape[1], PIECE), axis=1)
     along = np.concatenate([np.abs(weights @ piece) / np.maximum(piece.std(axis=0), 1e-30) for piece in pieces])
-    first = np.argsort(-along, kind="stable")[:LOOKED_AT]
+    first, starts = np.argsort(-along, kind="stable")[:LOOKED_AT], np.flatnonzero(np.diff(blocks, prepend=-1))
     both = np.hstack([X[np.ix_(order, first)], rankdata(X[np.ix_(order, first)], axis=0)])
-    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     inner = both - (np.add.reduceat(both, starts, axis=0) / np.bincount(blocks)[:, None])[blocks]
     inner /= np.where(inner.std(axis=0) > SAME * np.abs(both).max(axis=0), inner.std(axis=0), np.inf)
     best = int(np.argmax(np.abs(weights[order] @ inner)))
     steep = minimize_scalar(lambda h: log_tail(inner[:, best], labels, starts, h, exact=False), bounds=(-STEEPEST, STEEPEST)).x
-    log_p = log_tail(inner[:, best], labels, starts, steep) + log(4 * (among or X.shape[1]))
-    return FeatureBound(min(0.0, log_p / LN10), int(first[best % len(first)]), bool(steep > 0))
+    log10_p = (log_tail(inner[:, best], labels, starts, steep) + log(4 * (among or X.shape[1]))) / LN10
+    return FeatureBound(min(0.0, log10_p), int(first[best % len(first)]), bool(steep > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,8 +327,8 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
     if settings.permutations is None:
-        columns = len(distinct) if settings.search is None else LARGEST
-        settings = replace(settings, permutations=shuffles_by_size(n_samples, columns, settings.largest))
+        by_size = shuffles_by_size(n_samples, len(distinct), settings.largest)
+        settings = replace(settings, permutations=by_size if settings.search is None else SHUFFLES[-1])
     if settings.candidates is not None:
         if settings.candidates < n_features:
             raise InputError(
