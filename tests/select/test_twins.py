@@ -156,7 +156,7 @@ def test_tabu_walks_as_plain_tabu_walks(inputs):
     until, random = np.zeros(30, dtype=np.int64), PlainRandom(hinge.random[0])
     visited = set()
     for step in range(1, 41):
-        _, separable = fit_and_swap(hinge, -1, -1, 0, 0, 1)
+        _, separable = fit_and_swap(hinge, -1, -1, 0, 0, 1, hinge.size)
         assert plain_tabu_step(plain, until, step, random) == separable
         assert hinge.support[:5].tolist() == plain.support
         np.testing.assert_allclose(hinge.weights[:5], plain.weights, rtol=1e-6, atol=1e-9)
@@ -170,12 +170,12 @@ def test_message_passing_as_in_plain_numpy(kept):
     n, patterns, count = 30, 40, 7
     columns = columns_of("gaussian", n, patterns)
     columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
-    narrow = columns.astype(np.float32)
+    hinge = make_hinge(columns, 1 + kept, kept)
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
     state = Beliefs(begin.copy(), np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     # In two parts, so that the count of steps done before is tested too.
-    amp_steps(narrow, kept, count, state, SLOW.reinforcement, 5)
-    amp_steps(narrow, kept, count, state, SLOW.reinforcement, 7)
+    amp_steps(hinge, count, state, SLOW.reinforcement, 5)
+    amp_steps(hinge, count, state, SLOW.reinforcement, 7)
 
     mean, variance, field, response, bend = begin, np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
     for step in range(1, 13):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,17 +20,21 @@ if TYPE_CHECKING:
     from chanceline.memory import Retrieval, StorageReport
 
 NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+SURVIVED = 0.95  # share of the probes that come back exactly
 
 
 def memory(
     neurons: Annotated[int | None, typer.Option(help="Number of neurons, n (200, or as --patterns has).")] = None,
-    load: Annotated[float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.8).")] = None,
+    load: Annotated[float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.2).")] = None,
     patterns: Annotated[
         Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern in each row.")
     ] = None,
     fan_in: Annotated[str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")] = "0.25",
     wiring: Annotated[str, typer.Option(help="selected, random or hebbian-selected.")] = "selected",
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
+    excitatory: Annotated[
+        float | None, typer.Option(help="Share of neurons whose outgoing couplings are all positive, the others' negative.")
+    ] = None,
     budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -42,12 +46,14 @@ def memory(
     """Store patterns in a network whose neurons keep few inputs, and look at what it holds.
 
     Random patterns or your own are stored; the network's dynamics checks that they are fixed points and recalls them from noisy
-    probes.
+    probes. The first line says how much noise it survives.
 
-    Example: [bold]chanceline memory --neurons 200 --load 0.8 --fan-in 0.25 --wiring selected[/bold]
+    Example: [bold]chanceline memory --neurons 200 --load 0.2 --fan-in 0.25 --wiring selected[/bold]
+
+    Example: [bold]chanceline memory --load 0.1 --excitatory 0.8[/bold]
     """
     from chanceline._parallel import cluster
-    from chanceline.memory import AssociativeMemory, random_patterns, retrieval
+    from chanceline.memory import AssociativeMemory, connectivity, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_BUDGET
 
     if patterns is not None and load is not None:
@@ -56,20 +62,22 @@ def memory(
     stored = None if patterns is None else _read_patterns(patterns)
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]
-    network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget)
+    network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget, excitatory=excitatory)
     if stored is None:
-        stored = random_patterns(neurons, 0.8 if load is None else load, seed)
+        stored = random_patterns(neurons, 0.2 if load is None else load, seed)
     stored = network.checked(stored)
 
-    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    wall = time.perf_counter()
     with cluster(scheduler), progress_bar("neurons", quiet=quiet) as progress:
         report = network.store(stored, n_jobs=jobs, progress=progress)
-    wall, cpu = time.perf_counter() - wall, sum(os.times()[:4]) - cpu
+    wall = time.perf_counter() - wall
 
     fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
     held = network.is_stored(stored)
     basins = retrieval(network, stored, NOISES, seed=seed)
-    limit = _limit(report)
+    survived, words = _survived(basins)
+    limit = _limit(report, "free" if excitatory is None else "given")
+    wired = connectivity(network)
     if save is not None:
         network.save(save)
     record = {
@@ -77,14 +85,28 @@ def memory(
         "fixed_points": int(fixed.sum()),
         "held_with_positive_fields": int(held.sum()),
         "retrieval": basins.to_dict(),
+        "survives": survived,
+        "excitatory": excitatory,
+        "connectivity": wired.to_dict(),
         "theory": limit,
         "seed": seed,
         "budget": budget,
         "seconds": round(wall, 3),
-        "cpu_seconds": round(cpu, 3),
     }
-    time_line = f"  learned in {wall:.1f} s ({cpu:.1f} s of one core)"
-    answer(record, "\n".join([*_lines(report, limit, basins, fixed), time_line]), json)
+    lines = [words, *_lines(report, limit, basins, fixed), str(wired), f"  learned in {wall:.1f} s"]
+    answer(record, "\n".join(lines), json)
+
+
+def _survived(basins: Retrieval) -> tuple[float | None, str]:
+    """The largest noise up to which nearly all probes come back exactly (None: not even without noise), and the same in words."""
+    held = sum(1 for _ in takewhile(lambda share: share >= SURVIVED, basins.recalled))
+    noises, shares = ([f"{value:.0%}" for value in values] for values in (basins.noises, basins.recalled))
+    then = f"; with {noises[held]} flipped, {shares[held]} do" if held < len(noises) else ""
+    if held == 0:
+        return None, f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
+    bits = "no noise" if held == 1 else f"{noises[held - 1]} flipped bits"
+    words = f"Recall survives {bits}: {shares[held - 1]} of {basins.probes} such probes come back exactly{then}"
+    return float(basins.noises[held - 1]), words
 
 
 def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> list[str]:
@@ -104,7 +126,7 @@ def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixe
     ]
 
 
-def _limit(report: StorageReport) -> dict[str, Any]:
+def _limit(report: StorageReport, signs: str) -> dict[str, Any]:
     """The load that the best choice of as many inputs holds at the stability that half of the neurons have, for N → ∞."""
     import numpy as np
 
@@ -117,7 +139,8 @@ def _limit(report: StorageReport) -> dict[str, Any]:
         "kind": "replica symmetric, N → ∞",
         "rho": rho,
         "margin": margin,
-        "alpha_vs": capacity(rho, margin=margin).alpha if known else None,
+        "signs": signs,
+        "alpha_vs": capacity(rho, margin=margin, signs=signs).alpha if known else None,
     }
 
 

@@ -63,6 +63,9 @@ Scheduler = Annotated[
     str | None,
     typer.Option("--scheduler", help="Work on the Dask cluster at this address (tcp://HOST:8786).", show_default=False),
 ]
+Signs = Annotated[
+    str | None, typer.Option("--signs", help="Signs of the weights where known: + or - for all features, or name=+,other=-.")
+]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Budget = Annotated[
     int | None, typer.Option("--budget", help="Iterations of one search; by default some seconds' worth.", show_default=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from chanceline.cli.options import (
     Report,
     Scheduler,
     Seed,
+    Signs,
     names_in,
     with_settings,
 )
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 # What a shell reports for a process that Ctrl-C ended.
 INTERRUPTED = 130
+SIGNS = ("+", "-")
 
 
 @with_settings(without=("restarts", "stop_after", "largest", "n_jobs"))
@@ -146,6 +148,7 @@ def search(
     budget: Budget = None,
     seed: Seed = 0,
     intercept: Intercept = False,
+    signs: Signs = None,
     target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables suffice."),
     size: int | None = typer.Option(None, "--size", help="Number of variables for the method biht."),
     json: Json = False,
@@ -160,6 +163,8 @@ def search(
 
     Example: [bold]chanceline search data.csv --label outcome --intercept --errors 3[/bold]
 
+    Example: [bold]chanceline search data.csv --label outcome --intercept --signs age=+,albumin=-[/bold]
+
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """
     from chanceline.select import iter_search
@@ -172,15 +177,29 @@ def search(
     else:
         X, y = _random_problem(random)
         names = tuple(f"x{j}" for j in range(X.shape[1]))
-    options: dict[str, Any] = {} if size is None else {"size": size}
+    options: dict[str, Any] = {"errors": errors, "target": target, "signs": _read_signs(signs, names)}
+    options |= {} if size is None else {"size": size}
     with status_line(quiet=quiet) as tell:
-        for outcome in iter_search(X, y, method, budget, seed, intercept, errors=errors, target=target, **options):
+        for outcome in iter_search(X, y, method, budget, seed, intercept, **options):
             if tell is not None:
                 left = f", {outcome.errors} errors" if outcome.errors else ""
                 tell(f"iteration {outcome.iterations}: {outcome.n_selected} variables{left}")
     record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
     weights = zip(record["features"], record["weights"], strict=True)
     answer(record, "\n".join([str(outcome), *(f"  {weight:+12.5g}  {name}" for name, weight in weights)]), json)
+
+
+def _read_signs(text: str | None, names: Sequence[str]) -> list[int] | None:
+    """Signs from '+' or '-' for all features, or from `name=+,other=-`; the rest are free."""
+    if text is None:
+        return None
+    signs = dict.fromkeys(names, int(f"{text}1") if text in SIGNS else 0)
+    for part in () if text in SIGNS else text.split(","):
+        name, _, sign = part.strip().rpartition("=")
+        if name not in signs or sign not in SIGNS:
+            raise InputError(f"--signs does not understand {part!r}; write + or - for all features, or name=+,other=- for some.")
+        signs[name] = int(f"{sign}1")
+    return list(signs.values())
 
 
 def _random_problem(text: str) -> tuple[Any, Any]:
@@ -205,6 +224,7 @@ def front(
     label: Label = None,
     max_features: int = typer.Option(10, "--max-features", min=0, help="Largest number of features."),
     intercept: Intercept = True,
+    signs: Signs = None,
     budget: Budget = None,
     seed: Seed = 0,
     figure: Figure = None,
@@ -230,6 +250,7 @@ def front(
             max_features=max_features,
             budget=budget,
             seed=seed,
+            signs=_read_signs(signs, dataset.feature_names),
             progress=progress,
         )
     # The file first: a reader of the pipe that has seen enough must not cost the figure.

@@ -18,7 +18,7 @@ from chanceline.experiments.tasks import derive_seed
 from chanceline.perceptron.hinge import make_hinge
 from chanceline.perceptron.problem import contradicting_rows, random_problem
 from chanceline.select.api import search
-from chanceline.select.exact import count as count_supports
+from chanceline.select.counting import count as count_supports
 from chanceline.select.pareto import front
 
 ENTRIES = 1_000_000  # numbers drawn at a time

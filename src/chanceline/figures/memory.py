@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval
+from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import Capacity
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.
@@ -20,10 +20,14 @@ STYLES = {
 
 
 def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Largest load against fan-in for each wiring, beside 2ρ and α_VS(ρ); bars reach down to what all neurons hold."""
+    """Largest load against fan-in for each wiring, beside 2ρ, α_VS(ρ) and what Hebb's choice holds for N → ∞ at the same ρ.
+
+    Bars reach down to what all neurons hold.
+    """
     rhos = [0, *(point.rho for point in theory)]
     for loads_held, name, line in (
         ([0, *(point.alpha for point in theory)], r"$\alpha_{VS}(\rho)$", "-"),
+        ([0, *(hebbian_capacity(point.rho) for point in theory)], "Hebb's choice", "-."),
         ([2 * rho for rho in rhos], r"$2\rho$", "--"),
     ):
         ax.plot(rhos, loads_held, color="black", ls=line)

@@ -1,10 +1,12 @@
 """A network of binary neurons that stores patterns with few, chosen couplings."""
 
+from chanceline.memory.connectivity import Connectivity, connectivity
 from chanceline.memory.measurement import (
     Cutting,
     LargestLoads,
     Retrieval,
     cutting,
+    hebbian_capacity,
     largest_loads,
     load_curve,
     random_patterns,
@@ -14,11 +16,14 @@ from chanceline.memory.network import AssociativeMemory, StorageReport
 
 __all__ = [
     "AssociativeMemory",
+    "Connectivity",
     "Cutting",
     "LargestLoads",
     "Retrieval",
     "StorageReport",
+    "connectivity",
     "cutting",
+    "hebbian_capacity",
     "largest_loads",
     "load_curve",
     "random_patterns",

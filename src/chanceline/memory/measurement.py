@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
+from scipy.stats import norm
 
 from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
@@ -44,6 +46,7 @@ class LargestLoads(Result):
     fan_in: int
     wiring: str
     held: NDArray[np.int64]
+    excitatory: float | None = None
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -77,6 +80,7 @@ class LargestLoads(Result):
             "wiring": self.wiring,
             "load_network": self.network,
             "load_typical": self.typical,
+            "excitatory": self.excitatory,
             "kind": self.kind,
         }
 
@@ -89,6 +93,7 @@ def load_curve(
     *,
     budget: int = DEFAULT_BUDGET,
     neurons: int | None = None,
+    excitatory: float | None = None,
     n_jobs: int | None = 1,
     progress: Progress | None = None,
     workers: int | None = None,
@@ -101,13 +106,14 @@ def load_curve(
     n_jobs = n_jobs_from(n_jobs, workers)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
-    rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, budget=budget).rule for fan_in in fan_ins for wiring in wirings]
+    options: dict[str, Any] = {"budget": budget, "excitatory": excitatory}
+    rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, **options).rule for fan_in in fan_ins for wiring in wirings]
     # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations of order √N.
     patterns = random_patterns(n_neurons, n_patterns=2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
     held = np.array(list(run_ordered(_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress)))
     return [
-        LargestLoads(n_neurons, count, rule.wiring, of_rule)
+        LargestLoads(n_neurons, count, rule.wiring, of_rule, excitatory)
         for rule, of_rule in zip(rules, held.reshape(len(rules), measured), strict=True)
         if (count := rule.fan_in) is not None
     ]
@@ -116,6 +122,27 @@ def load_curve(
 def largest_loads(n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any) -> LargestLoads:
     """`load_curve` at one fan-in and with one wiring."""
     return load_curve(n_neurons, [fan_in], [wiring], seed, **options)[0]
+
+
+def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
+    """The load up to which a share ρ of the inputs, those of largest Hebbian coupling, holds random patterns; N → ∞.
+
+    Given h_j = Σ_μ a_μj/√P the rows are a_μj = h_j/√P and noise that sums to zero over μ. Gordon's comparison of Gaussian
+    processes (exact here, the problem being convex) then gives, with I_n(b) = ∫ Dz (z + b)ⁿ₊ over the patterns,
+
+        α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))²,    ⟨h²⟩ = 1 + 2θφ(θ)/ρ the mean over the chosen, |h| > θ.
+
+    Inputs are picked so in Kuhlmann et al., "A dilution algorithm for neural networks" (J. Phys. A 25, 1992). All inputs give
+    Gardner's 1/I₂(κ).
+    """
+    theta = norm.isf(rho / 2)
+
+    def load(b: float) -> float:
+        one = b * norm.cdf(b) + norm.pdf(b)
+        two = norm.cdf(b) + b * one
+        return float((rho * two + 2 * theta * norm.pdf(theta) * one**2) / (kappa * one + norm.cdf(b)) ** 2)
+
+    return float(minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9}).fun)
 
 
 def _held(job: tuple[int, Rule], patterns: Patterns) -> int:

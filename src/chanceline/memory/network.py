@@ -124,6 +124,8 @@ class AssociativeMemory:
     seed : of the random choices; each neuron has its own stream, so results do not depend on the number of workers.
     kappa : stability asked of every neuron, ξ_iμ (w_i·ξ_μ)/|w_i| ≥ κ.
     budget : effort of the search for inputs, in swaps a neuron.
+    excitatory : share of the neurons whose outgoing couplings are all positive; those of the others are all negative
+        (Dale's law). Who is which is drawn with the seed, see `signs`. Without it couplings have any sign.
 
     Examples
     --------
@@ -145,6 +147,7 @@ class AssociativeMemory:
         *,
         kappa: float = 0.0,
         budget: int = DEFAULT_BUDGET,
+        excitatory: float | None = None,
     ) -> None:
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
         self.fan_in = fan_in
@@ -152,12 +155,16 @@ class AssociativeMemory:
             raise InputError(f"There is no {wiring!r} wiring; choose one of {', '.join(WIRINGS)}.")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
+        self.excitatory, seed = excitatory, whole_number(seed, "The seed")
+        # The sign of every neuron's outgoing couplings, +1 excitatory, −1 inhibitory; None without Dale's law.
+        self.signs = draw_signs(excitatory, self.n_neurons, seed)
         self.rule = Rule(
             wiring,
             count_inputs(fan_in, self.n_neurons - 1),
             float(kappa),
             whole_number(budget, "The budget", at_most=2**62),
-            whole_number(seed, "The seed"),
+            seed,
+            self.signs,
         )
         self.report: StorageReport | None = None
         self._couplings: csr_array | None = None
@@ -258,6 +265,7 @@ class AssociativeMemory:
             "seed": rule.seed,
             "kappa": rule.kappa,
             "budget": rule.budget,
+            "excitatory": self.excitatory,
             "n_patterns": None if report is None else report.n_patterns,
         }
         arrays = {"data": couplings.data, "indices": couplings.indices, "indptr": couplings.indptr}
@@ -335,6 +343,16 @@ def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
     raise InputError(
         f"The fan-in must be a count from 1 to {n_inputs}, a share above 0.0 and up to 1.0, or 'minimal', but is {fan_in}."
     )
+
+
+def draw_signs(excitatory: float | None, n_neurons: int, seed: int) -> NDArray[np.int8] | None:
+    """+1 for round(excitatory · n) neurons drawn by lot and −1 for the others; None for None."""
+    if excitatory is None:
+        return None
+    if not 0 <= real_number(excitatory, "The share of excitatory neurons") <= 1:
+        raise InputError(f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}.")
+    order = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
+    return np.where(order < round(excitatory * n_neurons), 1, -1).astype(np.int8)
 
 
 def _sign(field: Any, present: Any) -> Any:

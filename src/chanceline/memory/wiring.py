@@ -17,15 +17,23 @@ WIRINGS = ("selected", "random", "hebbian-selected")
 SWAP_COST = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
-    """How every neuron of a network learns; `fan_in` None means as few inputs as possible."""
+    """How every neuron of a network learns; `fan_in` None means as few inputs as possible.
+
+    `signs` has the sign of every neuron's outgoing couplings, +1 or −1; None where a neuron may have both.
+    """
 
     wiring: str
     fan_in: int | None
     kappa: float
     budget: int
     seed: int
+    signs: NDArray[np.int8] | None = None
+
+    @property
+    def signed(self) -> bool:
+        return self.signs is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +52,21 @@ class Neuron:
 
 
 def problem_of(neuron: int, patterns: Patterns, rule: Rule) -> tuple[Floats, int]:
-    """a_μ = ξ_iμ ξ_μ without neuron i itself, (P, N), and a seed of its own: results do not depend on who computes it when."""
-    rows = np.delete(patterns, neuron, axis=1).astype(np.float64) * patterns[:, neuron, None]
+    """a_μ = ξ_iμ ξ_μ without neuron i itself, (P, N), and a seed of its own: results do not depend on who computes it when.
+
+    Where signs are given the inputs are multiplied by them, and the weights must not be negative.
+    """
+    seen = patterns if rule.signs is None else patterns * rule.signs
+    rows = np.delete(seen, neuron, axis=1).astype(np.float64) * patterns[:, neuron, None]
     return rows, int(np.random.SeedSequence(rule.seed, spawn_key=(neuron,)).generate_state(1)[0])
 
 
-def order_of_inputs(rows: Floats, wiring: str, seed: int) -> Indices:
-    """All inputs in the order in which they are taken: by chance, or by |Σ_μ y_μ x_μj|, the Hebbian coupling."""
-    if wiring == "random":
+def order_of_inputs(rows: Floats, rule: Rule, seed: int) -> Indices:
+    """All inputs in the order in which they are taken: by chance, or by |Σ_μ y_μ x_μj|, the Hebbian coupling (of its sign)."""
+    if rule.wiring == "random":
         return np.random.default_rng(seed).permutation(rows.shape[1])
-    return np.argsort(-np.abs(rows.sum(axis=0)), kind="stable")
+    coupling = rows.sum(axis=0)
+    return np.argsort(-coupling if rule.signed else -np.abs(coupling), kind="stable")
 
 
 def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
@@ -62,10 +75,11 @@ def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
     fitted, impossible = (_select if rule.wiring == "selected" else _take_in_order)(rows, rule, seed)
     order = np.argsort(fitted.inputs)
     inputs = fitted.inputs[order]
+    inputs += inputs >= neuron
     solved = _meets(fitted, rule.kappa)
     return Neuron(
-        inputs=inputs + (inputs >= neuron),
-        weights=fitted.weights[order],
+        inputs=inputs,
+        weights=fitted.weights[order] * (1 if rule.signs is None else rule.signs[inputs]),
         stability=fitted.stability,
         solved=solved,
         impossible=impossible and not solved,
@@ -76,8 +90,8 @@ def can_learn(neuron: int, patterns: Patterns, rule: Rule) -> bool:
     """Whether inputs are found that separate, without making them any more stable; for a given fan-in."""
     rows, seed = problem_of(neuron, patterns, rule)
     if rule.wiring == "selected":
-        return _separating(rows, rule.fan_in, rule.budget, seed).separates
-    return fit(rows, order_of_inputs(rows, rule.wiring, seed)[: rule.fan_in]).separates
+        return _separating(rows, rule, seed).separates
+    return fit(rows, order_of_inputs(rows, rule, seed)[: rule.fan_in], signed=rule.signed).separates
 
 
 def _meets(fitted: Fit, kappa: float) -> bool:
@@ -85,30 +99,34 @@ def _meets(fitted: Fit, kappa: float) -> bool:
 
 
 def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
-    order = order_of_inputs(rows, rule.wiring, seed)
-    if rule.fan_in is not None:
-        return fit(rows, order[: rule.fan_in]), True
-    # κ never falls when inputs are added, so the first sufficient number is found by halving.
-    enough = bisect_left(range(1, order.size + 1), True, key=lambda size: _meets(fit(rows, order[:size]), rule.kappa))
-    return fit(rows, order[: enough + 1]), True
+    order, size = order_of_inputs(rows, rule, seed), rule.fan_in
+    if size is None:
+        # κ never falls when inputs are added, so the first sufficient number is found by halving.
+        sizes = range(1, order.size + 1)
+        size = 1 + bisect_left(sizes, True, key=lambda size: _meets(fit(rows, order[:size], signed=rule.signed), rule.kappa))
+    return fit(rows, order[:size], signed=rule.signed), True
 
 
 def _select(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
     """The search gives inputs that separate; then κ is raised, by more inputs up to the fan-in and by swaps."""
-    random = np.random.default_rng(seed)
-    chosen = _separating(rows, rule.fan_in, rule.budget, seed)
+    random, steps = np.random.default_rng(seed), rule.budget // SWAP_COST
+    chosen = _separating(rows, rule, seed)
     if chosen.separates:
         if rule.fan_in is not None:
-            chosen = grow(rows, chosen, rule.fan_in)
+            chosen = grow(rows, chosen, rule.fan_in, signed=rule.signed)
         elif rule.kappa > 0:
-            chosen = grow(rows, chosen, rows.shape[1], enough=rule.kappa)
-            chosen = shrink(rows, chosen, rule.kappa, rule.budget // SWAP_COST, random)
-        chosen = swap(rows, chosen, rule.budget // SWAP_COST, random)
-    return chosen, not _meets(chosen, rule.kappa) and not _meets(fit(rows, np.arange(rows.shape[1])), rule.kappa)
+            chosen = grow(rows, chosen, rows.shape[1], rule.kappa, rule.signed)
+            chosen = shrink(rows, chosen, rule.kappa, steps, random, rule.signed)
+        chosen = swap(rows, chosen, steps, random, signed=rule.signed)
+    if _meets(chosen, rule.kappa):
+        return chosen, False
+    return chosen, not _meets(fit(rows, np.arange(rows.shape[1]), signed=rule.signed), rule.kappa)
 
 
-def _separating(rows: Floats, fan_in: int | None, budget: int, seed: int) -> Fit:
+def _separating(rows: Floats, rule: Rule, seed: int) -> Fit:
     """Few inputs that separate, or the `fan_in` most important ones where no so few are found."""
-    # The rows carry the labels already, so that the label of every row is +1.
-    found = search(rows, np.ones(rows.shape[0]), budget=budget, seed=seed, target=fan_in)
-    return fit(rows, found.support[np.argsort(-np.abs(found.weights), kind="stable")][:fan_in])
+    # The rows carry the labels already, so that the label of every row is +1, and the signs.
+    signs = 1 if rule.signed else None
+    found = search(rows, np.ones(rows.shape[0]), budget=rule.budget, seed=seed, target=rule.fan_in, signs=signs)
+    chosen = found.support[np.argsort(-np.abs(found.weights), kind="stable")][: rule.fan_in]
+    return fit(rows, chosen, signed=rule.signed)

@@ -3,7 +3,8 @@
 Separable: every margin y_μ(x_μ·w + b) is bounded away from zero by its rounding error, or else evaluated in rational
 arithmetic; floating-point numbers are rationals, so the verdict is exact for any data.
 Not separable: by Gordan's theorem some λ ≥ 0, λ ≠ 0, has Σ λ_μ a_μ = 0. A linear program (HiGHS) finds the patterns it
-needs; for integer data λ itself is then solved for in integers, which makes it a proof.
+needs; for integer data λ itself is then solved for in integers, which makes it a proof. Where a weight has a given sign s_j,
+s_j Σ λ_μ a_μj ≤ 0 proves as much: s_j e_j is one more row, whose margin need only be ≥ 0.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from chanceline._results import Result
-from chanceline.errors import ConvergenceError
+from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import make_problem
 
 Floats = NDArray[np.float64]
@@ -73,49 +74,61 @@ def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> 
     return right
 
 
-def check_weights(X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: ArrayLike, bias: float = 0.0) -> Certificate:
-    """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ."""
-    problem = make_problem(X, y, contradictions=True)
-    columns = problem.X[:, np.asarray(support, dtype=np.int64)]
+def check_weights(
+    X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: ArrayLike, bias: float = 0.0, signs: ArrayLike | None = None
+) -> Certificate:
+    """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ; weights against their `signs` (+1, −1 or 0 for every column) are refused."""
+    problem = make_problem(X, y, contradictions=True, signs=signs)
+    chosen = np.asarray(support, dtype=np.int64)
+    columns = problem.X[:, chosen]
     w = np.asarray(weights, dtype=np.float64)
+    if problem.signs is not None and np.any(w * problem.signs[chosen] < 0):
+        raise InputError(f"The weight of column {chosen[w * problem.signs[chosen] < 0][0]} has not the sign given for it.")
     errors = int(np.count_nonzero(~strictly_right(columns, problem.y, w, bias)))
     margin = float((problem.y * (columns @ w + bias)).min())
     return Certificate(errors == 0, True, 0.0, margin, errors, None)
 
 
-def certify(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Certificate:
-    """Decide whether (X, y) is separable on the given columns, with weights or multipliers as the proof."""
-    problem = make_problem(X, y, intercept, contradictions=True)
-    chosen = np.asarray(support, dtype=np.int64)
+def certify(
+    X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False, signs: ArrayLike | None = None
+) -> Certificate:
+    """Decide whether (X, y) is separable on the given columns, with weights or multipliers as the proof.
+
+    With `signs` (+1, −1 or 0 for every column of X) by weights that have them.
+    """
+    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    chosen, patterns = np.asarray(support, dtype=np.int64), problem.n_samples
     rows = problem.y[:, None] * problem.X[:, chosen]
     if intercept:
         rows = np.column_stack([rows, problem.y])
+    if problem.signs is not None:
+        asked = np.diag(np.append(problem.signs[chosen], np.zeros(problem.kept)))
+        rows = np.vstack([rows, asked[asked.any(axis=1)]])
     scale = np.maximum(np.abs(rows).max(axis=0, initial=0.0), np.finfo(float).tiny)
     scaled = rows / scale
-    direction, multipliers = _widest_box_margin(scaled)
-    if direction.size and (scaled @ direction).min() > 0.0:
-        weights = direction / scale
-        slopes, bias = (weights[:-1], float(weights[-1])) if intercept else (weights, 0.0)
-        return check_weights(X, y, chosen, slopes, bias)
+    direction, multipliers = _widest_box_margin(scaled, patterns)
+    if direction.size and (scaled[:patterns] @ direction).min() > 0.0:
+        slopes, bias = problem.split(direction / scale)
+        return check_weights(X, y, chosen, slopes, bias, signs)
     if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < 2**53:
         integers = _integer_multipliers(rows.astype(np.int64), np.flatnonzero(multipliers > 1e-9 * multipliers.max()))
         if integers is not None:
-            return Certificate(False, True, 0.0, float("nan"), 0, integers)
-    resolution = float(np.linalg.norm(rows.T @ multipliers) / multipliers.sum())
+            return Certificate(False, True, 0.0, float("nan"), 0, integers[:patterns])
+    resolution = float(np.linalg.norm(rows.T @ multipliers) / multipliers[:patterns].sum())
     small = resolution <= 1e-6 * float(np.linalg.norm(rows, axis=1).max(initial=1.0))
-    return Certificate(False if small else None, False, resolution, float("nan"), 0, multipliers)
+    return Certificate(False if small else None, False, resolution, float("nan"), 0, multipliers[:patterns])
 
 
-def _widest_box_margin(rows: Floats) -> tuple[Floats, Floats]:
-    """max s with a_μ·w ≥ s and |w_j| ≤ 1 as a linear program: w, and the multipliers λ ≥ 0, Σ λ_μ = 1, of its dual.
+def _widest_box_margin(rows: Floats, patterns: int) -> tuple[Floats, Floats]:
+    """max s with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1 as a linear program: w, and λ ≥ 0 of its dual.
 
     If no w has s > 0, the dual's optimum is a vertex with Σ λ_μ a_μ = 0, so that few patterns carry it.
     """
-    patterns, size = rows.shape
+    total, size = rows.shape
     result = linprog(
         np.append(np.zeros(size), -1.0),
-        A_ub=np.column_stack([-rows, np.ones(patterns)]),
-        b_ub=np.zeros(patterns),
+        A_ub=np.column_stack([-rows, np.arange(total) < patterns]),
+        b_ub=np.zeros(total),
         bounds=[(-1.0, 1.0)] * size + [(None, 1.0)],
         method="highs",
     )

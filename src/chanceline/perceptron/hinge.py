@@ -54,8 +54,8 @@ NEWTON_AFTER_ADDITION = counter(2)
 class Hinge(
     namedtuple(
         "Hinge",
-        "columns rows narrow kept ridge k support weights position margins active inverse target damping flips_since_rebuild "
-        "trial shift flipped images factors loose work pulls until clock random",
+        "columns rows narrow signed kept ridge k support weights position margins active inverse target damping "
+        "flips_since_rebuild trial shift flipped images factors loose work pulls until clock random",
     )
 ):
     """State of one fit, and of a walk from support to support.
@@ -64,6 +64,7 @@ class Hinge(
     ----------
     columns, rows : A = y·x as (n, P) and as (P, n).
     narrow : columns in single precision, for ranking only.
+    signed : the columns whose weight must not be negative; one that would be leaves the support.
     kept : that many places at the head of the support stay for good (the intercept).
     ridge : ε.
     k : how many columns are in use, one number.
@@ -99,7 +100,10 @@ def random_state(seed: int) -> NDArray[np.uint64]:
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64).astype(np.uint64)
 
 
-def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE, seed: int = 0) -> Hinge:
+def make_hinge(
+    columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE, seed: int = 0,
+    signed: NDArray[np.bool_] | None = None,
+) -> Hinge:  # fmt: skip
     """Workspace for supports of up to `capacity` columns; the last `kept` columns belong to every support."""
     n, patterns = columns.shape
     capacity = min(capacity, n)
@@ -108,6 +112,7 @@ def make_hinge(columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge
         columns=columns,
         rows=np.ascontiguousarray(columns.T),
         narrow=columns.astype(np.float32),
+        signed=np.zeros(n, dtype=np.bool_) if signed is None else signed,
         kept=int(kept),
         ridge=float(ridge),
         k=np.zeros(1, dtype=np.int64),
@@ -146,15 +151,9 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
     hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
-def fit_hinge(rows: NDArray[np.float64]) -> tuple[bool, NDArray[np.float64]]:
-    """The least squared hinge on all columns of the rows a_μ: whether every margin is positive, and the weights."""
-    hinge = make_hinge(rows.T, rows.shape[1], kept=rows.shape[1])
-    return fit(hinge), hinge.weights
-
-
 def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON) -> bool:
     """Take a column in, let the variable at a place go, refit; whether at most `allowed` margins are not positive."""
-    return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0)[1])
+    return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0, 0)[1])
 
 
 @inner_kernel(allocates=False)
@@ -266,8 +265,8 @@ def energy_at(margins: NDArray, shift: NDArray, work: NDArray, step: float, allo
 
 
 @inlined_kernel()
-def length_of_step(hinge: Any, allowed: int, shortest: float) -> float:
-    """How far to go along the Newton step: halved until E falls."""
+def length_of_step(hinge: Any, allowed: int, shortest: float, longest: float) -> float:
+    """How far to go along the Newton step, at most `longest`: halved until E falls."""
     k, weights, trial, ridge = hinge.k[0], hinge.weights, hinge.trial, 0.5 * hinge.ridge
     norm = ridge * dot_first(weights, weights, k)
     cross = 2.0 * ridge * dot_first(weights, trial, k)
@@ -276,7 +275,7 @@ def length_of_step(hinge: Any, allowed: int, shortest: float) -> float:
     while True:
         energy = energy_at(hinge.margins, hinge.shift, hinge.work, step, allowed) + norm + step * (cross + step * curve)
         if step == 0.0:
-            step, before = 1.0, energy
+            step, before = longest, energy
         elif energy > before and step > shortest:
             step *= 0.5
         else:
@@ -349,24 +348,33 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             hinge.weights[k] = 0.0
             hinge.k[0] = k + 1
         border_inverse(hinge, known)
-        if turn < 0:
-            if drop >= 0:
-                drop_column(hinge, drop)
-            continue
         if turn == most or (allowed > 0 and step <= shortest):
             return False
-        find_step(hinge)
-        combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
-        step = 1.0
-        if turn > 0:
-            step = length_of_step(hinge, allowed, shortest)
-        add_scaled(hinge.weights, step, hinge.trial, k)
-        add_scaled(hinge.margins, step, hinge.shift, patterns)
-        above = ZERO
-        for pattern in range(patterns):
-            above += hinge.margins[pattern] > SEPARATED
-        if above + allowed >= patterns:
-            return True
+        if turn >= 0:
+            # As far as the first signed weight that becomes zero.
+            find_step(hinge)
+            step, leaving = 1.0, NONE
+            for i in range(k):
+                if hinge.signed[hinge.support[i]] and hinge.weights[i] + step * hinge.trial[i] < 0.0:
+                    step, leaving = hinge.weights[i] / -hinge.trial[i], i
+            combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
+            longest = step
+            if turn > 0 and step > 0.0:
+                step = length_of_step(hinge, allowed, shortest, longest)
+            add_scaled(hinge.weights, step, hinge.trial, k)
+            add_scaled(hinge.margins, step, hinge.shift, patterns)
+            above = ZERO
+            for pattern in range(patterns):
+                above += hinge.margins[pattern] > SEPARATED
+            if leaving >= 0 and step == longest:
+                # Neither at rest nor stuck: it is tabu, and the others go on.
+                hinge.weights[leaving], drop, step = 0.0, leaving, 0.5
+                hinge.until[hinge.support[leaving]] = hinge.clock[0] + 4 + int(6 * next_random(hinge.random))
+            if above + allowed >= patterns:
+                return True
+        if drop >= 0:
+            drop_column(hinge, drop)
+            drop = NONE
     return False
 
 
@@ -394,7 +402,8 @@ def choose_addition(hinge: Any) -> int:
                 # Everything else was tabu: few variables. Forget the tabus.
                 hinge.until[j] = 0
             if hinge.position[j] < 0 and hinge.until[j] <= hinge.clock[0]:
-                size = abs(hinge.pulls[j]) * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
+                pull = -10.0 if hinge.signed[j] and hinge.pulls[j] <= 0.0 else abs(hinge.pulls[j])
+                size = pull * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
                 if size > largest:
                     best, largest = j, size
         if best >= 0:
@@ -418,18 +427,19 @@ def choose_removal(hinge: Any) -> int:
 
 
 @kernel(allocates=False)
-def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int) -> tuple[int, bool]:
+def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int, size: int) -> tuple[int, bool]:
     """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
 
     A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
-    few steps after it came or went. Noise keeps the walk from going in circles.
+    few steps after it came or went. Noise keeps the walk from going in circles. The support keeps to `size` columns: where signed
+    ones have left it, additions fill it up.
     """
     for half in range(2 * swaps + 1):
         enough = refit(hinge, add, drop, allowed, 0.0, most)
-        if half % 2:
-            add, drop, most = NONE, choose_removal(hinge), NEWTON
-        elif enough or half == 2 * swaps:
+        if half == 2 * swaps or (enough and hinge.k[0] <= size):
             return half // 2, enough
+        if hinge.k[0] > size:
+            add, drop, most = NONE, choose_removal(hinge), NEWTON
         else:
             add, drop, most = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION
             if add < 0:

@@ -2,6 +2,8 @@
 
 min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + (1 − Σ_μ λ_μ)². With w = Σ λ_μ a_μ and s = Σ λ_μ, the minimum has a_μ·w ≥ 1 − s:
 w is the direction of the largest margin, or w = 0 and λ proves that nothing separates (Gordan).
+
+Weights that must not be negative are one more row e_j each, whose margin w_j need only be ≥ 0: it has no part in Σ λ_μ.
 """
 
 from __future__ import annotations
@@ -36,16 +38,29 @@ class Margin(NamedTuple):
     multipliers: NDArray[np.float64]
 
 
-def largest_margin(rows: NDArray[np.float64], start: NDArray[np.float64] | None = None, early: bool = False) -> Margin:
-    """The largest margin on the rows a_μ, from multipliers λ if given; `early`: any separating w will do."""
-    rows = np.ascontiguousarray(rows)
-    weights, multipliers = np.zeros(rows.shape[1]), np.zeros(rows.shape[0]) if start is None else start.copy()
-    return Margin(int(hard_margin(rows, weights, multipliers, early, make_passive(*rows.shape))), weights, multipliers)
+def largest_margin(
+    rows: NDArray[np.float64],
+    start: NDArray[np.float64] | None = None,
+    early: bool = False,
+    signed: NDArray[np.bool_] | None = None,
+) -> Margin:
+    """The largest margin on the rows a_μ, from multipliers λ if given; `early`: any separating w will do.
+
+    Weights that are `signed` are not negative, and then Σ λ_μ a_μj ≤ 0 proves as much of them as Σ λ_μ a_μj = 0.
+    """
+    patterns, k = rows.shape
+    multipliers = np.zeros(patterns) if start is None else start.copy()
+    if signed is not None:
+        multipliers = np.append(multipliers, np.maximum(-(multipliers @ rows)[signed], 0.0))
+        rows = np.vstack([rows, np.eye(k)[signed]])
+    rows, weights = np.ascontiguousarray(rows), np.zeros(k)
+    verdict = hard_margin(rows, patterns, weights, multipliers, early, make_passive(*rows.shape))
+    return Margin(int(verdict), weights, multipliers[:patterns])
 
 
 class Passive(NamedTuple):
-    """Patterns with λ > 0, those that wait to be taken in behind them; the inverse of their Gram matrix (rows extended by a
-    common last coordinate √unit); and room."""
+    """Rows with λ > 0, those that wait to be taken in behind them; the inverse of their Gram matrix (patterns extended
+    by a common last coordinate √unit); and room."""
 
     size: NDArray[np.int64]
     members: NDArray[np.int64]
@@ -64,13 +79,15 @@ def make_passive(patterns: int, k: int) -> Passive:
 
 
 @inlined_kernel()
-def take_in(passive: Any, rows: NDArray, k: int, unit: float, queued: int, room: int) -> None:
-    """Add the patterns that wait, as long as there is room, but none that depends on those inside."""
+def take_in(passive: Any, rows: NDArray, patterns: int, k: int, unit: float, queued: int, room: int) -> None:
+    """Add the rows that wait, as long as there is room, but none that depends on those inside."""
     for waiting in range(passive.size[0], queued):
         size, pattern = passive.size[0], passive.members[waiting]
+        own = unit if pattern < patterns else 0.0
         for i in range(size):
-            passive.cross[i] = dot_first(rows[passive.members[i]], rows[pattern], k) + unit
-        diagonal = dot_first(rows[pattern], rows[pattern], k) + unit
+            both = own if passive.members[i] < patterns else 0.0
+            passive.cross[i] = dot_first(rows[passive.members[i]], rows[pattern], k) + both
+        diagonal = dot_first(rows[pattern], rows[pattern], k) + own
         pivot = next_pivot(passive.inverse, size, passive.cross, diagonal, passive.work)
         passive.inside[pattern] = 0
         if size < room and pivot >= 1e-13 * diagonal:
@@ -82,8 +99,8 @@ def take_in(passive: Any, rows: NDArray, k: int, unit: float, queued: int, room:
 
 
 @inlined_kernel()
-def settle(passive: Any, unit: float) -> int:
-    """Least squares on the passive patterns, walking back to the positive orthant; how many had to leave."""
+def settle(passive: Any, patterns: int, unit: float) -> int:
+    """Least squares on the passive rows, walking back to the positive orthant; how many had to leave."""
     values, inverse, goal, left = passive.values, passive.inverse, passive.cross, ZERO
     while passive.size[0] > 0:
         size = passive.size[0]
@@ -91,7 +108,7 @@ def settle(passive: Any, unit: float) -> int:
         for i in range(size):
             goal[i] = 0.0
             for j in range(size):
-                goal[i] += inverse[i, j]
+                goal[i] += inverse[i, j] if passive.members[j] < patterns else 0.0
             goal[i] *= unit
             if goal[i] <= 1e-13:
                 fall = values[i] - goal[i]
@@ -113,24 +130,22 @@ def settle(passive: Any, unit: float) -> int:
 
 
 @kernel(allocates=False)
-def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bool, passive: Any) -> int:
+def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDArray, early: bool, passive: Any) -> int:
     """Separate the rows or prove that it cannot be done, by Lawson and Hanson's active-set method.
-
-    A start that leads nowhere is given up for a cold one.
 
     Parameters
     ----------
-    rows : a_μ in the first k places of every row, k the number of weights.
+    rows : a_μ in the first k places of as many rows as `patterns`; below them e_j for weights that must not be negative.
     weights : filled with w = Σ λ_μ a_μ, a_μ·w > 0 for all μ if SEPARABLE.
-    multipliers : a start λ ≥ 0 (zeros will do); filled with λ, Σ λ_μ a_μ = 0 if INSEPARABLE.
+    multipliers : of all rows, a start λ ≥ 0 (zeros will do); filled with λ, Σ λ_μ a_μ = 0 if INSEPARABLE.
     early : stop at the first separating w rather than at the largest margin.
     passive : room, from `make_passive` for as many rows and columns or more.
     """
-    patterns, k = rows.shape[0], weights.size
-    room = patterns if patterns < k + 1 else k + 1
+    every, k = rows.shape[0], weights.size
+    room = every if every < k + 1 else k + 1
     # The last coordinate has the length of the longest row, so that neither drowns the other.
     longest, queued, passive.size[0] = 1e-300, ZERO, 0
-    for pattern in range(patterns):
+    for pattern in range(every):
         length = dot_first(rows[pattern], rows[pattern], k)
         longest = length if length > longest else longest
         passive.inside[pattern] = 0
@@ -138,25 +153,27 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
             passive.members[queued], passive.values[queued] = pattern, multipliers[pattern]
             queued += 1
     warm, status, changes, entering, lowest = queued > 0, UNDECIDED, queued, NONE, 0.0
-    for _ in range(80 * (patterns + k) + 80):
+    for _ in range(80 * (every + k) + 80):
         size = passive.size[0]
-        take_in(passive, rows, k, longest, queued, room)
+        take_in(passive, rows, patterns, k, longest, queued, room)
         if entering < 0 or passive.size[0] > size:
-            changes += settle(passive, longest)
+            changes += settle(passive, patterns, longest)
             size, total = passive.size[0], 0.0
             for j in range(k):
                 weights[j] = 0.0
             for i in range(size):
-                total += passive.values[i]
+                total += passive.values[i] if passive.members[i] < patterns else 0.0
                 add_scaled(weights, passive.values[i], rows[passive.members[i]], k)
             if size > 0 and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total:
                 status = INSEPARABLE
                 break
             # The smallest margin off the passive set and its pattern, the smallest of all, and how far those inside are off.
             slack, worst, entering, lowest, drift = longest * (1.0 - total), np.inf, NONE, np.inf, 0.0
-            for pattern in range(patterns):
+            for pattern in range(every):
                 margin = dot_first(rows[pattern], weights, k)
-                lowest = margin if margin < lowest else lowest
+                if margin < lowest and (pattern < patterns or margin < -1e-12 * longest):
+                    lowest = margin
+                margin += 0.0 if pattern < patterns else slack
                 if passive.inside[pattern] > 0:
                     off = abs(margin - slack)
                     drift = off if off > drift else drift
@@ -183,10 +200,13 @@ def hard_margin(rows: NDArray, weights: NDArray, multipliers: NDArray, early: bo
             break
         # The start led nowhere: once more from nothing.
         warm, passive.size[0], queued, entering = False, 0, ZERO, NONE
-        for pattern in range(patterns):
+        for pattern in range(every):
             passive.inside[pattern] = 0
-    for pattern in range(patterns):
+    for pattern in range(every):
         multipliers[pattern] = 0.0
+        value = dot_first(rows[pattern], weights, k) if pattern >= patterns else 0.0
+        if value < 0.0 or passive.inside[pattern] > 0:  # zero up to rounding
+            add_scaled(weights, -value, rows[pattern], k)
     for i in range(passive.size[0]):
         multipliers[passive.members[i]] = passive.values[i]
     return status

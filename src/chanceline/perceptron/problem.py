@@ -196,12 +196,14 @@ class Problem:
 
     The searchers see `columns`, shape (N [+ 1], P): column j divided by its scale (and centred when there is an
     intercept), times the labels; the intercept is one more column at the end that every support contains.
-    `original` turns their weights back into the units of X.
+    `original` turns their weights back into the units of X. Where the signs of weights are given (+1, −1, or 0 for free), the
+    scale has them too, so that the searchers need only keep the weights of `signed` columns from being negative.
     """
 
     X: Floats
     y: Floats
     intercept: bool = False
+    signs: NDArray[np.int64] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -231,7 +233,13 @@ class Problem:
             root_mean_square[some] = largest * np.sqrt(((centred / largest) ** 2).mean(axis=0))
         # A column that is constant up to rounding carries nothing that the intercept does not.
         noise = 64 * np.finfo(float).eps * np.abs(self.centre)
-        return np.where(root_mean_square > noise, root_mean_square, np.inf)
+        scale = np.where(root_mean_square > noise, root_mean_square, np.inf)
+        return scale if self.signs is None else np.where(self.signs < 0, -scale, scale)
+
+    @cached_property
+    def signed(self) -> NDArray[np.bool_]:
+        """For every one of `columns` whether its weight must not be negative."""
+        return np.append(np.zeros(self.n_features) if self.signs is None else self.signs, np.zeros(self.kept)) != 0
 
     @cached_property
     def columns(self) -> Floats:
@@ -266,14 +274,27 @@ class Problem:
         return self.y * (self.X[:, support] @ weights + bias)
 
 
-def make_problem(X: ArrayLike, y: ArrayLike, intercept: bool = False, contradictions: bool = False) -> Problem:
+def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
+    """One sign for every column, +1, −1 or 0 for free, also as one number for all of them; None if all are free."""
+    if signs is None:
+        return None
+    given: NDArray[Any] = np.asarray(signs)
+    if given.shape not in {(), (n_features,)} or not np.isin(given, (-1, 0, 1)).all():
+        raise InputError(f"The signs must be +1, −1 or 0 (free), one for each of the {n_features} columns of X or one for all.")
+    return np.broadcast_to(given, n_features).astype(np.int64) if given.any() else None
+
+
+def make_problem(
+    X: ArrayLike, y: ArrayLike, intercept: bool = False, contradictions: bool = False, signs: ArrayLike | None = None
+) -> Problem:
     """Check the data and say in one sentence what is wrong with them.
 
     Labels may be any two values (the larger one becomes +1), or one: a single class is a problem like any other. Equal
     rows with opposite labels are refused unless `contradictions` are allowed.
     """
     data, _ = check_matrix(X)
-    problem = Problem(X=data, y=check_labels(y, data.shape), intercept=bool(intercept))
+    given = check_signs(signs, data.shape[1])
+    problem = Problem(X=data, y=check_labels(y, data.shape), intercept=bool(intercept), signs=given)
     pairs = [] if contradictions else contradicting_rows(problem.X, problem.y)
     if pairs:
         first, second = (row + 1 for row in pairs[0])

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.certificate import strictly_right
-from chanceline.perceptron.hinge import fit_hinge
-from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
+from chanceline.perceptron.hinge import Hinge, fit, make_hinge
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, Margin, largest_margin
 from chanceline.perceptron.problem import Problem, contradicting_rows, make_problem
 
 Floats = NDArray[np.float64]
+NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,13 +77,25 @@ def _chosen(problem: Problem, support: ArrayLike) -> NDArray[np.int64]:
     return np.sort(chosen)
 
 
-def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
-    """The perceptron of largest margin on the given columns, or multipliers that prove there is none."""
-    problem = make_problem(X, y, intercept, contradictions=True)
+def margin_on(
+    problem: Problem, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None), early: bool = False
+) -> Margin:
+    """The largest margin on these columns and samples, the intercept last, with weights of the signs given."""
+    free = np.zeros(problem.kept, dtype=np.bool_)
+    signed = None if problem.signs is None else np.append(problem.signed[support], free)
+    return largest_margin(problem.rows(support, samples), early=early, signed=signed)
+
+
+def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False, signs: ArrayLike | None = None) -> Rule:
+    """The perceptron of largest margin on the given columns, or multipliers that prove there is none.
+
+    With `signs` (+1, −1 or 0 for every column of X) the weights have them, and those that are zero leave the support.
+    """
+    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     chosen = _chosen(problem, support)
     if chosen.size + problem.kept == 0:
         return Rule(chosen, np.zeros(0), 0.0, np.arange(problem.n_samples), 0.0, np.eye(problem.n_samples)[0])
-    found = largest_margin(problem.rows(chosen))
+    found = margin_on(problem, chosen)
     multipliers = found.multipliers / found.multipliers.sum()
     if found.verdict == INSEPARABLE:
         return Rule(chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers)
@@ -118,7 +131,10 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
 
 
 def scaled_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
-    """The rule of scaled weights, in the units of X."""
+    """The rule of scaled weights, in the units of X. A weight that may not have its sign is zero, and leaves the support."""
+    if problem.signs is not None:
+        weights = np.where(problem.signed[support], np.maximum(weights, 0.0), weights)
+        support, weights = support[weights != 0], weights[weights != 0]
     return make_rule(problem.X, problem.y, support, *problem.original(support, weights, constant))
 
 
@@ -130,7 +146,7 @@ def widest_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, c
     right = np.setdiff1d(np.arange(problem.n_samples), rule.wrong)
     if support.size == 0 or right.size == 0:
         return rule
-    wide = scaled_rule(problem, support, *problem.split(largest_margin(problem.rows(support, right)).weights))
+    wide = scaled_rule(problem, support, *problem.split(margin_on(problem, support, right).weights))
     return wide if wide.errors <= rule.errors else rule
 
 
@@ -169,3 +185,32 @@ def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64]) -> Rule:
     """Everybody belongs to the larger class, whatever the features; this takes an intercept."""
     larger = 1.0 if np.sum(y > 0) * 2 >= len(y) else -1.0
     return make_rule(X, y, support, np.zeros(len(support)), larger)
+
+
+def fit_hinge(rows: NDArray[np.float64], signed: bool = False) -> tuple[bool, NDArray[np.float64]]:
+    """The least squared hinge on all columns of the rows a_μ: whether every margin is positive, and the weights (signed: ≥ 0)."""
+    n, weights = rows.shape[1], np.zeros(rows.shape[1])
+    hinge = make_hinge(rows.T, n, kept=0 if signed else n, signed=np.full(n, signed))
+    separable = add_greedily(hinge) if signed else fit(hinge)
+    weights[hinge.support[: hinge.size]] = hinge.weights[: hinge.size]
+    return separable, weights
+
+
+def add_greedily(hinge: Hinge) -> bool:
+    """Add the column of largest promise and refit, until all margins are positive or no column promises anything."""
+    separable = bool(hinge.kept) and fit(hinge)
+    # Signed columns may leave again, and rounding could send one to and fro.
+    for _ in range(4 * hinge.support.size):
+        sizes = promise(hinge)
+        best = int(np.argmax(sizes))
+        if separable or sizes[best] <= NO_CORRELATION or hinge.size == hinge.support.size:
+            break
+        separable = fit(hinge, add=best)
+    return separable
+
+
+def promise(hinge: Hinge) -> NDArray[np.float32]:
+    """|a_jᵀr| of every column that could be of use, r the slack of the active patterns; −1 for the others."""
+    pulls = hinge.narrow @ (hinge.active * (1.0 - hinge.margins)).astype(np.float32)
+    useful = (hinge.position < 0) & ((pulls > 0) | ~hinge.signed)
+    return np.where(useful, np.abs(pulls), np.float32(-1.0))

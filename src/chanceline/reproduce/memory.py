@@ -8,7 +8,16 @@ import numpy as np
 import pandas as pd
 
 from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
-from chanceline.memory import AssociativeMemory, Cutting, Retrieval, cutting, load_curve, random_patterns, retrieval
+from chanceline.memory import (
+    AssociativeMemory,
+    Cutting,
+    Retrieval,
+    cutting,
+    hebbian_capacity,
+    load_curve,
+    random_patterns,
+    retrieval,
+)
 from chanceline.memory.wiring import WIRINGS
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity, capacity_curve
@@ -36,11 +45,12 @@ SIZES = {
 
 
 def memory_capacity(folder: Folder) -> None:
-    """Largest load against fan-in for the three wirings, beside 2ρ and α_VS(ρ)."""
+    """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and the curve of Hebb's choice."""
     size = SIZES[folder.mode]
     loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs)
     table = pd.DataFrame([result.to_dict() for result in loads])
-    table = table.assign(cover_gardner=2 * table["rho"], alpha_vs=[capacity(rho).alpha for rho in table["rho"]])
+    lines = {"alpha_vs": [capacity(rho).alpha for rho in table["rho"]], "hebbian": table["rho"].map(hebbian_capacity)}
+    table = table.assign(cover_gardner=2 * table["rho"], **lines)
     theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
     folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory.points))
 

@@ -11,10 +11,10 @@ _HOMES = {
     "Certificate": "chanceline.perceptron.certificate",
     "Rule": "chanceline.perceptron.rule",
     "SearchOutcome": "chanceline.select.outcome",
-    "SupportCount": "chanceline.select.exact",
+    "SupportCount": "chanceline.select.counting",
     "certify": "chanceline.perceptron.certificate",
     "check_weights": "chanceline.perceptron.certificate",
-    "count": "chanceline.select.exact",
+    "count": "chanceline.select.counting",
     "fewest_errors": "chanceline.perceptron.rule",
     "iter_search": "chanceline.select.api",
     "random_problem": "chanceline.perceptron.problem",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chanceline.perceptron.problem import random_problem as random_problem
     from chanceline.perceptron.rule import Rule as Rule, fewest_errors as fewest_errors, separate as separate
     from chanceline.select.api import METHODS as METHODS, iter_search as iter_search, search as search
-    from chanceline.select.exact import SupportCount as SupportCount, count as count
+    from chanceline.select.counting import SupportCount as SupportCount, count as count
     from chanceline.select.outcome import SearchOutcome as SearchOutcome
 
 __getattr__ = lazy(__name__, _HOMES)

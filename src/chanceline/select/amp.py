@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import erfcx, expit
+from scipy.special import erfcx, expit, log_ndtr
 
 from chanceline.perceptron.hinge import Hinge, fit, random_state, set_support
 from chanceline.perceptron.linalg import next_random
@@ -62,12 +62,13 @@ class Beliefs:
     steps: int = 0
 
 
-def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beliefs, reinforcement: float, steps: int) -> bool:
+def amp_steps(hinge: Hinge, count: int, beliefs: Beliefs, reinforcement: float, steps: int) -> bool:
     """Message-passing steps in place for K = `count`, the products in single precision; False if they run away.
 
     Every column has mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the
-    last) has π = 1.
+    last) has π = 1. The slab of a signed weight is the positive half of a Gaussian.
     """
+    columns, kept, signed = hinge.narrow, hinge.kept, hinge.signed
     n, now = columns.shape[0], beliefs
     root, pi = math.sqrt(n), np.ones(n)
     for _ in range(steps):
@@ -83,11 +84,16 @@ def amp_steps(columns: NDArray[np.float32], kept: int, count: int, beliefs: Beli
         now.evidence = 0.5 * width * now.field**2
         if not now.evidence.max() < RUNAWAY:
             return False
+        slab, second = width * now.field, width + (width * now.field) ** 2
+        if signed.any():
+            ratio = math.sqrt(width) * now.field
+            lift = math.sqrt(width) * inverse_mills(ratio)
+            now.evidence = np.where(signed, now.evidence + log_ndtr(ratio), now.evidence)
+            slab, second = np.where(signed, slab + lift, slab), np.where(signed, second + slab * lift, second)
         free = now.evidence[: n - kept]
         pi[: n - kept] = expit(log_odds_for(free, count) + free)
-        slab = width * now.field
         new = pi * slab
-        now.variance = DAMPING * now.variance + (1.0 - DAMPING) * (pi * (width + slab**2) - new**2)
+        now.variance = DAMPING * now.variance + (1.0 - DAMPING) * (pi * second - new**2)
         now.mean = DAMPING * now.mean + (1.0 - DAMPING) * new
     return True
 
@@ -102,11 +108,12 @@ def passing(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
     mean = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
     beliefs = Beliefs(mean, np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
     while beliefs.steps < pace.steps:
-        if not amp_steps(hinge.narrow, kept, count, beliefs, pace.reinforcement, LOOK_EVERY):
+        if not amp_steps(hinge, count, beliefs, pace.reinforcement, LOOK_EVERY):
             return
         order = np.argsort(-beliefs.evidence[: n - kept], kind="stable")[:count]
         support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
-        set_support(hinge, support)
+        # Signed weights start where they were believed to be: from zero, those that Newton's first step turns away would leave.
+        set_support(hinge, support, np.where(hinge.signed, np.maximum(beliefs.mean, 0.0), 0.0)[support])
         yield beliefs.steps, fit(hinge)
 
 

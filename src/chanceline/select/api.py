@@ -31,6 +31,7 @@ METHODS: dict[str, Method | str] = {
     "exact": "chanceline.select.exact:run_exact",
 }
 FORGIVING = ("auto", "exact")  # methods that can allow errors
+WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights have any sign
 
 
 def find_method(name: str) -> Method:
@@ -63,6 +64,7 @@ def iter_search(
     intercept: bool = False,
     *,
     errors: int = 0,
+    signs: ArrayLike | None = None,
     target: int | None = None,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
@@ -78,10 +80,12 @@ def iter_search(
     errors = whole_number(errors, "The number of errors allowed")
     if errors and method not in FORGIVING:
         raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
+    if signs is not None and method in WITHOUT_SIGNS:
+        raise InputError(f"The method {method!r} knows no signs; choose auto, tabu, omp or exact.")
     if errors:
         options["errors"] = errors
     _check_options(method, run, options)
-    problem = make_problem(X, y, intercept, contradictions=errors > 0)
+    problem = make_problem(X, y, intercept, contradictions=errors > 0, signs=signs)
     names = column_names(X)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
@@ -129,6 +133,7 @@ def search(
     intercept: bool = False,
     *,
     errors: int = 0,
+    signs: ArrayLike | None = None,
     target: int | None = None,
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
@@ -146,6 +151,8 @@ def search(
     seed : same seed, same result, bit for bit.
     intercept : add a constant to the perceptron; it does not count as a variable.
     errors : patterns that may be wrong, for `auto` and `exact`; `chanceline.front` gives the fewest errors for every size.
+    signs : of the weights, where they are known: +1, −1 or 0 (free) for every column, or one of them for all. A weight never
+        has the other sign; one that ends at zero leaves the support.
     target : stop as soon as at most this many variables suffice.
     progress : called with (iterations, best outcome) as the search goes.
 
@@ -158,7 +165,8 @@ def search(
     -----
     Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
     """
-    *_, best = iter_search(X, y, method, budget, seed, intercept, errors=errors, target=target, progress=progress, **options)
+    settings: dict[str, Any] = {"errors": errors, "signs": signs, "target": target, "progress": progress}
+    *_, best = iter_search(X, y, method, budget, seed, intercept, **settings, **options)
     return best
 
 

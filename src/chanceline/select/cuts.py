@@ -3,6 +3,7 @@
 If Σ_μ λ_μ a_μj = 0 with λ ≥ 0 for all j of a support, nothing separates there (Gordan). So every separating support
 contains a variable of the cut D = {j : Σ_μ λ_μ a_μj ≠ 0}. Two patterns cancel on half of the variables, four with equal
 λ on 3/8, six on 5/16 of them; the latter are so many that they refute nearly every support too small to separate.
+A variable whose weight must not be negative is in the cut only if Σ_μ λ_μ a_μj > 0.
 """
 
 from __future__ import annotations
@@ -56,19 +57,28 @@ def bits_set(word: Any) -> Any:
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-def cuts_of(signs: NDArray, few: int, always: NDArray, largest: int, cuts: NDArray) -> NDArray[np.int64]:
+def cuts_of(signs: NDArray, few: int, always: NDArray, signed: NDArray, largest: int, cuts: NDArray) -> NDArray[np.int64]:
     """How many cuts of `few` patterns have 0, 1, … variables; those up to `largest` are written to `cuts`.
 
-    signs (words, P) has the bits of negative entries. Cuts with a variable of `always` are met by every support, and left out.
+    signs (words, P) has the bits of negative entries, signed those of weights that must not be negative. Cuts with a variable of
+    `always` are met by every support, and left out.
     """
     sizes = np.zeros(64 * len(signs) + 1, dtype=np.int64)
-    write_cuts(signs, np.full(few, -1), always, largest, cuts, sizes, np.zeros((4, few, len(signs)), dtype=np.uint64))
+    digits = np.zeros((4, few, len(signs)), dtype=np.uint64)
+    write_cuts(signs, np.full(few, -1), always, signed, largest, cuts, sizes, digits)
     return sizes
 
 
 @kernel(allocates=False)
 def write_cuts(
-    signs: NDArray, chosen: NDArray, always: NDArray, largest: int, cuts: NDArray, sizes: NDArray, digits: NDArray
+    signs: NDArray,
+    chosen: NDArray,
+    always: NDArray,
+    signed: NDArray,
+    largest: int,
+    cuts: NDArray,
+    sizes: NDArray,
+    digits: NDArray,
 ) -> None:
     """Cuts and sizes as in `cuts_of`, by all choices of patterns."""
     few, words, patterns, level, written = chosen.size, signs.shape[0], signs.shape[1], 1, 0
@@ -94,9 +104,11 @@ def write_cuts(
             size, met = 0, NOTHING
             for w in range(words):
                 carry = ones[level, w] & signs[w, last]
-                # They cancel where half of the signs are −.
-                cut[w] = (ones[level, w] ^ signs[w, last] ^ half_ones) | (twos[level, w] ^ carry ^ half_twos)
-                cut[w] |= fours[level, w] | (twos[level, w] & carry)
+                one, two = ones[level, w] ^ signs[w, last], twos[level, w] ^ carry
+                four = fours[level, w] | (twos[level, w] & carry)
+                # They cancel where half of the signs are −, and where more are a signed weight does not help.
+                cut[w] = (one ^ half_ones) | (two ^ half_twos) | four
+                cut[w] &= ~(signed[w] & (four | (two & ~half_twos) | (one & two & ~half_ones)))
                 met |= cut[w] & always[w]
                 size += bits_set(cut[w])
             if met == NOTHING:
@@ -112,15 +124,16 @@ def smallest_cuts(problem: Problem, sixes: bool) -> NDArray[np.bool_]:
     n, some = problem.n_features, min(problem.n_samples, MOST_PATTERNS)
     signs = pack(problem.columns[:, :some].T < 0)
     always = pack(np.arange(n + problem.kept)[None] >= n)[:, 0].copy()
+    signed = pack(problem.signed[None])[:, 0].copy()
     kinds = [2, 4] + [6] * (sixes and math.comb(some, 6) <= MOST_SIXES)
     # Bits beyond the variables are + for every pattern, and so in every cut.
     beyond = 64 * len(signs) - n - problem.kept
     nothing = np.zeros((len(signs), 0), dtype=np.uint64)
-    sizes = [np.cumsum(cuts_of(signs, few, always, -1, nothing)) for few in kinds]
+    sizes = [np.cumsum(cuts_of(signs, few, always, signed, -1, nothing)) for few in kinds]
     largest = int(np.searchsorted(np.sum(sizes, axis=0), MOST_CUTS, side="right")) - 1
     parts = [np.zeros((len(signs), int(size[largest]) if largest >= beyond else 0), dtype=np.uint64) for size in sizes]
     for few, part in zip(kinds, parts, strict=True):
-        cuts_of(signs, few, always, largest if part.size else -1, part)
+        cuts_of(signs, few, always, signed, largest if part.size else -1, part)
     cuts = unpack(np.concatenate(parts, axis=1), n)
     return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
 

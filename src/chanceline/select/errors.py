@@ -9,6 +9,7 @@ import numpy as np
 
 from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
 from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import promise
 from chanceline.select.outcome import Candidate, LowerBound
 from chanceline.select.pairs import all_singles, promising_pairs
 from chanceline.select.pareto import PAIRS_TRIED, fewest_found, majority
@@ -31,11 +32,11 @@ def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int
         yield Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), constant, 0)
         return
     most = min(n, problem.n_samples)
-    hinge = make_hinge(problem.columns, most + 1 + kept, kept, seed=seed)
+    hinge = make_hinge(problem.columns, most + 1 + kept, kept, seed=seed, signed=problem.signed)
     best = make_best(most + 1, kept, problem.n_samples)
     # Only rules with few enough errors are worth keeping.
     best.errors[:], best.supports[:] = errors + 1, 0
-    single_errors, rules = all_singles(problem.columns, kept, hinge.random)
+    single_errors, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
     single = int(np.argmin(single_errors))
     if single_errors[single] <= errors:
         yield Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
@@ -68,10 +69,12 @@ def _suffices(hinge: Hinge, best: Best, errors: int, start: np.ndarray) -> bool:
 def _grow(hinge: Hinge, best: Best, errors: int) -> bool:
     """Add columns until few enough errors are left; False if all that fit do not suffice."""
     _suffices(hinge, best, errors, np.zeros(0, dtype=np.int64))
-    while hinge.size < hinge.support.size:
-        slack = (hinge.active * (1.0 - hinge.margins)).astype(np.float32)
-        promise = np.where(hinge.position < 0, np.abs(hinge.narrow @ slack), np.float32(-1.0))
-        try_out(hinge, best, int(promise.argmax()), allowed=errors)
+    # Signed columns may leave again.
+    for _ in range(2 * hinge.support.size):
+        sizes = promise(hinge)
+        if hinge.size == hinge.support.size or sizes.max() < 0:
+            break
+        try_out(hinge, best, int(sizes.argmax()), allowed=errors)
         if best.errors[hinge.selected] <= errors:
             return True
     return False
@@ -80,7 +83,7 @@ def _grow(hinge: Hinge, best: Best, errors: int) -> bool:
 def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Candidate | int]:
     """From a support that makes few enough errors to smaller ones, until `budget` swaps are done."""
     spent = hinge.selected
-    left, enough = budget, True
+    left, enough, size = budget, True, hinge.size
     while True:
         while enough:
             if hinge.selected <= 3:
@@ -88,6 +91,7 @@ def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Cand
                 left = min(left, budget // 10)
             if hinge.selected <= 2:
                 return
+            size = min(size, hinge.size) - 1
             try_out(hinge, best, drop=cheapest(hinge), allowed=errors)
             enough = bool(best.errors[hinge.selected] <= errors)
             if enough:
@@ -95,7 +99,7 @@ def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Cand
         if left <= 0:
             return
         noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
-        left -= int(fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left))[1])
+        left -= int(fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[1])
         enough = bool(best.errors[hinge.selected] <= errors)
         done = spent + budget - left
         yield best.candidate(hinge.selected, hinge.kept, done) if enough else done

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from chanceline._results import Result
-from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.linalg import NONE, ZERO, counter, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard_margin, make_passive
-from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.problem import Problem
 from chanceline.select.auto import run_auto
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
 from chanceline.select.outcome import Candidate, LowerBound
@@ -39,16 +36,17 @@ ONE = np.uint64(1)
 
 Walk = namedtuple(
     "Walk",
-    "columns order kept wanted errors counting cuts unmet status open words todo left most chosen how row weights multipliers "
-    "level tally room",
+    "columns signed order kept wanted errors counting cuts unmet status open words todo left most chosen how row weights "
+    "multipliers level tally room",
 )
 Walk.__doc__ = """State of a depth-first walk, so that it can pause.
 
-columns (N + kept, P), the kept ones last; order says which variable each of the others is. status[j]: open, in, out; open has
-the same as bits. At each level: cuts[level, :, :unmet] that the variables in do not meet (bits, by words), todo[:left] whose
-turn is still to come, meanwhile out, and the one chosen. If the level is a cut by the margin, rows row, row + 1, … of
-weights and multipliers are the fits before each of its variables was taken out. tally: nodes, undecided tests, supports counted.
-Of the nodes the supports that differ in their last three variables alone are one, and every hard margin is one.
+columns (N + kept, P), the kept ones last; order says which variable each of the others is; signed ones have no negative weight.
+status[j]: open, in, out; open has the same as bits. At each level: cuts[level, :, :unmet] that the variables in do not meet
+(bits, by words), todo[:left] whose turn is still to come, meanwhile out, and the one chosen. If the level is a cut by the margin,
+rows row, row + 1, … of weights and multipliers are the fits before each of its variables was taken out. tally: nodes, undecided
+tests, supports counted. Of the nodes the supports that differ in their last three variables alone are one, and every hard margin
+is one.
 """
 
 
@@ -60,8 +58,10 @@ def make_walk(problem: Problem, wanted: int, errors: int = 0, counting: bool = F
         order, smallest = arranged_cuts(problem, wanted >= SIXES_FROM)
     cuts = np.zeros((wanted, *smallest.shape), dtype=np.uint64)
     cuts[0] = smallest
+    every = np.append(order, np.arange(n, n + kept))
     return Walk(
-        columns=problem.columns[np.append(order, np.arange(n, n + kept))],
+        columns=problem.columns[every],
+        signed=problem.signed[every],
         order=order,
         kept=kept,
         wanted=wanted,
@@ -95,13 +95,15 @@ Room.__doc__ = (
 def make_room(columns: int, patterns: int, errors: int) -> Room:
     """Room for so many columns, all of them used, and patterns, all of them alive."""
     certain, rest = np.zeros((2, patterns), dtype=np.bool_)
-    conflicts, rows = np.zeros((errors + 1, patterns), dtype=np.bool_), np.zeros((patterns, columns))
-    passive = make_passive(patterns, columns)
-    return Room(np.arange(columns), ~rest, certain, rest, conflicts, rows, np.zeros(patterns), np.zeros(columns), passive)
+    conflicts, rows = np.zeros((errors + 1, patterns), dtype=np.bool_), np.zeros((patterns + columns, columns))
+    passive = make_passive(*rows.shape)
+    return Room(np.arange(columns), ~rest, certain, rest, conflicts, rows, np.zeros(len(rows)), np.zeros(columns), passive)
 
 
 @kernel(allocates=False)
-def errors_suffice(columns: NDArray, k: int, errors: int, multipliers: NDArray, early: bool, tally: NDArray, room: Any) -> int:
+def errors_suffice(
+    columns: NDArray, signed: NDArray, k: int, errors: int, multipliers: NDArray, early: bool, tally: NDArray, room: Any
+) -> int:
     """Whether giving up at most `errors` of the alive patterns, none of the certain ones, leaves a rest that k used separate.
 
     SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it was.
@@ -120,9 +122,15 @@ def errors_suffice(columns: NDArray, k: int, errors: int, multipliers: NDArray, 
                 for i in range(k):
                     room.rows[count, i] = columns[room.used[i], pattern]
                 count += 1
-        verdict = SEPARABLE
+        verdict, total = SEPARABLE, count
+        for i in range(k):
+            if signed[room.used[i]]:
+                for j in range(k):
+                    room.rows[total, j] = 1.0 if i == j else 0.0
+                values[total] = 0.0
+                total += 1
         if count > 0:
-            verdict = hard_margin(room.rows[:count], room.weights[:k], values[:count], early, room.passive)
+            verdict = hard_margin(room.rows[:total], count, room.weights[:k], values[:total], early, room.passive)
         place = 0
         for pattern in range(rest.size):
             value = values[place] if rest[pattern] else 0.0
@@ -139,7 +147,7 @@ def errors_suffice(columns: NDArray, k: int, errors: int, multipliers: NDArray, 
     for pattern in range(rest.size):
         if conflict[pattern]:
             room.alive[pattern] = False
-            below = errors_suffice(columns, k, errors - 1, multipliers, early, tally, room)
+            below = errors_suffice(columns, signed, k, errors - 1, multipliers, early, tally, room)
             if below == SEPARABLE:
                 return SEPARABLE
             room.alive[pattern] = True
@@ -318,7 +326,9 @@ def walk_on(walk: Any, budget: int) -> int:
                 if not cutting:
                     walk.multipliers[row, pattern] = 0.0
             if k > 0:
-                verdict = errors_suffice(walk.columns, k, walk.errors, walk.multipliers[row], not cutting, walk.tally, room)
+                verdict = errors_suffice(
+                    walk.columns, walk.signed, k, walk.errors, walk.multipliers[row], not cutting, walk.tally, room
+                )
             for i in range(k - walk.kept):
                 walk.weights[row, room.used[i]] = room.weights[i]
         if cutting:
@@ -387,50 +397,9 @@ def fitted_to_rest(problem: Problem, support: NDArray[np.int64], iterations: int
     """The candidate of largest margin on what is left after giving up at most `errors` patterns, if that separates."""
     columns = np.ascontiguousarray(problem.rows(support).T)
     room = make_room(len(columns), problem.n_samples, errors)
-    errors_suffice(columns, len(columns), errors, np.zeros(problem.n_samples), False, np.zeros(3, dtype=np.int64), room)
+    signed = np.append(problem.signed[support], problem.signed[problem.n_features :])
+    errors_suffice(columns, signed, len(columns), errors, np.zeros(problem.n_samples), False, np.zeros(3, dtype=np.int64), room)
     return Candidate(support, *problem.split(room.weights), iterations)
-
-
-@dataclass(frozen=True, repr=False)
-class SupportCount(Result):
-    """The number of supports of `size` variables that separate, counted exactly.
-
-    Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
-    """
-
-    count: int
-    size: int
-    n_features: int
-    n_samples: int
-    nodes: int
-
-    kind = "exact"
-
-    def __int__(self) -> int:
-        return self.count
-
-    def summary(self) -> str:
-        return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
-
-
-def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False) -> SupportCount:
-    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24."""
-    problem = make_problem(X, y, intercept, contradictions=True)
-    if not 0 <= size <= problem.n_features:
-        raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
-    if size == 0:
-        alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
-        return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
-    walk = make_walk(problem, size, counting=True)
-    while walk_on(walk, NODES_A_CHUNK) != EXHAUSTED:
-        pass
-    nodes, undecided, counted = map(int, walk.tally)
-    if undecided:
-        raise ConvergenceError(
-            f"{undecided} of {nodes} supports could not be decided in floating point; "
-            "rescale the columns of X or remove nearly equal ones."
-        )
-    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes)
 
 
 def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:

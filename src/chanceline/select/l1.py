@@ -23,7 +23,10 @@ def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np
     if problem.intercept:
         blocks += [problem.columns[-1:].T, -problem.columns[-1:].T]
     objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
-    result = linprog(objective, A_ub=-np.hstack(blocks), b_ub=-np.ones(problem.n_samples), method="highs")
+    # A weight that must not be negative has no negative part.
+    most = np.where(np.append(np.zeros(columns.size, dtype=np.bool_), problem.signed[columns]), 0.0, np.inf)
+    bounds = [(0.0, bound) for bound in np.append(most, np.full(2 * problem.kept, np.inf))]
+    result = linprog(objective, A_ub=-np.hstack(blocks), b_ub=-np.ones(problem.n_samples), bounds=bounds, method="highs")
     if result.x is None:
         return None
     size = columns.size

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._results import Result, visible
-from chanceline.perceptron.margin import largest_margin
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.rule import Rule, margin_on
 
 
 class Candidate(NamedTuple):
@@ -29,7 +28,7 @@ NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a 
 
 def fitted(problem: Problem, support: NDArray[np.int64], iterations: int) -> Candidate:
     """The candidate of largest margin on a support."""
-    return Candidate(support, *problem.split(largest_margin(problem.rows(support)).weights), iterations)
+    return Candidate(support, *problem.split(margin_on(problem, support).weights), iterations)
 
 
 class LowerBound(NamedTuple):

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.linalg import inner_kernel, kernel
-from chanceline.perceptron.margin import SEPARABLE, largest_margin
+from chanceline.perceptron.margin import SEPARABLE
 from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import margin_on
 from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000
@@ -126,12 +127,12 @@ def separating_pairs(problem: Problem) -> Iterator[tuple[int, int] | None]:
 
 def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
     """Whether some w on these variables (and the intercept) has all patterns right."""
-    return largest_margin(problem.rows(support), early=True).verdict == SEPARABLE
+    return margin_on(problem, support, early=True).verdict == SEPARABLE
 
 
 @kernel(allocates=False)
 def sweep_singles_for_errors(
-    columns: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray, margins: NDArray, line: Any
+    columns: NDArray, signed: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray, margins: NDArray, line: Any
 ) -> None:
     """For every column alone the fewest errors, and its rule (threshold, weight).
 
@@ -144,19 +145,19 @@ def sweep_singles_for_errors(
             if kept:
                 for pattern in range(patterns):
                     margins[pattern] = sign * columns[n, pattern]
-            found, step = fewest_on_line(margins, columns[j], line, state)
+            found, step = fewest_on_line(margins, columns[j], 0.0 if signed[j] else -np.inf, line, state)
             if found < errors[j]:
                 errors[j] = found
                 rules[j, 0], rules[j, 1] = sign * kept, step
 
 
 def all_singles(
-    columns: NDArray[np.float64], kept: int, state: NDArray[np.uint64]
+    columns: NDArray[np.float64], signed: NDArray[np.bool_], kept: int, state: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The fewest errors of every column alone, exactly, and its rule (threshold, weight)."""
     n, patterns = columns.shape[0] - kept, columns.shape[1]
     errors, rules = np.zeros(n, dtype=np.int64), np.zeros((n, 2))
-    sweep_singles_for_errors(columns, kept, errors, rules, state, np.zeros(patterns), make_line(patterns))
+    sweep_singles_for_errors(columns, signed, kept, errors, rules, state, np.zeros(patterns), make_line(patterns))
     return errors, rules
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +20,7 @@ from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, random_state, set_support
 from chanceline.perceptron.problem import Problem, column_names, make_problem
-from chanceline.perceptron.rule import Rule, widest_rule
+from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
 from chanceline.select.pairs import all_singles, promising_pairs
 from chanceline.select.plane import fewest_on_pairs
@@ -144,6 +144,7 @@ def front(
     max_features: int = 10,
     budget: int | None = None,
     seed: int = 0,
+    signs: ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
     """For every number of variables up to `max_features` the fewest errors of a linear rule on some of them.
@@ -156,6 +157,7 @@ def front(
     max_features : largest number of variables K.
     budget : swaps in all; by default five to ten seconds' worth on tables like 60 × 7000 or 168 × 2905.
     seed : same seed, same result.
+    signs : of the weights, where they are known: +1, −1 or 0 (free) for every column, or one of them for all.
     progress : called with (swaps done, swaps in all).
 
     Returns
@@ -167,7 +169,7 @@ def front(
     max_features = whole_number(max_features, "max_features")
     budget = None if budget is None else whole_number(budget, "The budget, a number of swaps,")
     seed = whole_number(seed, "The seed")
-    problem = make_problem(X, y, intercept, contradictions=True)
+    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     most = min(max_features, problem.n_features)
     pool = pool_of_columns(problem, most + 1) if is_wide(problem) else None
     walk = FrontSearch(problem if pool is None else pooled(problem, pool), most, seed)
@@ -241,7 +243,7 @@ class FrontSearch:
         self.problem = problem
         self.most = most
         # Room for one variable more than asked for: a swap adds before it drops.
-        self.hinge = make_hinge(problem.columns, most + 2 + problem.kept, problem.kept, seed=seed)
+        self.hinge = make_hinge(problem.columns, most + 2 + problem.kept, problem.kept, seed=seed, signed=problem.signed)
         self.best = make_best(most + 1, problem.kept, problem.n_samples)
         self.near = 2
         self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
@@ -276,7 +278,7 @@ class FrontSearch:
             turn += 1
 
     def _singles(self) -> None:
-        errors, rules = all_singles(self.problem.columns, self.problem.kept, self.hinge.random)
+        errors, rules = all_singles(self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random)
         for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
             self._start(np.array([j]), rules[j, 1 - self.problem.kept :])
             try_out(self.hinge, self.best, newton=0)
@@ -287,7 +289,9 @@ class FrontSearch:
         set_support(self.hinge, np.concatenate([np.arange(n, n + self.problem.kept), support]), weights)
 
     def _load(self, k: int) -> None:
-        """Continue from the best rule of k variables."""
+        """Continue from the best rule of k variables, or of fewer where signs left none of k."""
+        while self.best.supports[k, 0] < 0:
+            k -= 1
         size = k + self.problem.kept
         set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
 
@@ -304,15 +308,10 @@ class FrontSearch:
         self._start(np.zeros(0, dtype=np.int64))
         self._fit(0, share)
         for k in range(1, self.most + 2):
-            promise = self._promise()
-            if promise.max() < 0:
+            sizes = promise(self.hinge)
+            if sizes.max() < 0:
                 return
-            self._fit(k, share, add=int(promise.argmax()))
-
-    def _promise(self) -> NDArray[np.float32]:
-        """|a_jᵀ r| of every column that is not in use, r the slack of the active patterns."""
-        slack = self.hinge.active * (1.0 - self.hinge.margins)
-        return np.where(self.hinge.position < 0, np.abs(self.hinge.narrow @ slack.astype(np.float32)), np.float32(-1.0))
+            self._fit(k, share, add=int(sizes.argmax()))
 
     def _visit(self, k: int, start: str, share: float, steps: int) -> None:
         """Swaps at size k, forgiving this share of the errors wanted."""
@@ -328,9 +327,9 @@ class FrontSearch:
             self._drop_one(k + 1)
         else:
             self._load(k)
-        if hinge.selected != k:
+        if hinge.selected != k and self.problem.signs is None:
             return
-        fit_and_note(hinge, best, -1, -1, self._allowed(k, share), NEWTON, share, near, 0.0, 0, steps)
+        fit_and_note(hinge, best, -1, -1, self._allowed(k, share), NEWTON, share, near, 0.0, 0, steps, k + hinge.kept)
         self.ends[k, share] = hinge.support[hinge.kept : hinge.size].copy()
         self.done += steps
 
@@ -347,8 +346,8 @@ class FrontSearch:
         """From the best rule of k variables to k + 1: the most promising are tried, and the one of fewest errors kept."""
         self._load(k)
         self._fit(k + 1)
-        promise = self._promise()
-        columns = np.argsort(-promise, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(promise >= 0)))]
+        sizes = promise(self.hinge)
+        columns = np.argsort(-sizes, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(sizes >= 0)))]
         errors = []
         for column in columns:
             self._load(k)
@@ -389,17 +388,19 @@ def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
     steps = min(steps, patterns, n)
     columns = np.zeros((steps + problem.kept, patterns))
     columns[steps:] = problem.y
-    hinge = make_hinge(columns, steps + problem.kept, problem.kept)
+    hinge = make_hinge(columns, steps + problem.kept, problem.kept, signed=np.zeros(len(columns), dtype=np.bool_))
     chosen: list[int] = []
     highest = np.zeros(n)
     slack = np.ones(patterns)
     for step in range(steps):
         # |a_jᵀ r| without a scaled copy of X.
         signed = problem.y * slack
-        products = np.abs((signed @ problem.X - signed.sum() * problem.centre) / problem.scale)
+        products = (signed @ problem.X - signed.sum() * problem.centre) / problem.scale
+        products = np.where(problem.signed[:n] & (products < 0), 0.0, np.abs(products))
         np.maximum(highest, products / max(float(np.linalg.norm(slack)), 1e-300), out=highest)
         products[chosen] = -1.0
         chosen.append(int(np.argmax(products)))
+        hinge.signed[step] = problem.signed[chosen[-1]]
         hinge.columns[step] = hinge.rows[:, step] = problem.rows(np.array(chosen[-1:]))[:, 0]
         if fit(hinge, add=step, newton=NEWTON):
             break
@@ -416,13 +417,15 @@ def best_singles(problem: Problem) -> NDArray[np.int64]:
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for start in range(0, problem.n_features, width):
         block = np.arange(start, min(start + width, problem.n_features))
-        errors[block] = all_singles(np.ascontiguousarray(problem.rows(block).T), problem.kept, random)[0]
+        columns = np.ascontiguousarray(problem.rows(block).T)
+        errors[block] = all_singles(columns, problem.signed[block], problem.kept, random)[0]
     return np.argsort(errors, kind="stable")[:SINGLES_KEPT]
 
 
 def pooled(problem: Problem, pool: NDArray[np.int64]) -> Problem:
     """The problem on the pool's columns alone."""
-    return Problem(X=np.ascontiguousarray(problem.X[:, pool]), y=problem.y, intercept=problem.intercept)
+    signs = None if problem.signs is None else problem.signs[pool]
+    return replace(problem, X=np.ascontiguousarray(problem.X[:, pool]), signs=signs)
 
 
 def from_pool(events: Iterator[Candidate | LowerBound | int], pool: NDArray[np.int64]) -> Iterator[Candidate | LowerBound | int]:

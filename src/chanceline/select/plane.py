@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.perceptron.margin import largest_margin
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,6 +112,6 @@ def fewest_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> tuple[Rule 
         below = min(below, split.below)
         if best is None or split.errors < best.errors:
             rows = np.flatnonzero(split.right)
-            rule = scaled_rule(problem, support, *problem.split(largest_margin(problem.rows(support, rows)).weights))
+            rule = scaled_rule(problem, support, *problem.split(margin_on(problem, support, rows).weights))
             best = rule if best is None or rule.errors < best.errors else best
     return best, below

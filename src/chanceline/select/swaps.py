@@ -40,12 +40,12 @@ from chanceline.perceptron.linalg import (
     next_random,
 )
 from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import add_greedily
 from chanceline.select.outcome import Candidate
 
 NARROWEST = 1e-9  # intervals narrower than this, relative to their place, do not count: rounding could close them
 ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
 IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
-NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
 
@@ -74,8 +74,8 @@ def make_line(patterns: int) -> Line:
 
 
 @inner_kernel(allocates=False)
-def fewest_on_line(margins: NDArray, direction: NDArray, line: Any, state: NDArray) -> tuple[int, float]:
-    """(errors, step t) with the fewest errors of margins + t·direction; ties are drawn by lot."""
+def fewest_on_line(margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray) -> tuple[int, float]:
+    """(errors, step t) with the fewest errors of margins + t·direction, t > least; ties are drawn by lot."""
     breaks, rising, turning, errors, largest = line.breaks, line.rising, 0, 0, 0.0
     for pattern in range(margins.size):
         if abs(direction[pattern]) > largest:
@@ -89,7 +89,7 @@ def fewest_on_line(margins: NDArray, direction: NDArray, line: Any, state: NDArr
         else:
             errors += not margins[pattern] > 0.0
     if turning == 0:
-        return errors, 0.0
+        return errors, least if least > 0.0 else 0.0
     # Shell's sort, both arrays at once: numpy's takes two seconds to compile.
     gap = turning // 2
     while gap > 0:
@@ -101,9 +101,11 @@ def fewest_on_line(margins: NDArray, direction: NDArray, line: Any, state: NDArr
             breaks[j], rising[j] = value, sign
         gap //= 2
     first = breaks[0]
-    best, step, ties = errors, first - (1.0 + abs(first)), 1
+    best, step, ties = errors if first > least else margins.size + 1, first - (1.0 + abs(first)), 1
+    if step < least:
+        step = 0.5 * (least + first)
     for i in range(turning):
-        here = breaks[i]
+        here = breaks[i] if breaks[i] > least else least
         errors += -1 if rising[i] else 1
         if i + 1 < turning:
             there = breaks[i + 1]
@@ -120,8 +122,9 @@ def fewest_on_line(margins: NDArray, direction: NDArray, line: Any, state: NDArr
 
 @inlined_kernel()
 def descend(
-    columns: NDArray, support: NDArray, k: int, weights: NDArray, margins: NDArray, line: Any, state: NDArray, rounds: int
-) -> int:
+    columns: NDArray, signed: NDArray, support: NDArray, k: int,
+    weights: NDArray, margins: NDArray, line: Any, state: NDArray, rounds: int,
+) -> int:  # fmt: skip
     """Exact line searches along the coordinates, in random order, until `rounds` in a row gain nothing; the errors left.
 
     Changes weights and margins. Steps to intervals with equally many errors are taken too: they wander on the plateau.
@@ -134,7 +137,8 @@ def descend(
         for i in range(k):
             place = (start + i) % k
             column = columns[support[place]]
-            found, step = fewest_on_line(margins, column, line, state)
+            least = -weights[place] if signed[support[place]] else -np.inf
+            found, step = fewest_on_line(margins, column, least, line, state)
             if found <= errors:
                 weights[place] += step
                 add_scaled(margins, step, column, margins.size)
@@ -199,7 +203,9 @@ def note(hinge: Any, best: Any, near: int) -> int:
         best.trial[i] = hinge.weights[i]
     for pattern in range(best.margins.size):
         best.margins[pattern] = hinge.margins[pattern]
-    errors = descend(hinge.columns, hinge.support, k, best.trial, best.margins, best.line, hinge.random, IDLE_ROUNDS)
+    errors = descend(
+        hinge.columns, hinge.signed, hinge.support, k, best.trial, best.margins, best.line, hinge.random, IDLE_ROUNDS
+    )
     if errors < best.errors[features]:
         store(hinge, best, best.trial, errors)
     return errors
@@ -208,23 +214,24 @@ def note(hinge: Any, best: Any, near: int) -> int:
 @kernel(allocates=False)
 def fit_and_note(
     hinge: Any, best: Any, add: int, drop: int, allowed: int, most: int,
-    share: float, near: int, noise: float, wanted: int, swaps: int,
+    share: float, near: int, noise: float, wanted: int, swaps: int, size: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Change the support, refit and note it; then up to `swaps` swaps until the best of its size makes at most `wanted` errors.
+    """Change the support, refit and note it; then up to `swaps` swaps until the best of `size` makes at most `wanted` errors.
 
+    The size has the kept columns too; where signed columns have left the support, additions fill it up.
     With share = 1 always after one error fewer than the best; with less, so much of that is forgiven, down to the plain
     squared hinge, whose landscape is smoother. Returns the errors after the first fit and the swaps done.
     """
-    features, errors, jitter, watch = NONE, ZERO, 0.0, near
+    features, errors, jitter, watch = size - hinge.kept, ZERO, 0.0, near
     for half in range(2 * swaps + 1):
         refit(hinge, add, drop, allowed, jitter, most)
         counted = note(hinge, best, watch)
         if half == 0:
-            features, errors = hinge.k[0] - hinge.kept, counted
-        if half % 2:
-            add, drop, most, jitter, watch = NONE, choose_removal(hinge), NEWTON, 0.0, near
-        elif half == 2 * swaps or best.errors[features] <= wanted:
+            errors = counted
+        if half == 2 * swaps or (hinge.k[0] <= size and best.errors[features] <= wanted):
             return errors, half // 2
+        if hinge.k[0] > size:
+            add, drop, most, jitter, watch = NONE, choose_removal(hinge), NEWTON, 0.0, near
         else:
             allowed = int(share * (best.errors[features] - 1))
             add, drop, most, jitter, watch = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION, noise, NONE
@@ -250,7 +257,7 @@ def try_out(
     hinge: Hinge, best: Best, add: int = -1, drop: int = -1, *, allowed: int = 0, near: int = 0, newton: int = int(NEWTON)
 ) -> int:
     """Errors of the support after a change and a fit that forgives so many; the rule is kept if it is the best of its size."""
-    return int(fit_and_note(hinge, best, add, drop, allowed, newton, 1.0, near, 0.0, 0, 0)[0])
+    return int(fit_and_note(hinge, best, add, drop, allowed, newton, 1.0, near, 0.0, 0, 0, 0)[0])
 
 
 def as_candidate(columns: NDArray[np.int64], weights: NDArray[np.float64], kept: int, iterations: int) -> Candidate:
@@ -267,15 +274,8 @@ def candidate(hinge: Hinge, iterations: int) -> Candidate:
 def fit_greedily(problem: Problem) -> tuple[Hinge, int, bool]:
     """Add argmax_j |a_jᵀ r|, r = (1 − Aw)₊, and refit, until they separate: (workspace, columns added, separable)."""
     most = min(problem.n_features, problem.n_samples) + problem.kept
-    hinge = make_hinge(problem.columns, most + 2, problem.kept)
-    separable = bool(problem.kept) and fit(hinge)
-    while not separable:
-        slack = np.maximum(1.0 - hinge.margins, 0.0).astype(np.float32)
-        sizes = np.where(hinge.position < 0, np.abs(hinge.narrow @ slack), 0.0)
-        best = int(np.argmax(sizes))
-        if sizes[best] <= NO_CORRELATION or hinge.size == hinge.support.size:
-            break
-        separable = fit(hinge, add=best)
+    hinge = make_hinge(problem.columns, most + 2, problem.kept, signed=problem.signed)
+    separable = add_greedily(hinge)
     return hinge, hinge.selected, separable
 
 
@@ -288,7 +288,7 @@ def run_omp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
 def start_from(problem: Problem, found: Candidate) -> tuple[Hinge, bool]:
     """A workspace at a candidate, and whether its support separates."""
     support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), found.support])
-    hinge = make_hinge(problem.columns, support.size + 2, problem.kept)
+    hinge = make_hinge(problem.columns, support.size + 2, problem.kept, signed=problem.signed)
     set_support(hinge, support, np.concatenate([np.full(problem.kept, found.constant), found.weights]))
     return hinge, fit(hinge)
 
@@ -316,17 +316,18 @@ def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[
     """
     n, patterns = hinge.columns.shape
     hinge.random[:] = random_state(seed)
-    left, separable = budget, True
+    left, separable, size = budget, True, hinge.size
     while True:
         while separable:
             yield candidate(hinge, spent + budget - left)
             if hinge.selected <= 1:
                 return
+            size = min(size, hinge.size) - 1
             separable = drop_cheapest(hinge)
         if left <= 0:
             return
         chunk = int(max(1.0, CHUNK_WORK / step_cost(n, patterns, float(hinge.size))))
-        steps, separable = fit_and_swap(hinge, -1, -1, 0, 0, min(chunk, left))
+        steps, separable = fit_and_swap(hinge, -1, -1, 0, 0, min(chunk, left), size)
         left -= steps
         if not separable:
             yield spent + budget - left

@@ -1,0 +1,58 @@
+"""The number of supports that separate, counted exactly by the walk over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline._results import Result
+from chanceline.errors import ConvergenceError, InputError
+from chanceline.perceptron.problem import make_problem
+from chanceline.select.exact import EXHAUSTED, NODES_A_CHUNK, make_walk, walk_on
+
+
+@dataclass(frozen=True, repr=False)
+class SupportCount(Result):
+    """The number of supports of `size` variables that separate, counted exactly.
+
+    Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
+    """
+
+    count: int
+    size: int
+    n_features: int
+    n_samples: int
+    nodes: int
+
+    kind = "exact"
+
+    def __int__(self) -> int:
+        return self.count
+
+    def summary(self) -> str:
+        return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
+
+
+def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None) -> SupportCount:
+    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24.
+
+    With `signs` (+1, −1 or 0 for every column) a weight has its sign or is zero.
+    """
+    problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+    if not 0 <= size <= problem.n_features:
+        raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
+    if size == 0:
+        alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
+        return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
+    walk = make_walk(problem, size, counting=True)
+    while walk_on(walk, NODES_A_CHUNK) != EXHAUSTED:
+        pass
+    nodes, undecided, counted = map(int, walk.tally)
+    if undecided:
+        raise ConvergenceError(
+            f"{undecided} of {nodes} supports could not be decided in floating point; "
+            "rescale the columns of X or remove nearly equal ones."
+        )
+    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes)
