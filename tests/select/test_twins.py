@@ -23,7 +23,7 @@ from chanceline.perceptron.linalg import next_random
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, Beliefs, amp_steps
-from chanceline.select.swaps import fit_greedily
+from chanceline.select.swaps import fit_greedily, swap_down
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -199,3 +199,13 @@ def test_message_passing_as_in_plain_numpy(kept):
     np.testing.assert_allclose(state.mean, mean, rtol=2e-4, atol=2e-5)
     np.testing.assert_allclose(state.variance, variance, rtol=2e-4, atol=2e-5)
     np.testing.assert_allclose(state.response, response, rtol=2e-4, atol=2e-5)
+
+
+def test_swaps_end_after_half_of_the_budget_without_success():
+    problem = make_problem(*random_problem(40, 1.0, 3))
+    hinge, _, separable = fit_greedily(problem)
+    assert separable
+    events = list(swap_down(hinge, 600, seed=0, patience=0.5))
+    best = max(event.iterations for event in events if not isinstance(event, int))
+    assert best < 300
+    assert events[-1] == best + 300

@@ -19,6 +19,7 @@ PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
 MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
+PATIENCE = 0.5  # of the default budget without success
 PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
@@ -62,7 +63,7 @@ def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -
             yield event
         hinge, _ = start_from(problem, best)
     steps = affordable_swaps(problem, best.support.size) if budget is None else budget
-    for event in swap_down(hinge, steps, seed, spent=best.iterations):
+    for event in swap_down(hinge, steps, seed, best.iterations, PATIENCE if budget is None else 1.0):
         yield event
         if isinstance(event, Candidate) and event.support.size <= lower:
             return

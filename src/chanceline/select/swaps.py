@@ -309,25 +309,26 @@ def step_cost(n: int, patterns: int, size: float) -> float:
     return n * patterns + 30 * patterns * size + 0.3 * patterns * size * size
 
 
-def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0) -> Iterator[Candidate | int]:
-    """From a separating support, fewer and fewer variables, until `budget` swaps are done.
+def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0, patience: float = 1.0) -> Iterator[Candidate | int]:
+    """From a separating support, fewer and fewer variables, until `budget` swaps are done, or this share of them without success.
 
     Yields a candidate at every improvement and the iterations spent at every other chance to interrupt.
     """
     n, patterns = hinge.columns.shape
     hinge.random[:] = random_state(seed)
-    left, separable, size = budget, True, hinge.size
+    left, end, separable, size = budget, 0, True, hinge.size
     while True:
         while separable:
             yield candidate(hinge, spent + budget - left)
+            end = max(0, left - int(patience * budget))
             if hinge.selected <= 1:
                 return
             size = min(size, hinge.size) - 1
             separable = drop_cheapest(hinge)
-        if left <= 0:
+        if left <= end:
             return
         chunk = int(max(1.0, CHUNK_WORK / step_cost(n, patterns, float(hinge.size))))
-        steps, separable = fit_and_swap(hinge, -1, -1, 0, 0, min(chunk, left), size)
+        steps, separable = fit_and_swap(hinge, -1, -1, 0, 0, min(chunk, left - end), size)
         left -= steps
         if not separable:
             yield spent + budget - left
