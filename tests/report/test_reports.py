@@ -104,6 +104,8 @@ def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_
     np.testing.assert_allclose(
         [float(value) for _, value in cells], np.array(result.rule.weights) * X[:, :2].std(axis=0), rtol=5e-3
     )
+    assert ">nan<" not in text
+    assert text.count("✓") == frame[["evidence", "rule", "separating"]].to_numpy().sum()
     rows = [int(row) - 1 for row in re.findall(r'data-name="row">(\d+)</td>', text)]
     assert rows == np.flatnonzero(result.predict(X) != y).tolist() != []
     # Numbers to read, not to compute with: the JSON at the end has those.

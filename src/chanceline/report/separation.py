@@ -87,11 +87,8 @@ def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
 
 def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Numbers with few digits and marks for yes, for a table to read."""
-    marks = {True: "✓", False: ""}
-    return [
-        [float(f"{one:.3g}") if isinstance(one, float) else marks[one] if isinstance(one, bool) else one for one in row]
-        for row in rows
-    ]
+    marks = {"True": "✓", "False": "", "nan": ""}
+    return [[marks.get(str(one), float(f"{one:.3g}") if isinstance(one, float) else one) for one in row] for row in rows]
 
 
 def _wider(result: SeparationTest) -> list[str]:
