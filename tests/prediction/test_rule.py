@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression, lars_path
 
 from chanceline.errors import InputError
-from chanceline.prediction.expected import area, expected_error, wilson
+from chanceline.prediction.expected import area, expected_error, interval_of
 from chanceline.prediction.paths import lasso_path
 from chanceline.prediction.refit import ridge_logistic
 from chanceline.prediction.rule import fit_rule, smallest_within_error
@@ -161,6 +162,6 @@ def test_small_formulas():
     scores, positive = np.array([1.0, 2.0, 2.0, 3.0, 9.0]), np.array([False, True, False, True, True])
     pairs = [(a > b) + 0.5 * (a == b) for a in scores[positive] for b in scores[~positive]]
     assert area(scores, positive, np.zeros(5, dtype=int)) == pytest.approx(np.mean(pairs))
-    # Solves |p − 0.1| = z sqrt(p(1 − p)/50).
-    for end in wilson(0.1, 50):
-        assert abs(end - 0.1) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / 50), rel=1e-5)
+    for wrong in (0, 3, 50):
+        ends = binomtest(wrong, 50).proportion_ci(0.95, "exact")
+        assert interval_of(wrong / 50, 50) == pytest.approx((ends.low, ends.high))
