@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
-from chanceline.memory import Cutting, LargestLoads, Retrieval
+from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import capacity
 
 
@@ -25,8 +25,9 @@ def test_capacity(ax):
     loads = [LargestLoads(11, fan_in, wiring, np.array([4, 6, 9])) for fan_in in (4, 2) for wiring in ("selected", "random")]
     draw_capacity(ax, loads, theory)
     assert texts(ax) == ["selected inputs", "random inputs"]
-    curve, line, *points = ax.get_lines()
+    curve, hebbian, line, *points = ax.get_lines()
     assert curve.get_ydata().tolist() == [0, *(point.alpha for point in theory)]
+    assert hebbian.get_ydata()[1:] == pytest.approx([hebbian_capacity(0.2), hebbian_capacity(0.4)])
     assert line.get_ydata().tolist() == [0, 0.4, 0.8]
     assert points[0].get_xydata().tolist() == [[0.2, 0.6], [0.4, 0.6]]
 

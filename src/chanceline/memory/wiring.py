@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ WIRINGS = ("selected", "random", "hebbian-selected")
 SWAP_COST = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Rule:
     """How every neuron of a network learns; `fan_in` None means as few inputs as possible.
 
@@ -29,7 +29,7 @@ class Rule:
     kappa: float
     budget: int
     seed: int
-    signs: NDArray[np.int8] | None = None
+    signs: NDArray[np.int8] | None = field(default=None, compare=False)
 
     @property
     def signed(self) -> bool:
