@@ -53,8 +53,8 @@ PACKAGES = {
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 369, "perceptron": 1026, "select": 1876, "prediction": 457, "theory": 1906, "chance": 316, "tables": 1050,
-    "significance": 1759, "experiments": 753, "memory": 545, "figures": 395, "report": 400, "reproduce": 207, "cli": 705,
+    "top": 369, "perceptron": 1026, "select": 1876, "prediction": 431, "theory": 1906, "chance": 316, "tables": 1050,
+    "significance": 1747, "experiments": 753, "memory": 545, "figures": 395, "report": 400, "reproduce": 207, "cli": 705,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 
@@ -120,7 +120,7 @@ def test_every_package_keeps_within_its_budget():
     assert set(counted) == set(BUDGET)
     over = {name: (count, BUDGET[name]) for name, count in counted.items() if count > BUDGET[name]}
     assert not over, f"more statements than budgeted: {over}; see CONTRIBUTING.md"
-    assert sum(BUDGET.values()) <= 11_765  # 11,500 when the last parts have landed and been cut
+    assert sum(BUDGET.values()) <= 11_727  # 11,500 when the last parts have landed and been cut
 
 
 def test_files_modules_functions_tests_and_kernels_are_few_and_short():
@@ -133,7 +133,7 @@ def test_files_modules_functions_tests_and_kernels_are_few_and_short():
 
 
 def test_a_table_goes_to_its_page_through_few_modules(tmp_path):
-    """table → verdict → page: at most seventy modules of ours are imported."""
+    """table → verdict → page: at most sixty-six modules of ours are imported."""
     table, page = tmp_path / "table.csv", tmp_path / "page.html"
     generator = np.random.default_rng(0)
     values = np.column_stack([generator.standard_normal((30, 40)), generator.permutation(30) % 2])
@@ -143,7 +143,7 @@ def test_a_table_goes_to_its_page_through_few_modules(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = [name for name in done.stdout.split() if name.partition(".")[0] == "chanceline"]
     assert page.stat().st_size > 10_000
-    assert 30 < len(ours) <= 70, ours
+    assert 30 < len(ours) <= 66, ours
 
 
 @pytest.mark.parametrize("code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"])

@@ -16,8 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chanceline.perceptron.rule import Rule, consistent_rows, make_rule
-from chanceline.prediction.refit import probability
-from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule
+from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule, probability
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 

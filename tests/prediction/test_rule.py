@@ -9,9 +9,7 @@ from sklearn.linear_model import LogisticRegression, lars_path
 
 from chanceline.errors import InputError
 from chanceline.prediction.expected import area, expected_error, interval_of
-from chanceline.prediction.paths import lasso_path
-from chanceline.prediction.refit import ridge_logistic
-from chanceline.prediction.rule import fit_rule, smallest_within_error
+from chanceline.prediction.rule import fit_rule, lasso_path, ridge_logistic, smallest_within_error
 from chanceline.prediction.samples import make_samples, make_scale
 
 

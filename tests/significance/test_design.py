@@ -8,8 +8,7 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.significance.covariates import LabelModel
-from chanceline.significance.design import make_scheme
+from chanceline.significance.design import LabelModel, make_scheme
 from chanceline.significance.permutation import draw_front
 from chanceline.significance.stepwise import follow_paths, make_columns
 

@@ -20,8 +20,6 @@ from chanceline._results import Result
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import find_features
-from chanceline.prediction.paths import COPY, lasso_path
-from chanceline.prediction.refit import probability, ridge_logistic
 from chanceline.prediction.samples import INNER_FOLDS, Bools, Floats, Ints, Samples, Scale, make_samples, make_scale
 
 MOST_FEATURES = 30
@@ -30,6 +28,12 @@ PENALTIES = np.array([0.001, 0.03, 0.3, 3.0, 30.0, 300.0])
 STANDARD_ERRORS = 0.5
 # The ridge where there are too few samples to tune, and how many are enough to.
 UNTUNED, MOST_TUNED = 3.0, 2000
+# Columns whose product with the lasso's direction is so near that of the active ones are copies; shares below the second are
+# rounding.
+COPY, SMALL = 1e-6, 1e-9
+# The ridge on the columns that go without a penalty, and Newton's steps at most; no score moves farther in one step, so that none
+# overshoots; below the last number all have arrived.
+TRACE, MOST_STEPS, FARTHEST, NEAR = 1e-3, 40, 6.0, 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,3 +193,87 @@ def supports_of(samples: Samples, scale: Scale, named: Ints | None, most: int) -
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     columns /= np.where(lengths > COPY * np.sqrt(len(columns)), lengths, np.inf)
     return lasso_path(columns, samples.y - basis @ (basis.T @ samples.y), min(most, len(columns) - 1))
+
+
+def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
+    """Supports of 0, 1, 2, … columns, each as it was when the lasso (L1-penalised least squares) first had so many.
+
+    Least angle regression with the lasso's drops (Efron, Hastie, Johnstone and Tibshirani 2004): all active columns keep the
+    same product with the residual, in absolute value the largest; it sinks until another column has it, or a coefficient is 0.
+
+    Parameters
+    ----------
+    columns : samples × columns, centred and of length 1 (or zero: never chosen).
+    target : centred labels.
+    most : largest number of columns.
+    """
+    products = target @ columns
+    active, coefficients = np.zeros(0, dtype=np.int64), np.zeros(0)
+    found, dropped = [active], -1
+    highest = start = float(np.abs(products).max(initial=0.0))
+    joining = int(np.abs(products).argmax())
+    for _ in range(4 * most):
+        if highest <= SMALL * start or len(found) > most:
+            break
+        if dropped < 0:
+            active, coefficients = np.append(active, joining), np.append(coefficients, 0.0)
+            found += [active] if len(active) == len(found) else []
+        signs = np.sign(products[active])
+        chosen = columns[:, active] * signs
+        slopes = np.linalg.solve(chosen.T @ chosen + SMALL * np.eye(len(active)), np.ones(len(active)))
+        moved = (chosen @ slopes) @ columns
+        # How far the common product sinks until a column has it, with either sign.
+        steps = np.minimum(
+            np.where(moved < 1 - COPY, (highest - products) / np.maximum(1 - moved, COPY), np.inf),
+            np.where(moved > COPY - 1, (highest + products) / np.maximum(1 + moved, COPY), np.inf),
+        )
+        steps[active] = np.inf
+        steps[dropped if dropped >= 0 else active] = np.inf
+        joining = int(steps.argmin())
+        vanishing = np.where(coefficients * signs * slopes < 0, np.abs(coefficients / slopes), np.inf)
+        place = int(vanishing.argmin())
+        step = min(highest, float(steps[joining]), float(vanishing[place]))
+        dropped = int(active[place]) if vanishing[place] == step else -1
+        coefficients, products, highest = coefficients + step * signs * slopes, products - step * moved, highest - step
+        if dropped >= 0:
+            active, coefficients = np.delete(active, place), np.delete(coefficients, place)
+    return found
+
+
+def ridge_logistic(design: Floats, y: Floats, training: Floats, penalties: Floats, free: int) -> Floats:
+    """Logistic regression with a ridge on few columns, weights of every fit (training sets × penalties × columns):
+
+        minimise Σ_μ m_μ ln(1 + exp(−y_μ η_μ)) + λ/2 Σ_j w_j²,    η = Dw
+
+    by Newton's method, all fits in one stack of small matrices. m is 1 on the training samples and 0 on the rest; the leading
+    columns of D (the constant, covariates) go without a penalty but for a trace that keeps them finite where classes separate.
+
+    Parameters
+    ----------
+    design : training sets × samples × columns, scaled.
+    y : labels ±1.
+    training : training sets × samples, 1 or 0.
+    penalties : one λ for each fit of a training set.
+    free : number of leading columns without a penalty.
+    """
+    count, _, width = design.shape
+    ridge = np.where(np.arange(width) < free, TRACE, penalties[:, None])
+    weights = np.zeros((count, len(penalties), width))
+    turned = np.ascontiguousarray(design.transpose(0, 2, 1))
+    positive, masks, places = (y > 0).astype(float), training[:, None, :], np.arange(width)
+    for _ in range(MOST_STEPS):
+        chances = probability(weights @ turned)
+        slope = ((chances - positive) * masks) @ design + ridge * weights
+        curvature = (turned[:, None] * (chances * (1 - chances) * masks)[:, :, None, :]) @ design[:, None]
+        curvature[..., places, places] += ridge
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        moved = np.abs(step @ turned).max(axis=2)
+        weights -= step * np.minimum(1.0, FARTHEST / np.maximum(moved, NEAR))[..., None]
+        if moved.max() < NEAR:
+            break
+    return weights
+
+
+def probability(scores: Floats) -> Floats:
+    """1/(1 + e^−η)."""
+    return 0.5 * (1.0 + np.tanh(0.5 * scores))

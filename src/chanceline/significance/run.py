@@ -15,9 +15,8 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
-from chanceline.prediction.features import firmness
+from chanceline.prediction.features import firmness, scorecard
 from chanceline.prediction.rule import fit_rule
-from chanceline.prediction.scorecard import scorecard
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints

@@ -17,9 +17,8 @@ from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.prediction.expected import ExpectedError
-from chanceline.prediction.features import Firmness
+from chanceline.prediction.features import Firmness, Scorecard
 from chanceline.prediction.rule import PredictionRule
-from chanceline.prediction.scorecard import Scorecard
 from chanceline.significance.design import Bools, Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
