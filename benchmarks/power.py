@@ -343,7 +343,7 @@ def write_table() -> None:
         f"Share of sets with p ≤ {LEVEL:g} (standard error in hundredths), by `python benchmarks/power.py`: {FAST} permutations,",
         f"all tests on the same sets. L1 logistic: {SLOW} permutations, {FEWER_SETS} sets. Random forest: not permuted, binomial",
         f"test of out-of-bag errors, {FEWER_SETS} sets. Unequal variances: the classes differ, but hardly in what a linear rule",
-        "could use on new samples.",
+        "could use on new samples. –: not run yet; the command takes up where it stopped.",
         "Exclusive or: no linear rule sees it, and no test here but the forest could.",
         "",
         "| design | sets | " + " | ".join(TESTS) + " |",

@@ -283,6 +283,7 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
 def test_wide_tables_are_ranked_in_single_precision(monkeypatch):
     rng = np.random.default_rng(12)
     X, labels = rng.normal(size=(30, 60)), random_labels(rng, 20, 30)
+    X[:, 59] = X[:, 0] * (1 + 1e-7) + 1e-8 * X[:, 1]
     scheme = make_scheme(labels[0])
     double = follow_paths(make_columns(X, scheme, True), labels, 5)
     monkeypatch.setattr("chanceline.significance.stepwise.MOST_COLUMNS", 50)

@@ -49,7 +49,7 @@ LATER_SHARE = 0.01
 LATER_ALONE = 0.1
 # Shuffles by default: the most that take no longer than so many seconds on one core (of the machine where their cost was
 # measured), and the least whatever they take.
-SHUFFLES, SECONDS = (9999, 4999, 1999, 999), 8.0
+SHUFFLES, SECONDS = (9999, 4999, 1999, 999), 5.0
 # Of the columns that go best with the labels so many are looked at, in pieces of the table (all columns pay); the largest h for
 # columns of standard deviation 1; and the share of a column's size below which that is rounding.
 LOOKED_AT, PIECE, STEEPEST, SAME = 8, 4096, 60.0, 1e-9

@@ -31,8 +31,9 @@ CLIP = 3.0
 NORMAL_DEVIATION = 0.6744897501960817
 # Columns are worked through in pieces that stay in the processor's cache with the draws of one batch.
 PIECE = 256
-# A column with less than this squared length outside the chosen span adds nothing but rounding.
+# A column with less than this squared length outside the chosen span adds nothing but rounding; in double and single precision.
 SPENT = 1e-6
+ROUND = {"d": SPENT, "f": 6 * SPENT}
 # Pairs of columns beside the path: as many as columns, and all of a small table's.
 FEW_PAIRS = 2_000
 # All overlaps of so many columns are too many to look at; then there is no pair.
@@ -169,9 +170,12 @@ def follow_paths(columns: Columns, labels: Floats, steps: int, *, with_errors: b
     total = np.einsum("ij,ij->i", residual, residual)
     # Labels that the threshold explains alone leave nothing: the best fit there is.
     scale = np.where(total > 0, total, 1.0)
-    # A little more than their length keeps columns that the span has used up from a division by nothing.
+    # A little more than their length, and than its rounding, keeps columns that the span has used up from a division by nothing.
     kind, shape = columns.fitted.dtype, (draws, steps, labels.shape[1])
-    products, lengths = residual.astype(kind) @ columns.fitted, np.full((draws, count), 1 + SPENT, dtype=kind)
+    products, lengths = (
+        residual.astype(kind) @ columns.fitted,
+        np.full((draws, count), 1 + ROUND[kind.char], dtype=kind),
+    )
     spread = np.einsum("ij,ij->i", products, products) / scale * ((labels.shape[1] - 1) / count)
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
     losses, span, predicted = np.empty((draws, steps)), np.zeros(shape), np.empty(shape if with_errors else (0, *shape[1:]))
