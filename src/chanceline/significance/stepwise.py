@@ -32,8 +32,7 @@ NORMAL_DEVIATION = 0.6744897501960817
 # Columns are worked through in pieces that stay in the processor's cache with the draws of one batch.
 PIECE = 256
 # A column with less than this squared length outside the chosen span adds nothing but rounding; in double and single precision.
-SPENT = 1e-6
-ROUND = {"d": SPENT, "f": 6 * SPENT}
+SPENT, ROUND = 1e-6, {"d": 1e-6, "f": 6e-6}
 # Pairs of columns beside the path: as many as columns, and all of a small table's.
 FEW_PAIRS = 2_000
 # All overlaps of so many columns are too many to look at; then there is no pair.
