@@ -6,6 +6,7 @@ Run `python benchmarks/rsb.py`; the table is written to docs/tables/rsb.md.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -15,7 +16,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
-from chanceline.theory.capacity import capacities_along, capacity_1rsb, capacity_from_scratch  # noqa: E402
+from chanceline.theory.capacity import capacity_1rsb  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from steps_of_breaking import capacities_along, capacity_from_scratch  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "rsb.md"
 RHOS = np.linspace(0.02, 0.95, 50)

@@ -1,8 +1,9 @@
-"""The verdict, front and figure of every table in a folder of published data: docs/published-tables.md and its images.
+"""The verdict, front and figure of every table in a folder of published data: docs/tables/published-tables.md and its images.
 
     python scripts/judge_tables.py ../shared/data
 
-The folder holds `NAME.csv.gz`, features first and the column `label` last; none of the data is copied into the project.
+The folder holds `NAME.csv.gz`, features first and the column `label` last, and the sheet of `OPTIONS`; none of the data is copied
+into the project.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from chanceline.significance import SeparationTest, judge  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGE = DOCS / "published-tables.md"
+PAGE = DOCS / "tables" / "published-tables.md"
 IMAGES = DOCS / "images" / "tables"
 SOURCES = {
     "breast_gravier": "Gravier 2010",
@@ -36,22 +37,22 @@ SOURCES = {
     "cns_pomeroy": "Pomeroy 2002",
     "colon_alon": "Alon 1999",
     "dlbcl_shipp": "Shipp 2002",
+    "gastric_nmr": "Urine NMR, tutorial of CIMCB, cancer against healthy; metabolites without gaps",
     "golub38": "Golub 1999, training set",
     "golub72": "Golub 1999, all",
     "lung_gordon": "Gordon 2002",
+    "microbiome_crc": "16S counts, colorectal cancer, collection 16SMicrobiomeMLFS; centred log-ratios",
+    "microbiome_ibd": "16S counts, inflammatory bowel disease, the same collection; centred log-ratios",
     "prostate_singh": "Singh 2002",
     "sonar": "Gorman and Sejnowski 1988",
     "wdbc": "Street, Wolberg and Mangasarian 1993",
 }
-HEAD = """# Which published tables hold?
-
-Every table was given to `chanceline test` with its defaults: no choice of features, of their number or of a method was made by
-hand. Made by `python scripts/judge_tables.py FOLDER`; the tables themselves are not part of this package.
-
-"Structure" says that labels unrelated to the features would not do as well. It does not say that the structure is the one the
-study looked for: batch, site and date are structure too. "Chance allows this" says that the features on these samples do not show
-more than shuffled labels do; more samples may.
-"""
+# What a table needs besides its label.
+OPTIONS = {
+    "gastric_nmr.xlsx": {"label": "Class", "classes": ("GC", "HE"), "missing": "columns"},
+    "microbiome_crc.csv.gz": {"transform": "clr"},
+    "microbiome_ibd.csv.gz": {"transform": "clr"},
+}
 
 
 def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
@@ -76,14 +77,8 @@ def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
 
 
 def section(name: str, result: SeparationTest) -> list[str]:
-    lines = [f"## {name.replace('_', '-')}", "", f"{SOURCES.get(name, '')}. {' '.join(result.story())}", ""]
-    lines += [f"![Front of {name}](images/tables/{name}.svg)", ""]
-    lines += ["| features | errors | shuffled labels, 90 % | adjusted p |", "|---|---|---|---|"]
-    for point in result.front:
-        band = "–" if point.shuffled is None else str(point.shuffled)
-        pvalue = "–" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(f"| {point.k} | {point.errors} | {band} | {pvalue} |")
-    return [*lines, ""]
+    lines = [f"## {name.replace('_', '-')}", "", f"{SOURCES[name]}. {' '.join(result.story())}", ""]
+    return [*lines, f"![Front of {name}](images/tables/{name}.svg)", ""]
 
 
 def draw(name: str, result: SeparationTest) -> None:
@@ -101,11 +96,11 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="only these, and no page")
     options = parser.parse_args()
     rows, sections = [], []
-    for path in sorted(options.folder.glob("*.csv.gz")):
-        name = path.name.removesuffix(".csv.gz")
+    for path in sorted([*options.folder.glob("*.csv.gz"), *options.folder.glob("*.xlsx")]):
+        name = path.name.partition(".")[0]
         if options.names and name not in options.names:
             continue
-        dataset = load_data(path, "label")
+        dataset = load_data(path, **{"label": "label", **OPTIONS.get(path.name, {})})
         begin, wall = time.process_time(), time.monotonic()
         result = judge(dataset)
         seconds = time.process_time() - begin
@@ -121,7 +116,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|",
         *rows,
     ]
-    write_text(PAGE, "\n".join([HEAD, *table, "", *sections]))
+    write_text(PAGE, "\n".join([*table, "", *sections]))
 
 
 if __name__ == "__main__":

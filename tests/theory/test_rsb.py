@@ -7,12 +7,13 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.theory import rs, rsb
-from chanceline.theory.capacity import add_step, capacity, capacity_1rsb
+from chanceline.theory.capacity import capacity, capacity_1rsb
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.kernels import pattern_side, support_side
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
 from chanceline.theory.solve import branch_off, replicon_line, solve, solve_1rsb
 from chanceline.theory.symmetric import solve_rs
+from steps_of_breaking import add_step
 
 RHO = 0.5
 

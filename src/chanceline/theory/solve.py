@@ -42,7 +42,7 @@ class OneStepSolution(ReplicaSolution):
     `broken` says whether symmetry is broken at all: below the replicon line it is not, replica symmetry is exact, and its
     values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0` and `F0` are the means over pairs of supports,
     xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁. `stability.between` is the replicon inside a group; above 1 it asks for more
-    steps (`capacity.add_step`).
+    steps.
     """
 
     broken: bool
