@@ -9,6 +9,7 @@ import sys
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -48,6 +49,15 @@ def answer(record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[
         print_json(record)
     else:
         tell(sentence)
+
+
+def draw_figure(draw: Callable[[Any], object], path: Path | None, size: tuple[float, float] = (7.5, 4.5)) -> None:
+    """The picture of --figure, if asked for."""
+    if path is not None:
+        from chanceline.figures.style import draw_to_file
+
+        draw_to_file(draw, path, size)
+        say(f"figure written to {path}")
 
 
 def complain(sentence: str) -> None:

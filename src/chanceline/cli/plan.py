@@ -11,7 +11,7 @@ import typer
 import chanceline
 from chanceline._validation import real_number
 from chanceline.cli.options import Intercept, Json, Level, Null
-from chanceline.cli.output import answer, print_json
+from chanceline.cli.output import answer
 from chanceline.errors import ConvergenceError, InputError
 
 Features = Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")]
@@ -47,22 +47,18 @@ def bound(
         intercept=intercept,
         preregistered=preregistered,
     )
-    if json:
-        print_json(result.to_dict())
-        return
-    print(result)
-    if result.log10_p == 0:
-        print("The bound is silent here: only a permutation test of the data can tell (chanceline test).")
-    if errors > 0:
-        after = min(0.0, result.log10_p + (errors + 1) * log10(2))
-        print(f"If the number of errors was chosen after looking: p ≤ {format_p(after)}.")
-    print(
+    silent = "The bound is silent here: only a permutation test of the data can tell (chanceline test)."
+    after = format_p(min(0.0, result.log10_p + (errors + 1) * log10(2)))
+    lines = [
+        str(result),
+        *[silent] * (result.log10_p == 0),
+        *[f"If the number of errors was chosen after looking: p ≤ {after}."] * (errors > 0),
         f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})",
         f"  null           {'fixed class sizes' if null == 'fixed' else 'fair coin (wrong for unbalanced classes)'}",
         f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}",
         f"  supports       10^{result.log10_supports:.2f}",
-        sep="\n",
-    )
+    ]
+    answer(result.to_dict(), "\n".join(lines), json)
 
 
 def plan(

@@ -27,7 +27,7 @@ from chanceline.cli.options import (
     names_in,
     with_settings,
 )
-from chanceline.cli.output import answer, in_flags, print_json, progress_bar, say, show, status_line
+from chanceline.cli.output import answer, draw_figure, in_flags, print_json, progress_bar, say, show, status_line
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
@@ -83,12 +83,7 @@ def run_test(
     with cluster(scheduler), progress_bar("shuffled labellings", quiet=quiet) as progress:
         result = judge(dataset, names_in(features) or None, settings=settings, progress=progress)
     # Files first: a reader of the pipe that has seen enough must not cost the report.
-    if figure is not None:
-        from chanceline.figures.significance import draw_test
-        from chanceline.figures.style import draw_to_file
-
-        draw_to_file(lambda ax: draw_test(ax, result), figure)
-        say(f"figure written to {figure}")
+    draw_figure(result.plot, figure)
     if report is not None:
         from chanceline.report import write_test_report
 
@@ -256,10 +251,8 @@ def front(
     # The file first: a reader of the pipe that has seen enough must not cost the figure.
     if figure is not None:
         from chanceline.figures.significance import draw_front
-        from chanceline.figures.style import draw_to_file
 
-        draw_to_file(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
-        say(f"figure written to {figure}")
+        draw_figure(lambda ax: draw_front(ax, found), figure, (6.5, 4.0))
     found = replace(found, feature_names=dataset.feature_names)
     first = f"Fewest errors found among {found.n_samples} samples of {dataset.source}, {found.n_features} features"
     lines = [

@@ -9,7 +9,7 @@ import typer
 
 import chanceline
 from chanceline.cli.options import Figure, Json, Report
-from chanceline.cli.output import answer, print_json, say
+from chanceline.cli.output import answer, draw_figure, print_json, say
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,11 +115,7 @@ def curve(
         raise InputError(f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure.")
     line = capacity_curve(evenly_spaced(points), replicon=replicon, balance=balance, margin=margin, errors=errors, signs=signs)
     table = line.to_frame()
-    if figure is not None:
-        from chanceline.figures.style import draw_to_file
-
-        draw_to_file(line.plot, figure, (6.5, 4.4))
-        say(f"figure written to {figure}")
+    draw_figure(line.plot, figure, (6.5, 4.4))
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")

@@ -68,16 +68,16 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
     if not rows.index.is_unique:
         repeated = rows.index[rows.index.duplicated()][0]
         raise InputError(f"{where} has two rows for {repeated!r} in column {column!r}; every sample needs one row.")
-    own = _own_ids(table, column, set(rows.index), where)
-    kept = [one for one in own if one in rows.index]
-    if len(kept) < len(own):
-        absent = [one for one in own if one not in rows.index]
+    own = pd.Index(_own_ids(table, column, set(rows.index), where))
+    known = own.isin(rows.index)
+    if not known.all():
+        absent = own[~known]
         what = f"{plural(len(absent), 'sample')} of the table not found in column {column!r} of {where} ({quoted(absent, 3)})"
         if settings.missing != "rows":
             raise InputError(f"{what}; add them there, or leave them out with missing='rows'.")
         table.findings.append(Finding("warning", f"{what}: left out."))
-        table.values = table.values.loc[[one in rows.index for one in own]]
-    table.about = rows.loc[kept].set_index(table.values.index)
+        table.values = table.values.loc[known]
+    table.about = rows.loc[own[known]].set_index(table.values.index)
 
 
 def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
@@ -192,9 +192,8 @@ def read_labels(column: pd.Series, settings: TableSettings, findings: list[Findi
     if settings.positive is None and len(values) > 2:
         many = f"label column {name!r} has {len(values)}"
         if pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column):
-            remedy = "split it at a value fixed beforehand with split_at=VALUE, or name another column"
-            numeric = pd.api.types.is_numeric_dtype(column)
-            raise InputError(f"{many} different values, so it is no class label; {remedy if numeric else 'name another column'}.")
+            split = "split it at a value fixed beforehand with split_at=VALUE, or " * pd.api.types.is_numeric_dtype(column)
+            raise InputError(f"{many} different values, so it is no class label; {split}name another column.")
         raise InputError(
             f"{many} classes ({quoted(values)}); compare two, as with classes={','.join(values[:2])!r}, "
             f"or set one against the rest, as with positive={values[0]!r}."
@@ -222,9 +221,7 @@ def plain_text(value: Any) -> str:
 
 def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
     """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart."""
-    likely = [*table.columns[~numeric_columns(table)]]
-    if DATE_NAME.search("\n".join(map(str, table.columns))):
-        likely += [name for name in table if name not in likely and DATE_NAME.search(str(name))]
+    likely = [name for name, known in zip(table, numeric_columns(table), strict=True) if not known or DATE_NAME.search(str(name))]
     dates = {name: when for name in likely if (when := _dates(table[name])) is not None}
     if dates:
         findings.append(
@@ -280,14 +277,18 @@ def area_under_curve(values: Floats, labels: Floats) -> tuple[float, float]:
     return float(area), float(2 * ndtr(-abs(area - 0.5) / sqrt(spread))) if spread > 0 else 1.0
 
 
+def _if_small(pvalue: float, message: str) -> list[Finding]:
+    return [Finding("warning", message)] if pvalue <= LEVEL else []
+
+
 def dates_follow_classes(name: Any, when: pd.Series, labels: Floats) -> list[Finding]:
     """Whether the time of sampling tells the classes apart."""
     area, pvalue = area_under_curve(when.fillna(when.median()).to_numpy(), labels)
-    message = (
+    return _if_small(
+        pvalue,
         f"the dates in {str(name)!r} tell the classes apart (area under the curve {max(area, 1 - area):.2f}, p = {pvalue:.2g}), "
-        "and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out."
+        "and so does whatever drifts with time; blocks=COLUMN of runs with both classes keeps it out.",
     )
-    return [Finding("warning", message)] if pvalue <= LEVEL else []
 
 
 def gaps_follow_classes(marks: NDArray[np.bool_], labels: Floats, what: str, remedy: str) -> list[Finding]:
@@ -302,14 +303,10 @@ def gaps_follow_classes(marks: NDArray[np.bool_], labels: Floats, what: str, rem
     tails = np.minimum(hypergeom.cdf(inside, *sizes), hypergeom.sf(inside - 1, *sizes))
     _, by_rows = area_under_curve(marked.sum(axis=1), labels)
     pvalue = min(1.0, 2 * by_rows, 4 * marked.shape[1] * float(tails.min()))
-    if pvalue > LEVEL:
-        return []
     shares = f"{marked[positive].mean():.0%} and {marked[~positive].mean():.0%} of the cells concerned"
-    return [
-        Finding(
-            "warning", f"{what} differ between the classes ({shares}, p = {pvalue:.2g}) and may be all the test sees; {remedy}."
-        )
-    ]
+    return _if_small(
+        pvalue, f"{what} differ between the classes ({shares}, p = {pvalue:.2g}) and may be all the test sees; {remedy}."
+    )
 
 
 def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
@@ -317,13 +314,11 @@ def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
     ranks = pd.DataFrame({"value": features.median(), "gaps": features.isna().mean()}).rank()
     correlation = float(ranks["value"].corr(ranks["gaps"])) if len(ranks) > 2 else 0.0
     pvalue = float(ndtr(correlation * sqrt(max(len(ranks) - 1, 0))))
-    if not pvalue <= LEVEL:
-        return []
-    message = (
+    return _if_small(
+        pvalue,
         f"columns of small values have more gaps (Spearman {correlation:.2f}, p = {pvalue:.2g}), as values below a limit of "
-        "detection do; the median hides that, missing='half-min' keeps it."
+        "detection do; the median hides that, missing='half-min' keeps it.",
     )
-    return [Finding("warning", message)]
 
 
 def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
@@ -331,14 +326,12 @@ def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
     # One row tells most other tables from counts.
     counts = X.shape[1] >= COUNTED_COLUMNS and all(np.all((part >= 0) & (np.round(part) == part)) for part in (X[0], X))
     area, pvalue = area_under_curve(X.sum(axis=1), labels) if counts and X.max() >= COUNTED else (0.5, 1.0)
-    if pvalue > LEVEL:
-        return []
-    message = (
+    return _if_small(
+        pvalue,
         f"the table holds counts, and the totals of its rows alone tell the classes apart (area under the curve "
         f"{max(area, 1 - area):.2f}, p = {pvalue:.2g}), so that depth looks like structure; transform='clr' or transform='cpm' "
-        "takes it out, transform='none' says that totals are meant."
+        "takes it out, transform='none' says that totals are meant.",
     )
-    return [Finding("warning", message)]
 
 
 def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
@@ -371,20 +364,18 @@ def examine(
     rows: Sequence[Any] | None = None,
 ) -> list[Finding]:
     """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default."""
-    found: list[tuple[str, str]] = []
+    found = []
     called = rows or range(1, len(X) + 1)
     pairs = contradicting_rows(X, y)
     if pairs:
         shown = "; ".join(f"{called[i]} and {called[k]}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
-        found.append(("warning", f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data."))
-    for j in row_identifiers(X, names):
-        found.append(("warning", f"column {names[j]!r} looks like an identifier of rows and should not be a feature."))
+        found.append(f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data.")
+    identifiers = [names[j] for j in row_identifiers(X, names)]
+    found += [f"column {name!r} looks like an identifier of rows and should not be a feature." for name in identifiers]
     # Columns that may be the label: alike in the first and last row of each class.
     positive = y > 0
     ends = [X[np.flatnonzero(members)[[0, -1]]] for members in (positive, ~positive)]
     likely = np.flatnonzero((ends[0][0] == ends[0][1]) & (ends[1][0] == ends[1][1]) & (ends[0][0] != ends[1][0]))
-    for j in likely[np.all(X[:, likely] == np.where(positive[:, None], ends[0][0, likely], ends[1][0, likely]), axis=0)]:
-        found.append(
-            ("warning", f"column {names[j]!r} is the label over again; leave it out unless it was measured independently.")
-        )
-    return [Finding(*one) for one in found]
+    same = likely[np.all(X[:, likely] == np.where(positive[:, None], ends[0][0, likely], ends[1][0, likely]), axis=0)]
+    found += [f"column {names[j]!r} is the label over again; leave it out unless it was measured independently." for j in same]
+    return [Finding("warning", one) for one in found]

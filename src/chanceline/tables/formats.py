@@ -15,9 +15,8 @@ import re
 import warnings
 import zipfile
 from collections.abc import Sequence
-from itertools import islice
-from pathlib import Path
-from typing import IO, Any
+from itertools import chain, count, islice
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -42,6 +41,8 @@ TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end
 GCT = re.compile(r"#1\.[23]\s")
 # `samples classes 1`, then `# names`, then a class for every sample.
 CLS = re.compile(r"\s*\d+\s+\d+\s+\d+\s*\n#")
+# Packages that are installed on demand: their files, and what installs them; without a known ending it is Excel's.
+EXTRAS = {".h5ad": ("anndata", "anndata"), ".parquet": ("pyarrow", "parquet"), ".pq": ("pyarrow", "parquet")}
 ZIP = b"PK\x03\x04"
 UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
 # First bytes of files that hold tables but are not read, and what to do about them.
@@ -202,11 +203,7 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
     """One sheet of an Excel file, empty rows and columns left out."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="openpyxl")  # about styles and extensions, which no table needs
-        try:
-            book = pd.ExcelFile(io.BytesIO(raw), engine="openpyxl")
-        except ImportError:
-            raise InputError("Excel files need openpyxl; install chanceline[excel] or save the table as CSV.") from None
-        with book:
+        with pd.ExcelFile(io.BytesIO(raw), engine="openpyxl") as book:
             sheets = [str(sheet) for sheet in book.sheet_names]
             sheet = settings.sheet or sheets[0]
             if sheet not in sheets:
@@ -241,41 +238,15 @@ def read_npz(file: IO[bytes], name: str, transpose: bool) -> tuple[pd.DataFrame,
     return pd.DataFrame(X, columns=columns), pd.DataFrame({"label" if "y" in columns else "y": y})
 
 
-def open_anndata(path: Path) -> Any:
-    """An `.h5ad` file as AnnData."""
-    try:
-        import anndata
-    except ImportError:
-        raise InputError(".h5ad files need anndata; install chanceline[anndata] or save the table as CSV.") from None
-    return anndata.read_h5ad(path)
-
-
 def read_parquet(file: IO[bytes]) -> pd.DataFrame:
-    """Numbers as one block of floats, everything else as pandas has it; columns in the file's order."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError("Parquet files need pyarrow; install chanceline[parquet] or save the table as CSV.") from None
-    is_numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    """The columns in the file's order, an index without a name before them."""
+    from pyarrow import parquet
+
     with parquet.ParquetFile(file) as table:
-        names, kinds = table.schema_arrow.names, table.schema_arrow.types
-        numeric = [name for name, kind in zip(names, kinds, strict=True) if any(check(kind) for check in is_numeric)]
-        places = {name: place for place, name in enumerate(numeric)}
-        numbers = np.empty((table.metadata.num_rows, len(numeric)))
-        others: dict[str, pd.Series] = {}
-        for start in range(0, len(names), COLUMNS_AT_ONCE):
-            part = table.read(columns=names[start : start + COLUMNS_AT_ONCE], use_threads=False)
-            for name in names[start : start + COLUMNS_AT_ONCE]:
-                if name in places:
-                    numbers[:, places[name]] = part.column(name).cast(pa.float64(), safe=False).to_numpy()
-                else:
-                    others[name] = part.column(name).to_pandas()
-    values = pd.DataFrame(numbers, columns=numeric, copy=False)
-    if not others:
-        return values
-    order = sorted(names, key=lambda name: name != INDEX)
-    return pd.concat([values, pd.DataFrame(others)], axis=1)[order].rename(columns={INDEX: "row name"})
+        names = sorted(table.schema_arrow.names, key=lambda name: name != INDEX)
+        several = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))
+        parts = [table.read(columns=some, use_threads=False).to_pandas(ignore_metadata=True) for some in several]
+    return pd.concat(parts, axis=1)[names].rename(columns={INDEX: "row name"})
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -344,12 +315,9 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
     """The names stripped, blank ones numbered, later ones of equal names marked, and a word about those."""
     unique: dict[str, str] = {}
     for j, name in enumerate(names):
-        new = plain = name.strip() or f"Unnamed: {j}"
-        number = 1
-        while new in unique:
-            number += 1
-            new = f"{plain} ({number})"
-        unique[new] = plain
+        plain = name.strip() or f"Unnamed: {j}"
+        candidates = chain([plain], (f"{plain} ({number})" for number in count(2)))
+        unique[next(new for new in candidates if new not in unique)] = plain
     repeated = list(dict.fromkeys(plain for new, plain in unique.items() if new != plain))
     if not repeated:
         return list(unique), []

@@ -133,10 +133,13 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
     """The file as a table; one sentence if its content makes that impossible."""
     with path.open("rb") as file:
         try:
-            anndata = formats.open_anndata(path) if path.suffix == ".h5ad" else None
-            table = _read(file, path, settings) if anndata is None else _from_object(anndata, label, settings)
+            table = _read(file, path, settings, label)
         except (InputError, MemoryError):
             raise
+        except ImportError:
+            package, extra = formats.EXTRAS.get(path.suffix, ("openpyxl", "excel"))
+            remedy = f"install chanceline[{extra}] or save the table as CSV"
+            raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
         except Exception as error:  # whatever the readers of damaged files raise
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
@@ -145,7 +148,11 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
     return table
 
 
-def _read(file: IO[bytes], path: Path, settings: TableSettings) -> RawTable:
+def _read(file: IO[bytes], path: Path, settings: TableSettings, label: str | None) -> RawTable:
+    if path.suffix == ".h5ad":
+        import anndata
+
+        return _from_anndata(anndata.read_h5ad(path), label, settings)
     if path.suffix == ".npz":
         return RawTable(*formats.read_npz(file, path.name, settings.transpose))
     if path.suffix in (".parquet", ".pq"):
