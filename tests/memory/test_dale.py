@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from chanceline import InputError
 from chanceline.memory import AssociativeMemory, connectivity, hebbian_capacity, largest_loads, random_patterns
-from chanceline.memory.stability import fit
+from chanceline.memory.wiring import fit
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq, minimize
 from scipy.stats import norm
 
-from chanceline.memory.stability import fit, grow, shrink, swap
+from chanceline.memory.wiring import fit, grow, shrink, swap
 
 
 def signs(shape, seed):

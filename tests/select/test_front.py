@@ -162,7 +162,9 @@ def test_fewest_errors_on_a_support_are_proven(kind):
         for allowed in (fewest, fewest - 1):
             found = fitted_to_rest(problem, np.array(support), 0, max(allowed, 0))
             weights, bias = problem.original(found.support, found.weights, found.constant)
-            assert (np.count_nonzero(problem.margins(found.support, weights, bias) <= 1e-12) <= allowed) == (allowed == fewest)
+            assert (np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12) <= allowed) == (
+                allowed == fewest
+            )
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import chanceline
 from chanceline.perceptron.problem import make_problem
-from chanceline.select.plane import best_split, fewest_on_pairs
+from chanceline.select.pairs import best_split, fewest_on_pairs
 
 
 def separable(rows):

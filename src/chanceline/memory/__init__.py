@@ -1,10 +1,11 @@
 """A network of binary neurons that stores patterns with few, chosen couplings."""
 
-from chanceline.memory.connectivity import Connectivity, connectivity
 from chanceline.memory.measurement import (
+    Connectivity,
     Cutting,
     LargestLoads,
     Retrieval,
+    connectivity,
     cutting,
     hebbian_capacity,
     largest_loads,

@@ -19,9 +19,7 @@ from scipy.optimize import linprog
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.problem import make_problem
-
-Floats = NDArray[np.float64]
+from chanceline.perceptron.problem import Floats, make_problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)

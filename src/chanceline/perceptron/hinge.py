@@ -283,13 +283,6 @@ def length_of_step(hinge: Any, allowed: int, shortest: float, longest: float) ->
 
 
 @inlined_kernel()
-def damp(hinge: Any, turn: int) -> None:
-    """Set δ: where fewer patterns are active than columns in use, A_actᵀA_act + εI is singular but for ε, and soon worn out."""
-    count = dot_first(hinge.active, hinge.active, hinge.active.size)
-    hinge.damping[0] = DAMPING * count if turn >= DAMPED_FROM and count < hinge.k[0] else 0.0
-
-
-@inlined_kernel()
 def find_step(hinge: Any) -> None:
     """The Newton step, H⁻¹A_actᵀ1 − w; with damping (H + δI)⁻¹g from the gradient g itself, which leads down for every δ."""
     k, gradient = hinge.k[0], hinge.flipped[0]
@@ -340,7 +333,9 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
             find_flips(hinge, allowed, 0.0)
             hinge.flips_since_rebuild[0] = 0
-            damp(hinge, turn)
+            # With fewer active patterns than columns, A_actᵀA_act + εI is singular but for ε, and soon worn out.
+            count = dot_first(hinge.active, hinge.active, patterns)
+            hinge.damping[0] = DAMPING * count if turn >= DAMPED_FROM and count < k else 0.0
             known = ZERO
         if turn < 0 and add >= 0:
             hinge.support[k] = add

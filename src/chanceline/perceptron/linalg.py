@@ -15,14 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def _probe() -> None:
-    """Never called."""
-
-
 def can_cache() -> bool:
     """Whether compiled code can be kept: in NUMBA_CACHE_DIR, beside the sources, or in the user's cache."""
     try:
-        numba.njit(cache=True)(_probe)
+        numba.njit(cache=True)(lambda: None)
     except RuntimeError:
         return False
     return True

@@ -29,10 +29,7 @@ def check_arrays(
     data, names = check_matrix(X, feature_names)
     if data.shape[0] < 2:
         raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
-    labels, values = read_classes(y, data.shape)
-    if len(values) != 2:
-        raise InputError(f"y must have two classes, but has {len(values)} ({_few(values)}).")
-    return data, np.where(labels == values[1], 1.0, -1.0), names
+    return data, check_labels(y, data.shape, fewest=2), names
 
 
 def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
@@ -59,11 +56,13 @@ def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tu
     return data, names
 
 
-def check_labels(y: ArrayLike, shape: tuple[int, ...]) -> Floats:
+def check_labels(y: ArrayLike, shape: tuple[int, ...], fewest: int = 1) -> Floats:
     """y as ±1 for an X of that shape, the larger of two values positive; one value alone is a problem like any other."""
-    labels, values = read_classes(y, shape)
-    if len(values) > 2:
-        raise InputError(f"y must have two classes, but has {len(values)} different values ({_few(values)}).")
+    labels = read_labels(y, shape)
+    values: NDArray[Any] = np.unique(labels)
+    if not fewest <= len(values) <= 2:
+        few = ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
+        raise InputError(f"y must have two classes, but has {len(values)} ({few}).")
     if len(values) == 1:
         return np.full(shape[0], -1.0 if values[0] in (-1, 0, False) else 1.0)
     return np.where(labels == values[1], 1.0, -1.0)
@@ -89,8 +88,8 @@ def as_numbers(X: ArrayLike) -> Floats:
     raise InputError("X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out.")
 
 
-def read_classes(y: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The labels, one for each row of an X of that shape, and their different values in order."""
+def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The labels, one for each row of an X of that shape."""
     n_samples, n_features = shape
     labels: NDArray[Any] = np.asarray(y)
     if labels.shape == (n_features,) != (n_samples,):
@@ -100,11 +99,7 @@ def read_classes(y: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[Any], ND
     missing = [row for row, label in enumerate(labels.tolist(), 1) if label is None or label != label]
     if missing:
         raise InputError(f"y has missing labels, the first in row {missing[0]}; remove those rows.")
-    return labels, np.unique(labels)
-
-
-def _few(values: NDArray[Any]) -> str:
-    return ", ".join(map(str, values[:4])) + (", …" if len(values) > 4 else "")
+    return labels
 
 
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
@@ -144,16 +139,10 @@ def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int6
 def contradicting_rows(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Pairs of equal rows with opposite labels (one pair for each such set of rows)."""
     # Digests stand for rows, which together would be a copy of X. Adding zero makes −0 and 0 the same bytes.
-    rows: dict[bytes, list[int]] = {}
+    firsts: dict[bytes, dict[bool, int]] = {}
     for i, row in enumerate(X):
-        rows.setdefault(blake2b((row + 0.0).tobytes()).digest(), []).append(i)
-    pairs = []
-    for members in rows.values():
-        positive = [i for i in members if y[i] > 0]
-        negative = [i for i in members if y[i] < 0]
-        if positive and negative:
-            pairs.append((min(positive[0], negative[0]), max(positive[0], negative[0])))
-    return sorted(pairs)
+        firsts.setdefault(blake2b((row + 0.0).tobytes()).digest(), {}).setdefault(bool(y[i] > 0), i)
+    return sorted((min(first.values()), max(first.values())) for first in firsts.values() if len(first) == 2)
 
 
 def random_problem(
@@ -175,8 +164,10 @@ def random_problem(
         raise InputError("Give the number of patterns either as alpha (per variable) or as n_patterns, not both.")
     wanted = real_number(alpha, "alpha") * n if alpha is not None else whole_number(n_patterns, "The number of patterns")
     if not 0.5 < wanted <= MOST_NUMBERS / n:
-        most = f"and at most {MOST_NUMBERS:,} numbers in all"
-        raise InputError(f"There must be at least one pattern {most}, but alpha·n gives {wanted:.3g} patterns of {n} variables.")
+        raise InputError(
+            f"There must be at least one pattern and at most {MOST_NUMBERS:,} numbers in all, but alpha·n gives {wanted:.3g} "
+            f"patterns of {n} variables."
+        )
     patterns = round(wanted)
     if inputs not in INPUTS:
         raise InputError(f"There are no {inputs!r} inputs; choose one of {', '.join(INPUTS)}.")
@@ -268,10 +259,6 @@ class Problem:
         bias = constant - float(slopes @ self.centre[support]) if self.intercept else 0.0
         length = float(np.sqrt(slopes @ slopes + bias * bias))
         return (slopes / length, bias / length) if length > 0 and np.isfinite(length) else (slopes, bias)
-
-    def margins(self, support: NDArray[np.int64], weights: Floats, bias: float) -> Floats:
-        """y_μ(x_μ·w + b) in the units of X."""
-        return self.y * (self.X[:, support] @ weights + bias)
 
 
 def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:

@@ -12,9 +12,8 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.certificate import strictly_right
 from chanceline.perceptron.hinge import Hinge, fit, make_hinge
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, Margin, largest_margin
-from chanceline.perceptron.problem import Problem, contradicting_rows, make_problem
+from chanceline.perceptron.problem import Floats, Problem, contradicting_rows, make_problem
 
-Floats = NDArray[np.float64]
 NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 
 

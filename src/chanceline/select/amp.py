@@ -5,10 +5,9 @@ GAMP with a step channel on A/√N and a Bernoulli–Gauss prior whose log-odds 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from scipy.special import erfcx, expit, log_ndtr
 
 from chanceline.perceptron.hinge import Hinge, fit, random_state, set_support
 from chanceline.perceptron.linalg import next_random
-from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.problem import Floats, Problem
 from chanceline.select.outcome import Candidate
 from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily
 
@@ -25,16 +24,7 @@ DAMPING = 0.3
 DEFAULT_BUDGET = 3000
 LOOK_EVERY = 25
 RUNAWAY = 1e12  # evidence in nats: columns that are far from independent can drive it up without end
-
-
-class Pace(NamedTuple):
-    """How fast beliefs harden, 1 − reinforcement^t after t steps, and how many steps they get."""
-
-    reinforcement: float
-    steps: int
-
-
-BRISK, SLOW = Pace(0.99, 300), Pace(0.999, 500)
+BRISK, SLOW = (0.99, 300), (0.999, 500)  # reinforcement, and how many steps it gets
 SLOWLY_FROM = 600  # patterns from which the slow pace pays: below, swaps get as far from either
 
 
@@ -49,72 +39,57 @@ def log_odds_for(evidence: NDArray, count: float) -> float:
     return float(brentq(lambda odds: expit(odds + evidence).sum() - count, low, high, xtol=1e-12))
 
 
-@dataclass
-class Beliefs:
-    """Where message passing stands: means and variances of the weights, fields, evidence for w_i ≠ 0, and responses."""
+def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Message-passing steps for K = `count` from these means of the weights, the products in single precision.
 
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    field: NDArray[np.float64]
-    evidence: NDArray[np.float64]
-    response: NDArray[np.float64]
-    curvature: float = 0.0
-    steps: int = 0
-
-
-def amp_steps(hinge: Hinge, count: int, beliefs: Beliefs, reinforcement: float, steps: int) -> bool:
-    """Message-passing steps in place for K = `count`, the products in single precision; False if they run away.
-
-    Every column has mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the
-    last) has π = 1. The slab of a signed weight is the positive half of a Gaussian.
+    After every step the means and variances of the weights, and the evidence for w_i ≠ 0; ends if it runs away. Every column has
+    mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the last) has π = 1. The slab
+    of a signed weight is the positive half of a Gaussian. Beliefs harden as 1 − reinforcement^t after t steps.
     """
     columns, kept, signed = hinge.narrow, hinge.kept, hinge.signed
-    n, now = columns.shape[0], beliefs
+    n, patterns = columns.shape
     root, pi = math.sqrt(n), np.ones(n)
-    for _ in range(steps):
-        now.steps += 1
-        rate = 1.0 - reinforcement**now.steps
-        V = max(now.variance.sum() / n, 1e-10)
-        omega = now.mean.astype(np.float32) @ columns / root - V * now.response
-        now.response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
-        precision = max(float(now.response @ (now.response + omega / V)) / n, 0.0)
-        now.curvature = precision + rate * now.curvature
-        width = 1.0 / (1.0 + now.curvature)
-        now.field = precision * now.mean + columns @ now.response.astype(np.float32) / root + rate * now.field
-        now.evidence = 0.5 * width * now.field**2
-        if not now.evidence.max() < RUNAWAY:
-            return False
-        slab, second = width * now.field, width + (width * now.field) ** 2
+    variance, field, response, curvature = np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
+    for step in itertools.count(1):
+        rate = 1.0 - reinforcement**step
+        V = max(variance.sum() / n, 1e-10)
+        omega = mean.astype(np.float32) @ columns / root - V * response
+        response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
+        precision = max(float(response @ (response + omega / V)) / n, 0.0)
+        curvature = precision + rate * curvature
+        width = 1.0 / (1.0 + curvature)
+        field = precision * mean + columns @ response.astype(np.float32) / root + rate * field
+        evidence = 0.5 * width * field**2
+        if not evidence.max() < RUNAWAY:
+            return
+        slab, second = width * field, width + (width * field) ** 2
         if signed.any():
-            ratio = math.sqrt(width) * now.field
+            ratio = math.sqrt(width) * field
             lift = math.sqrt(width) * inverse_mills(ratio)
-            now.evidence = np.where(signed, now.evidence + log_ndtr(ratio), now.evidence)
+            evidence = np.where(signed, evidence + log_ndtr(ratio), evidence)
             slab, second = np.where(signed, slab + lift, slab), np.where(signed, second + slab * lift, second)
-        free = now.evidence[: n - kept]
+        free = evidence[: n - kept]
         pi[: n - kept] = expit(log_odds_for(free, count) + free)
         new = pi * slab
-        now.variance = DAMPING * now.variance + (1.0 - DAMPING) * (pi * second - new**2)
-        now.mean = DAMPING * now.mean + (1.0 - DAMPING) * new
-    return True
+        variance = DAMPING * variance + (1.0 - DAMPING) * (pi * second - new**2)
+        mean = DAMPING * mean + (1.0 - DAMPING) * new
+        yield mean, variance, evidence
 
 
-def passing(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
-    """Message passing for K = `count`; at every look (steps done, whether the K largest marginals separate).
+def passing(hinge: Hinge, count: int, reinforcement: float, most: int) -> Iterator[tuple[int, bool]]:
+    """Up to `most` steps of message passing for K = `count`; at every look the steps done, and whether the K largest separate.
 
     Ends early if it runs away. The workspace then holds the support that was tested.
     """
-    n, patterns = hinge.columns.shape
-    kept = hinge.kept
-    mean = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
-    beliefs = Beliefs(mean, np.full(n, count / n), np.zeros(n), np.zeros(n), np.zeros(patterns))
-    while beliefs.steps < pace.steps:
-        if not amp_steps(hinge, count, beliefs, pace.reinforcement, LOOK_EVERY):
-            return
-        order = np.argsort(-beliefs.evidence[: n - kept], kind="stable")[:count]
-        support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
-        # Signed weights start where they were believed to be: from zero, those that Newton's first step turns away would leave.
-        set_support(hinge, support, np.where(hinge.signed, np.maximum(beliefs.mean, 0.0), 0.0)[support])
-        yield beliefs.steps, fit(hinge)
+    n, kept = hinge.columns.shape[0], hinge.kept
+    start = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
+    for done, (mean, _, evidence) in enumerate(itertools.islice(amp_steps(hinge, count, start, reinforcement), most), 1):
+        if done % LOOK_EVERY == 0:
+            order = np.argsort(-evidence[: n - kept], kind="stable")[:count]
+            support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
+            # Signed weights start where they were believed to be: from zero, those that Newton's first step turns away leave.
+            set_support(hinge, support, np.where(hinge.signed, np.maximum(mean, 0.0), 0.0)[support])
+            yield done, fit(hinge)
 
 
 def pass_down(hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
@@ -125,13 +100,13 @@ def pass_down(hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0) ->
     while failures < tries and best > 1:
         goal = min(best - 1, int(shrink * best))
         found = False
-        for steps, found in passing(hinge, goal, pace):
+        for steps, found in passing(hinge, goal, *pace):
             if found:
                 spent += steps
                 break
             yield spent + steps
         if not found:
-            spent += pace.steps
+            spent += pace[1]
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent

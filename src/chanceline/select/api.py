@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,8 +51,7 @@ def find_method(name: str) -> Method:
         raise InputError(f"The search method {name!r} could not be imported ({error}); check the names.") from None
     if not callable(found):
         raise InputError(f"The search method {name!r} is no function; name a generator function.")
-    method: Method = found
-    return method
+    return cast(Method, found)
 
 
 def iter_search(
@@ -92,9 +91,7 @@ def iter_search(
     for event in run(problem, budget, seed, **options):
         better = None
         if isinstance(event, Candidate):
-            outcome = _outcome(problem, event, method, seed, history, errors)
-            if names is not None:
-                outcome = replace(outcome, features=tuple(names[j] for j in outcome.support))
+            outcome = _outcome(problem, event, method, seed, history, errors, names)
             if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
                 better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
@@ -109,7 +106,7 @@ def iter_search(
         if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
             return
     if best is None:
-        yield _outcome(problem, NOTHING, method, seed, history, errors)
+        yield _outcome(problem, NOTHING, method, seed, history, errors, names)
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
@@ -165,8 +162,9 @@ def search(
     -----
     Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
     """
-    settings: dict[str, Any] = {"errors": errors, "signs": signs, "target": target, "progress": progress}
-    *_, best = iter_search(X, y, method, budget, seed, intercept, **settings, **options)
+    *_, best = iter_search(
+        X, y, method, budget, seed, intercept, errors=errors, signs=signs, target=target, progress=progress, **options
+    )
     return best
 
 
@@ -176,7 +174,13 @@ def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
 
 
 def _outcome(
-    problem: Problem, found: Candidate, method: str, seed: int, history: list[tuple[int, int]], allowed: int
+    problem: Problem,
+    found: Candidate,
+    method: str,
+    seed: int,
+    history: list[tuple[int, int]],
+    allowed: int,
+    names: tuple[str, ...] | None,
 ) -> SearchOutcome:
     """The rule of largest margin where the support separates, else the method's own weights."""
     support, rule = found.support.astype(np.int64), None
@@ -193,4 +197,5 @@ def _outcome(
         n_samples=problem.n_samples,
         n_features=problem.n_features,
         allowed=allowed,
+        features=() if names is None else tuple(names[j] for j in rule.support),
     )

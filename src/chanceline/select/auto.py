@@ -1,28 +1,48 @@
-"""The best there is: OMP, all singles and pairs, message passing where many variables are needed, and swaps."""
+"""The best there is: OMP, all singles and pairs, message passing where many variables are needed, and swaps.
+
+With at most e errors: swaps on the hinge that forgives e, one variable fewer at every success.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
 from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import promise
 from chanceline.select.amp import SLOWLY_FROM, pass_down
-from chanceline.select.errors import run_with_errors
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, fitted
-from chanceline.select.pairs import separating_pairs, separating_single
-from chanceline.select.pareto import fewest_found, from_pool, is_wide, pool_of_columns, pooled
-from chanceline.select.swaps import candidate, default_budget, fit_greedily, start_from, step_cost, swap_down
+from chanceline.select.pairs import PAIRS_AT_MOST, all_singles, promising_pairs, separating_pairs, separating_single
+from chanceline.select.pareto import PAIRS_TRIED, fewest_found, from_pool, is_wide, majority, pool_of_columns, pooled
+from chanceline.select.swaps import (
+    Best,
+    candidate,
+    cheapest,
+    default_budget,
+    fit_and_note,
+    fit_greedily,
+    make_best,
+    start_from,
+    step_cost,
+    swap_down,
+    try_out,
+)
 
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
 MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
 PATIENCE = 0.5  # of the default budget without success
-PAIRS_AT_MOST = 100_000_000
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
 FEWEST_SWAPS = 500  # whose time the pairs may take in any case
+CHUNK = 500  # swaps between two looks at the keyboard
+PHASE = 10_000  # swaps with and without noise in whom to forgive, in turn
+FORGIVING_NOISE = 0.3
+WORK = 3.6e10  # of the default budget with errors at 128 × 128, in multiplications
 
 
 def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
@@ -101,3 +121,95 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
             return
         yield done
     yield LowerBound(3, n + pairs)
+
+
+def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int) -> Iterator[Candidate | LowerBound | int]:
+    """Singles, exhaustively; promising pairs; greedy additions until few errors are left; then swaps at one fewer and so on.
+
+    The budget counts swaps. A `LowerBound` says how many variables are needed at least, by exhaustion of the singles.
+    """
+    n, kept = problem.n_features, problem.kept
+    without, constant = majority(problem)
+    if without <= errors:
+        yield Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), constant, 0)
+        return
+    most = min(n, problem.n_samples)
+    hinge = make_hinge(problem.columns, most + 1 + kept, kept, seed=seed, signed=problem.signed)
+    best = make_best(most + 1, kept, problem.n_samples)
+    # Only rules with few enough errors are worth keeping.
+    best.errors[:], best.supports[:] = errors + 1, 0
+    single_errors, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
+    single = int(np.argmin(single_errors))
+    if single_errors[single] <= errors:
+        yield Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
+        yield LowerBound(1, n)
+        return
+    pairs = promising_pairs(problem, PAIRS_TRIED)
+    if any(_suffices(hinge, best, errors, pair) for pair in pairs):
+        yield best.candidate(2, kept, 0)
+        yield LowerBound(2, n)
+        return
+    reached = _grow(hinge, best, errors)
+    size = hinge.selected
+    if reached:
+        yield best.candidate(size, kept, size)
+    yield LowerBound(2, n)
+    if reached:
+        yield from _shrink(hinge, best, default_budget_with_errors(problem, size) if budget is None else budget, errors)
+    else:
+        yield from fewest_found(problem, budget, seed, size, errors)
+
+
+def _suffices(hinge: Hinge, best: Best, errors: int, start: np.ndarray) -> bool:
+    """Whether a fit from these variables, or a descent from there, makes few enough errors."""
+    n = hinge.columns.shape[0]
+    set_support(hinge, np.append(np.arange(n - hinge.kept, n), start))
+    try_out(hinge, best, allowed=errors)
+    return bool(best.errors[hinge.selected] <= errors)
+
+
+def _grow(hinge: Hinge, best: Best, errors: int) -> bool:
+    """Add columns until few enough errors are left; False if all that fit do not suffice."""
+    _suffices(hinge, best, errors, np.zeros(0, dtype=np.int64))
+    # Signed columns may leave again.
+    for _ in range(2 * hinge.support.size):
+        sizes = promise(hinge)
+        if hinge.size == hinge.support.size or sizes.max() < 0:
+            break
+        try_out(hinge, best, int(sizes.argmax()), allowed=errors)
+        if best.errors[hinge.selected] <= errors:
+            return True
+    return False
+
+
+def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Candidate | int]:
+    """From a support that makes few enough errors to smaller ones, until `budget` swaps are done."""
+    spent = hinge.selected
+    left, enough, size = budget, True, hinge.size
+    while True:
+        while enough:
+            if hinge.selected <= 3:
+                # Singles are refuted, and of the pairs the promising ones.
+                left = min(left, budget // 10)
+            if hinge.selected <= 2:
+                return
+            size = min(size, hinge.size) - 1
+            try_out(hinge, best, drop=cheapest(hinge), allowed=errors)
+            enough = bool(best.errors[hinge.selected] <= errors)
+            if enough:
+                yield best.candidate(hinge.selected, hinge.kept, spent + budget - left)
+        if left <= 0:
+            return
+        noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
+        left -= int(fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[1])
+        enough = bool(best.errors[hinge.selected] <= errors)
+        done = spent + budget - left
+        yield best.candidate(hinge.selected, hinge.kept, done) if enough else done
+
+
+def default_budget_with_errors(problem: Problem, size: int) -> int:
+    """Swaps for a start of `size` variables: about 3 s at N = P = 64, 8 s at 128, 20 s at 256."""
+    n, patterns = problem.columns.shape
+    work = WORK * math.sqrt(patterns * min(n, 4 * patterns)) / 128
+    swap = 40_000 + n * patterns + 4 * patterns * (size + 1) ** 2
+    return max(200, int(work / swap))

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._validation import whole_number
-from chanceline.errors import InputError
 from chanceline.perceptron.linalg import add_scaled, inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
@@ -64,8 +63,7 @@ def greedy_biht_plain(
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
     w = start * patterns / STEP
-    fixed = np.zeros(n, dtype=bool)
-    fixed[n - kept :] = True
+    fixed = np.arange(n) >= n - kept
     count, l, err = 1 + kept, 0, np.inf
     while True:
         w, l, err = plain_loop(columns, rows, w, count, fixed, l, err, most)
@@ -194,12 +192,10 @@ def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator
 def run_biht(problem: Problem, budget: int | None, seed: int, size: int | None = None) -> Iterator[Candidate | int]:
     """Method `biht`: K = `size` variables (P/2 if not given) from w = 0, until consistent or the budget is spent."""
     n, kept = problem.columns.shape[0], problem.kept
-    count = min(problem.n_features, max(1, problem.n_samples // 2)) if size is None else whole_number(size, "size")
-    if not 1 <= count <= problem.n_features:
-        raise InputError(f"BIHT needs a size between 1 and {problem.n_features} variables, but got {count}.")
+    wanted = max(1, min(problem.n_features, problem.n_samples // 2)) if size is None else size
+    count = whole_number(wanted, "The size, a number of variables,", at_least=1, at_most=problem.n_features)
     columns, rows = problem.columns, np.ascontiguousarray(problem.columns.T)
-    fixed = np.zeros(n, dtype=bool)
-    fixed[n - kept :] = True
+    fixed = np.arange(n) >= n - kept
     w = np.zeros(n)
     best, fewest, done = w, problem.n_samples + 1, 0
     for done in range(1, max(MOST if budget is None else budget, 1) + 1):

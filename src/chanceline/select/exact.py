@@ -159,17 +159,6 @@ def errors_suffice(
     return verdict
 
 
-@inlined_kernel()
-def use_variables(walk: Any, only_in: bool) -> int:
-    """Use the columns in, unless `only_in` those open, and the kept ones: how many."""
-    k = ZERO
-    for j in range(walk.columns.shape[0]):
-        if j >= walk.status.size or walk.status[j] == IN or (walk.status[j] == OPEN and not only_in):
-            walk.room.used[k] = j
-            k += 1
-    return k
-
-
 @inner_kernel(allocates=False)
 def put(walk: Any, j: int, status: int) -> None:
     """Variable j is now open, in or out."""
@@ -320,7 +309,12 @@ def walk_on(walk: Any, budget: int) -> int:
             needed, row = walk.counting or level == walk.wanted - 1, spare
         verdict = SEPARABLE if cutting else INSEPARABLE
         if needed:
-            k, room = use_variables(walk, not cutting), walk.room
+            # On the variables in, for a cut also those open, and the kept columns.
+            k, room = ZERO, walk.room
+            for j in range(walk.columns.shape[0]):
+                if j >= walk.status.size or walk.status[j] == IN or (walk.status[j] == OPEN and cutting):
+                    room.used[k] = j
+                    k += 1
             for pattern in range(patterns):
                 room.alive[pattern], room.certain[pattern] = True, False
                 if not cutting:

@@ -18,22 +18,19 @@ ROUNDS = 8
 
 def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """The LP on some columns (the intercept is free of cost); None if it has no solution: not separable."""
-    rows = problem.columns[columns].T
-    blocks = [rows, -rows]
-    if problem.intercept:
-        blocks += [problem.columns[-1:].T, -problem.columns[-1:].T]
+    rows, free = problem.columns[columns].T, problem.columns[problem.n_features :].T
     objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
     # A weight that must not be negative has no negative part.
     most = np.where(np.append(np.zeros(columns.size, dtype=np.bool_), problem.signed[columns]), 0.0, np.inf)
     bounds = [(0.0, bound) for bound in np.append(most, np.full(2 * problem.kept, np.inf))]
-    result = linprog(objective, A_ub=-np.hstack(blocks), b_ub=-np.ones(problem.n_samples), bounds=bounds, method="highs")
+    result = linprog(
+        objective, A_ub=-np.hstack([rows, -rows, free, -free]), b_ub=-np.ones(problem.n_samples), bounds=bounds, method="highs"
+    )
     if result.x is None:
         return None
-    size = columns.size
-    weights = result.x[:size] - result.x[size : 2 * size]
-    if problem.intercept:
-        weights = np.append(weights, result.x[2 * size] - result.x[2 * size + 1])
-    return np.asarray(weights)
+    positive, negative = result.x[: 2 * columns.size].reshape(2, -1)
+    constants = result.x[2 * columns.size :]
+    return np.append(positive - negative, constants[: problem.kept] - constants[problem.kept :])
 
 
 def _as_candidate(problem: Problem, columns: NDArray, weights: NDArray, iterations: int) -> Candidate:
@@ -84,10 +81,9 @@ def run_reweighted_l1(problem: Problem, budget: int | None, seed: int, rounds: i
         yield NOTHING
         return
     yield best
-    current = best
     for turn in range(2, rounds + 1):
         # Columns that an earlier round left out stay out: their cost would be the largest.
-        columns, sizes = current.support, np.abs(current.weights)
+        columns, sizes = best.support, np.abs(best.weights)
         if sizes.size == 0:
             break
         weights = l1_weights(problem, 1.0 / (sizes / sizes.max() + 1e-3), columns)

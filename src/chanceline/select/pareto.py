@@ -19,16 +19,14 @@ from chanceline._results import Result, visible
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, random_state, set_support
-from chanceline.perceptron.problem import Problem, column_names, make_problem
+from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import all_singles, promising_pairs
-from chanceline.select.plane import fewest_on_pairs
+from chanceline.select.pairs import all_singles, fewest_on_pairs, promising_pairs
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 2_000_000  # of the columns in the pool
-BLOCK_ENTRIES = 1_000_000  # of the columns scaled at a time
 SINGLES_KEPT = 100
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
@@ -85,8 +83,7 @@ class Front(Result):
 
     def at(self, k: int) -> FrontPoint:
         """The point of at most k variables."""
-        if k < 0:
-            raise InputError(f"The number of variables cannot be negative, but is {k}.")
+        k = whole_number(k, "The number of variables")
         last = self.points[-1]
         if k > last.k and last.errors > 0:
             raise InputError(f"The front ends at {last.k} variables; search it up to {k} with max_features={k}.")

@@ -62,21 +62,15 @@ def count_errors(margins: NDArray) -> int:
     return errors
 
 
-class Line(NamedTuple):
+def make_line(patterns: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Room for a line search: where margins change sign, and whether they rise there."""
-
-    breaks: NDArray[np.float64]
-    rising: NDArray[np.bool_]
-
-
-def make_line(patterns: int) -> Line:
-    return Line(np.zeros(patterns), np.zeros(patterns, dtype=np.bool_))
+    return np.zeros(patterns), np.zeros(patterns, dtype=np.bool_)
 
 
 @inner_kernel(allocates=False)
 def fewest_on_line(margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction, t > least; ties are drawn by lot."""
-    breaks, rising, turning, errors, largest = line.breaks, line.rising, 0, 0, 0.0
+    breaks, rising, turning, errors, largest = line[0], line[1], 0, 0, 0.0
     for pattern in range(margins.size):
         if abs(direction[pattern]) > largest:
             largest = abs(direction[pattern])
@@ -157,7 +151,7 @@ class Best(NamedTuple):
     weights: NDArray[np.float64]
     trial: NDArray[np.float64]
     margins: NDArray[np.float64]
-    line: Line
+    line: tuple[NDArray[np.float64], NDArray[np.bool_]]
 
     def candidate(self, k: int, kept: int, iterations: int) -> Candidate:
         """The best rule of k variables, in scaled weights."""
