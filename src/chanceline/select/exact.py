@@ -115,7 +115,7 @@ def errors_suffice(
         conflict[pattern] = False
     tally[0] += 1
     while verdict == INSEPARABLE:
-        count = 0
+        count = ZERO
         for pattern in range(rest.size):
             if rest[pattern]:
                 values[count] = multipliers[pattern] if found == 0 else 0.0
