@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._io import write_text
-from chanceline.prediction.expected import EFFECTIVE, expected_error, interval_of
+from chanceline.prediction.expected import EFFECTIVE, clopper_pearson, expected_error
 from chanceline.prediction.rule import fit_rule
 
 HERE = Path(__file__).resolve().parent
@@ -162,7 +162,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         if not found:
             continue
         truth, rate, guess, number = (np.array([row[key] for row in found]) for key in ("truth", "rate", "guess", "set"))
-        low, high = np.array([interval_of(row["rate"], EFFECTIVE * row["units"]) for row in found]).T
+        counts = EFFECTIVE * np.array([row["units"] for row in found])
+        low, high = np.array([clopper_pearson(*pair) for pair in zip(rate * counts, counts, strict=True)]).T
         covered, fresh = (low <= truth) & (truth <= high), number >= LOOKED_AT
         lines.append(
             f"| {design} | {truth.mean():.3f} | {rate.mean():.3f} | {rate.mean() - truth.mean():+.3f} "

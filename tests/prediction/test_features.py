@@ -55,3 +55,10 @@ def test_effects_and_shares(copied):
     plain = firmness(X, y, [0, 1, 7], blocks=blocks)
     assert [reading.stand_ins for reading in shifted.readings] == [reading.stand_ins for reading in plain.readings]
     assert np.allclose([reading.difference for reading in shifted.readings], [reading.difference for reading in plain.readings])
+
+
+def test_where_the_rule_takes_every_column_nothing_stands_in():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    found = firmness(X, X.sum(axis=1) > 0, [0, 1])
+    assert [reading.stand_ins for reading in found.readings] == [(), ()]
+    assert found.alternatives == ()

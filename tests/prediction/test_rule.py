@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression, lars_path
 
 from chanceline.errors import InputError
-from chanceline.prediction.expected import area, expected_error, interval_of
+from chanceline.prediction.expected import area, clopper_pearson, expected_error
 from chanceline.prediction.rule import fit_rule, lasso_path, ridge_logistic, smallest_within_error
 from chanceline.prediction.samples import make_samples, make_scale
 
@@ -162,4 +162,4 @@ def test_small_formulas():
     assert area(scores, positive, np.zeros(5, dtype=int)) == pytest.approx(np.mean(pairs))
     for wrong in (0, 3, 50):
         ends = binomtest(wrong, 50).proportion_ci(0.95, "exact")
-        assert interval_of(wrong / 50, 50) == pytest.approx((ends.low, ends.high))
+        assert clopper_pearson(wrong, 50) == pytest.approx((ends.low, ends.high))

@@ -30,7 +30,7 @@ def test_declared_errors_have_no_premium(sizes):
     exact = chance_bound(40, 100, 2, positives=14, errors=1)
     assert bounds.bound(rule(2, 0)).log10_p == bounds.bound(rule(2, 1)).log10_p == exact.log10_p
     assert bounds.bound(rule(2, 2)).log10_p == 0
-    assert not bounds.covers(rule(2, 2))
+    assert bounds.samples_needed(rule(2, 2), 0.05) is None
 
 
 def test_errors_counted_after_looking_share_the_level(sizes):

@@ -12,12 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from chanceline.errors import InputError
 from chanceline.perceptron.certificate import certify
-from chanceline.significance.permutation import (
-    Procedure,
-    Value,
-    clopper_pearson,
-    read_draws,
-)
+from chanceline.significance.permutation import Procedure, Value, read_draws
 
 
 def values(*ranks):
@@ -56,12 +51,13 @@ def test_searches_that_fail_are_worse_than_any_set():
 def test_interval_is_clopper_pearson():
     for hits, draws in [(0, 10), (3, 40), (40, 40)]:
         exact = binomtest(hits, draws).proportion_ci(0.95, "exact")
-        assert clopper_pearson(hits, draws, False) == pytest.approx((exact.low, exact.high))
+        reading = read(Value(1, 1, 0), values(*[1] * hits, *[2] * (draws - hits)), draws)
+        assert reading.interval == pytest.approx((exact.low, exact.high))
     # Stopped at the third exceedance in draw 20: both tails of the waiting time have probability 2.5 %.
-    low, high = clopper_pearson(3, 20, True)
+    low, high = read(Value(1, 1, 0), values(1, 1, *[2] * 17, 1, 1), 100, stop_after=3).interval
     assert binom.sf(2, 20, low) == pytest.approx(0.025)
     assert binom.cdf(2, 19, high) == pytest.approx(0.025)
-    assert clopper_pearson(0, 0, False) == (0.0, 1.0)
+    assert read_draws(Value(1, 1, 0), [], np.zeros(0, dtype=bool), 5).interval == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("stop_after", [None, 1, 4])

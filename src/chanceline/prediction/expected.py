@@ -90,20 +90,18 @@ def expected_error(
     fold_of = samples.fold_of(OUTER_FOLDS, [seed, 2])
     folds = list(range(int(fold_of.max()) + 1))
     jobs = n_jobs if samples.X.size > WORTH_PROCESSES else 1
-    common = (samples, fold_of, named, most, seed)
-    trained = list(run_ordered(one_fold, folds, common=common, n_jobs=jobs))
+    trained = list(run_ordered(one_fold, folds, common=(samples, fold_of, named, most, seed), n_jobs=jobs))
     scores = left_out(trained, samples, fold_of)
     wrong = error_of(scores, samples.y)
     positive = samples.y > 0
     beside = None
     if covariates is not None:
-        nothing = np.zeros(0, dtype=np.int64)
-        alone = [train(samples, fold_of != fold, nothing, most, [seed, 3, fold]) for fold in folds]
+        alone = [one_fold(fold, samples, fold_of, np.zeros(0, dtype=np.int64), most, seed) for fold in folds]
         beside = float(error_of(left_out(alone, samples, fold_of), samples.y).mean())
-    rate = float(wrong.mean())
+    rate, count = float(wrong.mean()), EFFECTIVE * len(np.unique(samples.unit_of))
     return ExpectedError(
         rate=rate,
-        interval=interval_of(rate, EFFECTIVE * len(np.unique(samples.unit_of))),
+        interval=clopper_pearson(rate * count, count),
         guess=float(min(positive.mean(), 1 - positive.mean())),
         auc=area(scores, positive, fold_of),
         sensitivity=float(1 - wrong[positive].mean()),
@@ -138,8 +136,8 @@ def area(scores: Floats, positive: Bools, fold_of: Ints) -> float:
     return float(pairs.mean()) if len(pairs) else float("nan")
 
 
-def interval_of(share: float, count: float) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) interval for a share among `count` independent samples, which need not be a whole number."""
-    wrong, tail = share * count, (1 - CONFIDENCE) / 2
-    low = float(betaincinv(wrong, count - wrong + 1, tail)) if share > 0 else 0.0
-    return low, float(betaincinv(wrong + 1, count - wrong, 1 - tail)) if share < 1 else 1.0
+def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) interval for a share among independent trials, whose number need not be whole."""
+    tail = (1 - CONFIDENCE) / 2
+    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes > 0 else 0.0
+    return low, float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0

@@ -119,8 +119,9 @@ def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:
 def replacements(samples: Samples, columns: Floats, rest: Ints, chosen: Ints, penalty: float) -> dict[int, int]:
     """Errors of `rest` with each of the columns that promise most, by their product with what the rest leaves unexplained."""
     design = np.hstack([samples.beside, columns[:, rest]])
-    everybody = np.ones((1, len(design)))
-    weights = ridge_logistic(design[None], samples.y, everybody, np.array([penalty]), samples.beside.shape[1])[0, 0]
+    weights = ridge_logistic(design[None], samples.y, np.ones((1, len(design))), np.array([penalty]), samples.beside.shape[1])[
+        0, 0
+    ]
     promise = np.abs(((samples.y > 0) - probability(design @ weights)) @ columns)
     promise[chosen] = -1.0
     tried = np.argsort(-promise, kind="stable")[:TRIED]
@@ -131,9 +132,8 @@ def replacements(samples: Samples, columns: Floats, rest: Ints, chosen: Ints, pe
 
 def errors_of(samples: Samples, stack: Floats, penalty: float) -> Ints:
     """Errors of the fit on every set of columns (sets × samples × columns), on the samples themselves."""
-    free = samples.beside.shape[1]
     design = np.concatenate([np.broadcast_to(samples.beside, (len(stack), *samples.beside.shape)), stack], axis=2)
-    weights = ridge_logistic(design, samples.y, np.ones(design.shape[:2]), np.array([penalty]), free)
+    weights = ridge_logistic(design, samples.y, np.ones(design.shape[:2]), np.array([penalty]), samples.beside.shape[1])
     return np.count_nonzero(samples.y * (weights @ design.transpose(0, 2, 1))[:, 0] <= 0, axis=1)
 
 

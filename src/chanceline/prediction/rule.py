@@ -185,8 +185,7 @@ def supports_of(samples: Samples, scale: Scale, named: Ints | None, most: int) -
     """Sets of 0, 1, 2, … features, or those named alone."""
     if named is not None:
         return [named]
-    free = samples.beside.shape[1]
-    columns = scale.design(samples, np.arange(samples.X.shape[1]))[:, free:]
+    columns = scale.design(samples, np.arange(samples.X.shape[1]))[:, samples.beside.shape[1] :]
     # What covariates explain is taken out of columns and labels alike.
     basis = np.linalg.qr(samples.beside)[0]
     columns -= basis @ (basis.T @ columns)
@@ -227,8 +226,7 @@ def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
             np.where(moved < 1 - COPY, (highest - products) / np.maximum(1 - moved, COPY), np.inf),
             np.where(moved > COPY - 1, (highest + products) / np.maximum(1 + moved, COPY), np.inf),
         )
-        steps[active] = np.inf
-        steps[dropped if dropped >= 0 else active] = np.inf
+        steps[active if dropped < 0 else [*active, dropped]] = np.inf
         joining = int(steps.argmin())
         vanishing = np.where(coefficients * signs * slopes < 0, np.abs(coefficients / slopes), np.inf)
         place = int(vanishing.argmin())
@@ -269,7 +267,7 @@ def ridge_logistic(design: Floats, y: Floats, training: Floats, penalties: Float
         step = np.linalg.solve(curvature, slope[..., None])[..., 0]
         moved = np.abs(step @ turned).max(axis=2)
         weights -= step * np.minimum(1.0, FARTHEST / np.maximum(moved, NEAR))[..., None]
-        if moved.max() < NEAR:
+        if moved.max(initial=0.0) < NEAR:
             break
     return weights
 

@@ -85,18 +85,21 @@ def make_samples(
 ) -> Samples:
     """Check everything, and decide what stays together."""
     values, labels, _ = check_arrays(X, y)
-    beside = np.ones((len(labels), 1))
-    if covariates is not None:
-        beside = np.column_stack([beside, np.asarray(covariates, dtype=float)])
-    block_of = np.zeros(len(labels), dtype=np.int64) if blocks is None else _codes(blocks, len(labels), "blocks")
-    unit_of = np.arange(len(labels)) if groups is None else _codes(groups, len(labels), "groups")
+    given = np.zeros((len(labels), 0)) if covariates is None else np.asarray(covariates, dtype=float)
+    beside = np.column_stack([np.ones(len(labels)), given])
+    block_of = (
+        np.zeros(len(labels), dtype=np.int64) if blocks is None else codes(np.asarray(blocks).astype(str), len(labels), "blocks")
+    )
+    unit_of = np.arange(len(labels)) if groups is None else codes(np.asarray(groups).astype(str), len(labels), "groups")
     sizes = np.bincount(block_of)
     whole = len(sizes) > 1 and (len(sizes) >= OUTER_FOLDS or np.median(sizes) < SMALL_BLOCK)
     return Samples(values, labels, beside, block_of if whole else unit_of, block_of)
 
 
-def _codes(values: ArrayLike, count: int, role: str) -> Ints:
+def codes(values: ArrayLike, count: int, role: str) -> Ints:
+    """0, 1, … for the different values, in their order."""
     array = np.asarray(values)
     if array.shape != (count,):
-        raise InputError(f"{role} must hold one value for each of the {count} samples, but have shape {array.shape}.")
-    return np.unique(array.astype(str), return_inverse=True)[1].astype(np.int64)
+        raise InputError(f"{role} must hold one value for each of the {count} samples, not an array of shape {array.shape}.")
+    # Objects of several types cannot be sorted.
+    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)

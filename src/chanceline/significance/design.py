@@ -25,13 +25,14 @@ from math import exp
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from chanceline.chance.counts import LOG2, log_binomial
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.errors import InputError
+from chanceline.prediction.rule import ridge_logistic
+from chanceline.prediction.samples import codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +49,6 @@ LEAST_OPEN = 0.2
 REACH = 3.0
 # A slight ridge keeps covariates that separate the classes from infinite weights.
 RIDGE = 0.01
-ITERATIONS = 100
 TRIALS = 64
 
 
@@ -206,7 +206,7 @@ def make_scheme(
     role, within = ("blocks", blocks) if pairs is None else ("pairs", pairs)
     if null == "coin" and within is not None:
         raise InputError(f"{role} restrict permutations and need the null with fixed class sizes.")
-    unit_of = np.arange(len(y)) if groups is None else _codes(groups, len(y), "groups")
+    unit_of = np.arange(len(y)) if groups is None else codes(groups, len(y), "groups")
     first = np.unique(unit_of, return_index=True)[1]
     unit_labels = y[first]
     differs = np.flatnonzero(unit_labels[unit_of] != y)
@@ -215,7 +215,7 @@ def make_scheme(
             f"a group must have one label, but row {differs[0] + 1} differs from its group; groups with both labels "
             "belong in blocks instead."
         )
-    sample_block = np.zeros(len(y), dtype=np.int64) if within is None else _codes(within, len(y), role)
+    sample_block = np.zeros(len(y), dtype=np.int64) if within is None else codes(within, len(y), role)
     block_of = sample_block[first]
     if not np.array_equal(block_of[unit_of], sample_block):
         raise InputError(f"every group must lie within one {'block' if pairs is None else 'pair'}.")
@@ -262,35 +262,27 @@ def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) 
         )
 
 
-def _codes(values: ArrayLike, n_samples: int, role: str) -> Ints:
-    array = np.asarray(values)
-    if array.shape != (n_samples,):
-        raise InputError(f"{role} must hold one value for each of the {n_samples} samples, but have shape {array.shape}.")
-    # Objects of several types cannot be sorted.
-    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)
-
-
 def read_covariates(covariates: Mapping[str, ArrayLike], n_samples: int) -> tuple[dict[str, Ints], dict[str, Floats]]:
     """Categories as 0, 1, …, and numbers in units of their standard deviation."""
     categories: dict[str, Ints] = {}
     numbers: dict[str, Floats] = {}
     for name, given in covariates.items():
         values = np.asarray(given)
-        values = values.astype(str) if values.dtype.kind == "O" else values
-        if values.shape != (n_samples,):
-            raise InputError(f"covariate {name!r} must hold one value for each of the {n_samples} samples, not {values.shape}.")
-        levels, codes = np.unique(values, return_inverse=True)
-        if len(levels) < 2:
+        level_of = codes(values, n_samples, f"covariate {name!r}")
+        count = level_of.max() + 1
+        if count < 2:
             raise InputError(f"covariate {name!r} has one value only, so there is nothing to adjust for; leave it out.")
-        if values.dtype.kind in "iuf" and len(levels) > FEW_VALUES:
+        if values.dtype.kind in "iuf" and count > FEW_VALUES:
             if not np.isfinite(values).all():
                 raise InputError(f"covariate {name!r} has missing or infinite values; fill them in or leave those rows out.")
             numbers[name] = np.clip((values - values.mean()) / values.std(), -REACH, REACH)
             continue
-        if len(levels) > max(FEW_VALUES, n_samples / BLOCK_SIZE):
-            many = f"covariate {name!r} has {len(levels)} different values for {n_samples} samples"
-            raise InputError(f"{many}, too many for categories; join rare ones, or write numbers.")
-        categories[name] = codes.astype(np.int64)
+        if count > max(FEW_VALUES, n_samples / BLOCK_SIZE):
+            raise InputError(
+                f"covariate {name!r} has {count} different values for {n_samples} samples, too many for categories; join rare "
+                "ones, or write numbers."
+            )
+        categories[name] = level_of
     return categories, numbers
 
 
@@ -316,22 +308,8 @@ def fit_model(names: tuple[str, ...], terms: Floats, labels: Floats, block_of: I
         raise InputError(f"to adjust for {', '.join(names)} within blocks (or pairs) these need {BLOCK_SIZE} samples on average.")
     rows, which = np.concatenate(members), np.repeat(np.arange(len(members)), [len(block) for block in members])
     design = np.column_stack([which[:, None] == np.arange(len(members)), terms[rows]]).astype(float)
-    odds = design @ _logistic(design, labels[rows] > 0, np.repeat([0.0, RIDGE], [len(members), terms.shape[1]]))
+    odds = design @ ridge_logistic(design[None], labels[rows], np.ones((1, len(rows))), np.array([RIDGE]), len(members))[0, 0]
     return LabelModel(names, labels, members, tuple(_balanced(odds[which == k], labels[one]) for k, one in enumerate(members)))
-
-
-def _logistic(design: Floats, positive: NDArray[np.bool_], ridge: Floats) -> Floats:
-    """Weights of most likelihood less ½ Σ ridge·w², by Newton's method with steps of limited length."""
-    weights = np.zeros(design.shape[1])
-    for _ in range(ITERATIONS):
-        share = expit(design @ weights)
-        curvature = (design * (share * (1 - share))[:, None]).T @ design + np.diag(ridge + 1e-9)
-        step = np.linalg.solve(curvature, design.T @ (positive - share) - ridge * weights)
-        size = float(np.abs(step).max())
-        weights = weights + step * min(1.0, 2.0 / max(size, 1e-300))
-        if size < 1e-6:
-            return weights
-    raise ConvergenceError("the logistic model of the labels given the covariates did not converge; adjust for fewer covariates.")
 
 
 def _balanced(odds: Floats, labels: Floats) -> Floats:
@@ -342,7 +320,14 @@ def _balanced(odds: Floats, labels: Floats) -> Floats:
 
 def residual_basis(terms: Floats, block_of: Ints) -> Floats | None:
     """Orthonormal columns that span the terms within blocks; None if they are constant there."""
-    centred = terms - pd.DataFrame(terms).groupby(block_of).transform("mean").to_numpy()
+    centred = terms - block_means(terms, block_of)
     span, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     span = span[:, sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))]
     return span if span.shape[1] else None
+
+
+def block_means(values: Floats, block_of: Ints) -> Floats:
+    """Mean of every column over the block of each row."""
+    sums = np.zeros((block_of.max() + 1, values.shape[1]))
+    np.add.at(sums, block_of, values)
+    return (sums / np.bincount(block_of)[:, None])[block_of]

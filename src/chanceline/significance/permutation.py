@@ -31,12 +31,12 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from chanceline._parallel import ended_early, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.prediction.expected import clopper_pearson
 from chanceline.select.api import FORGIVING, search
 from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
@@ -46,7 +46,6 @@ INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
 BATCH = 128
 # The band of shuffled labels shown for every K holds 90 % of them.
 ENDS = (0.05, 0.5, 0.95)
-NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, order=True)
@@ -124,9 +123,12 @@ def read_draws(
         hits, done = hits[:stop_after], int(hits[stop_after - 1]) + 1
         drawn = drawn[:done]
     exceedances = len(hits)
+    # Stopped at the h-th exceedance in draw l: {at least l draws} = {Bin(l−1) ≤ h−1} gives the upper end, {at most l draws} =
+    # {Bin(l) ≥ h} the lower; with a fixed number of draws both come from Bin(B).
+    upper = (exceedances - 1, done - 1) if stopped else (exceedances, done)
     return PermutationReading(
         pvalue=exceedances / done if stopped else (1 + exceedances) / (1 + done),
-        interval=clopper_pearson(exceedances, done, stopped),
+        interval=(clopper_pearson(exceedances, done)[0], clopper_pearson(*upper)[1]),
         floor=1 / (1 + requested),
         observed=observed,
         exceedances=exceedances,
@@ -139,22 +141,6 @@ def read_draws(
         stopped_by=stopped_by,
         void=void,
     )
-
-
-def clopper_pearson(exceedances: int, done: int, stopped: bool, confidence: float = 0.95) -> tuple[float, float]:
-    """Exact interval for the exceedance probability after `done` draws.
-
-    If drawing stopped at the h-th exceedance, the upper end comes from {at least l draws} = {Bin(l−1) ≤
-    h−1} and the lower from {at most l draws} = {Bin(l) ≥ h}; with a fixed number of draws both come from
-    Bin(B).
-    """
-    if done == 0:
-        return 0.0, 1.0
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(exceedances, done - exceedances + 1, tail)) if exceedances > 0 else 0.0
-    successes, trials = (exceedances - 1, done - 1) if stopped else (exceedances, done)
-    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if trials > successes else 1.0
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -378,15 +364,14 @@ class Procedure:
 
     def find(self, X: Floats, y: Floats) -> Rule:
         """The rule found for these labels."""
-        if self.intercept and np.all(y == y[0]):
-            return constant_rule(X, y, NOTHING)
-        if not isinstance(self.search, str):
-            return rule_on(X, y, self._selected(X, y), self.intercept)
         # A built-in search that allows no errors runs on samples without contradictions, and is counted on all.
-        errors = self.errors if self.search in FORGIVING else 0
-        rows = np.arange(len(y)) if errors else consistent_rows(X, y)
+        built_in = isinstance(self.search, str)
+        errors = self.errors if built_in and self.search in FORGIVING else 0
+        rows = consistent_rows(X, y) if built_in and not errors else np.arange(len(y))
         if self.intercept and np.all(y[rows] == y[rows[0]]):
-            return constant_rule(X, y, NOTHING)
+            return constant_rule(X, y, np.zeros(0, dtype=np.int64))
+        if not built_in:
+            return rule_on(X, y, self._selected(X, y), self.intercept)
         best = search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, target=self.target)
         return make_rule(X, y, best.support, best.weights, best.bias)
 

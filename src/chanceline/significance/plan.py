@@ -108,15 +108,13 @@ class UnionBound:
         gate = level - share if alone else BOUND_SHARE * level
         return AlphaSpending(gate, self.spent(gate), share)
 
-    def covers(self, rule: Rule) -> bool:
-        """Whether the rule attains what was declared, so that the bound speaks about it at all."""
-        return self.errors is None or rule.errors <= self.errors
-
     def bound(self, rule: Rule) -> Bound:
-        """The bound for this rule, with `log10_p` as the valid p-value under the freedoms used."""
+        """The bound for this rule, with `log10_p` as the valid p-value under the freedoms used; 0 if the rule makes more errors
+        than were declared, about which the bound says nothing.
+        """
         selected, errors = self._statistic(rule)
         bound = self._at(selected, min(errors, self.sizes.n_units - 1))
-        if not self.covers(rule) or errors >= self.sizes.n_units:
+        if rule.errors > errors or errors >= self.sizes.n_units:
             return replace(bound, log10_p=0.0)
         return replace(bound, log10_p=min(0.0, bound.log10_p + self._premium(errors)))
 
@@ -195,9 +193,9 @@ class UnionBound:
         More of the same kind: the same balance of classes, or more blocks like those there are; and the same null, factor and
         preregistration as in the test.
         """
-        if self.silent or not self.covers(rule):
-            return None
         (selected, errors), sizes = self._statistic(rule), self.sizes
+        if self.silent or rule.errors > errors:
+            return None
         limit = log10(level) - self._premium(errors)
 
         def convinces(count: int) -> bool:

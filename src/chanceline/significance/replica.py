@@ -66,8 +66,7 @@ class ChanceSize(Result):
             return f"noise of {shape} is not {task} even by all features"
         if self.typical == 0:
             return f"noise of {shape} is {task} by a constant rule"
-        size = max(1, math.ceil(self.typical))
-        low, high = (max(1, math.ceil(value)) for value in (self.low, self.high))
+        low, size, high = (max(1, math.ceil(value)) for value in (self.low, self.typical, self.high))
         return f"noise of {shape} is {task} by about {size} feature{'s' * (size > 1)} ({low} to {high})"
 
     __str__ = summary

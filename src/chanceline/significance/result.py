@@ -154,9 +154,8 @@ class SeparationTest(Result):
         the rule to use (by that of the separating set where there is none); blocks or covariates of the rows as `beside`.
         """
         used = self.rule or self.separating
-        support = list(used.support)
-        values = self._columns(X, used.features, support)
-        plain = values[:, support] @ np.array(used.weights) + used.bias
+        values = self._columns(X, used.features, list(used.support))
+        plain = values[:, list(used.support)] @ np.array(used.weights) + used.bias
         scores = plain if self.rule is None else self.rule.scores(values, **beside)
         return np.where(scores > 0, np.array(self.classes[1:]), np.array(self.classes[:1]))
 
@@ -201,7 +200,7 @@ class SeparationTest(Result):
         weights = {} if rule is None else dict(zip(rule.features, rule.weights.tolist(), strict=True))
         heavy = {name: weights.get(name, 0.0) * float(values.std()) for name, values in self.columns.items()}
         read = {name: firm.get(name) or FeatureReading(-1, np.nan, *effect(self.columns[name], labels), ()) for name in heavy}
-        rows = [
+        return pd.DataFrame(
             {
                 "feature": name,
                 "weight": heavy[name],
@@ -215,8 +214,7 @@ class SeparationTest(Result):
                 "stand_ins": ", ".join(rule.stand_ins.get(name, ()) if rule else ()),
             }
             for name in sorted(heavy, key=lambda name: -abs(heavy[name]))
-        ]
-        return pd.DataFrame(rows)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; the settings with what follows from them, and for one version the old names."""
@@ -233,8 +231,14 @@ class SeparationTest(Result):
         }
         sizes = self.permutation.null_sizes if self.permutation is not None else ()
         old = {name: plain(self._moved(name)) for name in MOVED}
-        others = {"alternatives": plain(self.alternatives[:MOST_SETS]), "n_alternatives": len(self.alternatives)}
-        return {**super().to_dict(), **others, "null_distribution": list(sizes), "settings": in_force, **old}
+        return {
+            **super().to_dict(),
+            "alternatives": plain(self.alternatives[:MOST_SETS]),
+            "n_alternatives": len(self.alternatives),
+            "null_distribution": list(sizes),
+            "settings": in_force,
+            **old,
+        }
 
     def summary(self) -> str:
         """One line: the word, p, and what it rests on."""
@@ -340,9 +344,6 @@ def _bound_words(result: SeparationTest) -> str:
 
 def _front_lines(result: SeparationTest) -> list[str]:
     """The front as a small table."""
-    lines = ["  features   errors   shuffled labels   adjusted p"]
-    for point in result.front:
-        band = "" if point.shuffled is None else str(point.shuffled)
-        pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
-        lines.append(f"  {point.k:>8}   {point.errors:>6}   {band:<15}   {pvalue}".rstrip())
-    return lines
+    shown = [(at.k, at.errors, at.shuffled or "", "" if at.pvalue is None else f"{at.pvalue:.2g}") for at in result.front]
+    rows = [f"  {k:>8}   {errors:>6}   {band!s:<15}   {pvalue}".rstrip() for k, errors, band, pvalue in shown]
+    return ["  features   errors   shuffled labels   adjusted p", *rows]

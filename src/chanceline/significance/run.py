@@ -277,12 +277,16 @@ def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: boo
     bands = draws.bands()
     pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
     plain = plan.scheme.sizes.blocks is None and plan.scheme.basis is None
-    observed = [
-        (k, errors, plan.bounds.at_front(k, errors) if plain else 0.0) for k, errors in enumerate(paths.errors[0].tolist(), 1)
-    ]
     return tuple(
-        FrontReading(k, errors, bands[k - 1], pvalues[k - 1], log10_bound, plan.names_of(paths.support(0, k)))
-        for k, errors, log10_bound in observed
+        FrontReading(
+            k=k,
+            errors=errors,
+            shuffled=bands[k - 1],
+            pvalue=pvalues[k - 1],
+            log10_bound=plan.bounds.at_front(k, errors) if plain else 0.0,
+            features=plan.names_of(paths.support(0, k)),
+        )
+        for k, errors in enumerate(paths.errors[0].tolist(), 1)
     )
 
 
@@ -293,7 +297,6 @@ def usable_rule(plan: Plan) -> RuleToUse:
     named = None if plan.features is None else plan.features.tolist()
     design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
     made = fit_rule(data.X, data.y, **design, features=named)
-    expected = expected_error(data.X, data.y, **design, features=named, n_jobs=settings.n_jobs)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
@@ -305,7 +308,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         text=text,
         along=along,
         wrong=tuple(np.flatnonzero(data.y * along <= 0).tolist()),
-        expected_error=expected,
+        expected_error=expected_error(data.X, data.y, **design, features=named, n_jobs=settings.n_jobs),
         firmness=firm,
         stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},
         alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
@@ -329,9 +332,8 @@ def conclude(
     data, bounds, sizes = plan.data, plan.bounds, plan.scheme.sizes
     reported, bound = _reported(plan, found)
     # About features named after looking shuffles say nothing.
-    counts = permutation is not None and not plan.named_after and not permutation.void and permutation.done > 0
-    by_shuffles = permutation.pvalue if permutation is not None and counts else None
-    log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, by_shuffles)
+    counts = permutation is not None and permutation.done > 0 and not (permutation.void or plan.named_after)
+    log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, permutation.pvalue if permutation and counts else None)
     separating = separating_set(plan, reported, bound)
     largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(reported, plan.settings.level)
     by_bound = plan.spending.convinces(bound.log10_p) or plan.spending.later_convinces(found.later)

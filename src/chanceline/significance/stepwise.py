@@ -24,7 +24,7 @@ import numpy as np
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns
-from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
+from chanceline.significance.design import Bools, Floats, Ints, LabelScheme, block_means
 
 CLIP = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
@@ -72,7 +72,7 @@ class Columns:
             values = values - (values @ self.basis) @ self.basis.T
         if self.block_of is None:
             return values - values.mean(axis=1, keepdims=True)
-        return values - _block_means(values.T, self.block_of).T
+        return values - block_means(values.T, self.block_of).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
     for start in range(0, len(index), 16 * PIECE):
         piece = slice(start, start + 16 * PIECE)
         values = clipped(X[:, index[piece]]) if intercept else X[:, index[piece]]
-        part = values - (values.mean(axis=0) if block_of is None else _block_means(values, block_of)) * intercept
+        part = values - (values.mean(axis=0) if block_of is None else block_means(values, block_of)) * intercept
         part = part if scheme.basis is None else part - scheme.basis @ (scheme.basis.T @ part)
         lengths = np.sqrt(np.einsum("ij,ij->j", part, part))
         # Within blocks a column may be constant although it is not over all.
@@ -275,10 +275,3 @@ def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints
     errors[:, 1:-1][np.diff(ranked, axis=1) <= same] = labels.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest
-
-
-def _block_means(values: Floats, block_of: Ints) -> Floats:
-    """Mean of every column over the block of each row."""
-    sums = np.zeros((block_of.max() + 1, values.shape[1]))
-    np.add.at(sums, block_of, values)
-    return (sums / np.bincount(block_of)[:, None])[block_of]

@@ -19,10 +19,11 @@ from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.prediction.expected import ExpectedError
 from chanceline.prediction.features import Firmness, Scorecard
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.design import Bools, Floats
+from chanceline.significance.design import Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.replica import ChanceSize, ReplicaReading
+from chanceline.tables.dataset import plural
 
 # The verdicts, in the words that people, pages and JSON see.
 STRUCTURE = "structure"
@@ -36,11 +37,6 @@ FEWEST_DIGITS = 3
 # In the sentence of the rule to use.
 FEW_DIGITS = 4
 MOST_DIGITS = 17
-
-
-def counted(number: int, thing: str) -> str:
-    """`1 error`, `3 errors`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
@@ -75,7 +71,7 @@ class Evidence(Result):
         if self.spread:
             return "Spread over many features"
         band = "" if self.shuffled is None else f", shuffled labels {self.shuffled}"
-        return f"K = {self.k} ({listed(self.features)}): {counted(self.errors or 0, 'error')}{band}"
+        return f"K = {self.k} ({listed(self.features)}): {plural(self.errors or 0, 'error')}{band}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,14 +115,16 @@ class Separating(Result):
         return None if self.replica is None else self.replica.noise
 
     def summary(self) -> str:
-        who, ending = f"{self.n_selected} of {counted(self.n_features, 'feature')}", "s" * (self.n_selected == 1)
+        who, ending = f"{self.n_selected} of {plural(self.n_features, 'feature')}", "s" * (self.n_selected == 1)
         does = f"separate{ending} all {self.n_samples} samples"
         if self.errors:
-            does = f"leave{ending} {counted(self.errors, 'error')} among {self.n_samples} samples{self.unavoidable}"
+            does = f"leave{ending} {plural(self.errors, 'error')} among {self.n_samples} samples{self.unavoidable}"
         parts = [f"{who} {does}"]
         if self.bound.log10_p < 0:
-            well = "separated" if self.separates else "classified"
-            parts.append(f"random labels would be {well} this well with probability at most {format_p(self.bound.log10_p)}")
+            parts.append(
+                f"random labels would be {'separated' if self.separates else 'classified'} this well with probability at most "
+                f"{format_p(self.bound.log10_p)}"
+            )
         if self.noise_needs is not None:
             parts.append(f"{self.noise_needs.needs()} (theory, for orientation)")
         return "; ".join(parts)
@@ -163,7 +161,7 @@ class RuleToUse(PredictionRule):
     _hidden = ("along", "firmness", "alternatives")
 
     def summary(self) -> str:
-        expected, who = self.expected_error, f"rule of {counted(len(self.features), 'feature')}"
+        expected, who = self.expected_error, f"rule of {plural(len(self.features), 'feature')}"
         if expected is None:
             return f"{who}, not cross-validated (too few samples of a class)"
         low, high = (round(100 * end) for end in expected.interval)
@@ -242,8 +240,10 @@ class Story:
             return UNDECIDED, f"{self.plan.scheme.model.determined}."
         reading, level, shown = self.permutation, self.plan.settings.level, f"{self.evidence.summary()}."
         if self.evidence.by == "search" and reading is not None:
-            as_good = f"the same search does as well on {reading.exceedances} of {reading.done} shuffled labellings"
-            shown = f"{self.evidence.summary()}; {as_good}."
+            shown = (
+                f"{self.evidence.summary()}; the same search does as well on {reading.exceedances} of {reading.done} shuffled "
+                "labellings."
+            )
         if self.evidence.spread and self.spread is not None:
             low, middle, high = self.spread.shuffled
             band = f"shuffled labels {middle:.2f} ({low:.2f}–{high:.2f})"
@@ -261,8 +261,10 @@ class Story:
             )
         least = self.plan.scheme.smallest_p
         if least + self.plan.spending.spent + self.plan.spending.later > level:
-            design = f"This design ({counted(self.plan.scheme.sizes.n_units, self.unit)})"
-            return UNDECIDED, f"{shown} {design} can give no p-value below {least:.2g}, whatever the data."
+            return UNDECIDED, (
+                f"{shown} This design ({plural(self.plan.scheme.sizes.n_units, self.unit)}) can give no p-value below "
+                f"{least:.2g}, whatever the data."
+            )
         low, high = reading.interval
         if low <= level:
             return UNDECIDED, f"{shown} With p between {low:.2g} and {high:.2g}, level {level:g} is not settled."
@@ -278,7 +280,7 @@ class Story:
         found, reading, level = self.separating, self.permutation, self.plan.settings.level
         if found.bound.log10_p <= log10(level):
             return STRUCTURE, f"{self.evidence.summary()}."
-        shown = f"Nothing is shown about the {counted(found.n_selected, 'feature')} named. {self.evidence.summary()}."
+        shown = f"Nothing is shown about the {plural(found.n_selected, 'feature')} named. {self.evidence.summary()}."
         if reading is None or reading.done == 0:
             return UNDECIDED, f"{shown} The bound is silent here and no labels were shuffled."
         holds = "holds structure" if reading.pvalue <= level else "shows no structure either"
@@ -304,9 +306,9 @@ class Story:
             first = self._more_permutations(reading, verdict)
         more = ""
         if self.needed is not None and self.needed > self.plan.scheme.sizes.n_units:
-            which = counted(self.separating.n_selected, "feature")
+            which = plural(self.separating.n_selected, "feature")
             errors = "" if self.separating.separates else f" with as many errors ({self.separating.errors})"
-            more = f"with {counted(self.needed, self.unit)} of the same kind, {which}{errors} would convince by the bound alone."
+            more = f"with {plural(self.needed, self.unit)} of the same kind, {which}{errors} would convince by the bound alone."
         return tuple(sentence for sentence in (first, more) if sentence)
 
     def _more_permutations(self, reading: PermutationReading, verdict: str) -> str:
@@ -322,18 +324,6 @@ class Story:
         return f"more permutations would narrow the interval (permutations={enough - 1})."
 
 
-def predicted_positive(X: Floats, support: Sequence[int], weights: Sequence[float], bias: float) -> Bools:
-    """Which samples the rule calls positive; one on the threshold is not."""
-    return X[:, list(support)] @ np.asarray(weights, dtype=float) > -bias
-
-
-def scaled(weights: Sequence[float] | Floats, bias: float) -> tuple[Floats, float]:
-    """Weights and threshold as the sentence has them: divided by the largest weight, unless all are zero."""
-    values = np.asarray(weights, dtype=float)
-    largest = float(np.abs(values).max(initial=0.0)) or 1.0
-    return values / largest, -bias / largest
-
-
 def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object]) -> str:
     """The rule with as few digits as classify every sample of X the same way (three at least; four at most, if it is meant for
     new samples), and with the class for which most of the weights are added.
@@ -341,21 +331,21 @@ def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], 
     (negative, positive), most = classes, FEW_DIGITS if isinstance(rule, PredictionRule) else MOST_DIGITS
     if not np.any(rule.weights):
         return f"predict {positive} always" if rule.bias > 0 else f"predict {negative} always"
-    weights, threshold = scaled(rule.weights, rule.bias)
-    support = rule.support.tolist()
-    wanted = predicted_positive(X, support, rule.weights.tolist(), rule.bias)
+    largest, columns = float(np.abs(rule.weights).max()), X[:, rule.support]
+    weights, threshold = rule.weights / largest, -rule.bias / largest
+    wanted = columns @ rule.weights > -rule.bias
     # From the side of the first class it is the same rule; a sample on the threshold belongs to that class.
     side = -1.0 if np.sign(weights).sum() < 0 else 1.0
     for digits in range(FEWEST_DIGITS, most + 1):
-        shown, limit = [_rounded(side * weight, digits) for weight in weights], _rounded(side * threshold, digits)
-        if np.array_equal(predicted_positive(X, support, [side * float(w) for w in shown], -side * float(limit)), wanted):
+        shown, limit = [f"{side * weight:z.{digits}g}" for weight in weights], f"{side * threshold:z.{digits}g}"
+        if np.array_equal(columns @ (side * np.array(shown, dtype=float)) > side * float(limit), wanted):
             break
     else:
         if most == MOST_DIGITS:
             # Dividing by the largest weight costs the last digit, and here it matters.
             shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
     who, sign = (positive, ">") if side > 0 else (negative, "≥")
-    return f"predict {who} if {_combination(shown, [names[j] for j in support])} {sign} {limit.replace('-', '−')}"
+    return f"predict {who} if {_combination(shown, [names[j] for j in rule.support])} {sign} {limit.replace('-', '−')}"
 
 
 def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> str:
@@ -365,12 +355,7 @@ def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> st
         for j, point, step in zip(card.support, card.points.tolist(), card.steps, strict=True)
     ]
     than = f"{abs(card.loss)} {'more' if card.loss > 0 else 'fewer'} than" if card.loss else "as many as"
-    return f"{', '.join(parts)}; {positive} above {card.threshold:.3g} points ({counted(card.errors, 'error')}, {than} the rule)"
-
-
-def _rounded(value: float, digits: int) -> str:
-    text = f"{value:.{digits}g}"
-    return "0" if float(text) == 0 else text
+    return f"{', '.join(parts)}; {positive} above {card.threshold:.3g} points ({plural(card.errors, 'error')}, {than} the rule)"
 
 
 def _combination(weights: Sequence[str], names: Sequence[str]) -> str:
