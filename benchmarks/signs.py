@@ -88,7 +88,7 @@ def count_rows(data: pd.DataFrame) -> list[str]:
     rows = [
         f"Counts at α = {LOAD:g}, ρ = {DENSITY:g}; {both}:",
         "",
-        "| N | sets | empty | mean n_given | exact | apart (s.e.) | ln(n_free/n_given)/N | from theory | allowed | corrected |",
+        "| N | sets | empty | mean given | exact | apart (s.e.) | ln(free/given)/N | from theory | allowed | corrected |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for n, group in data[data["kind"] == "count"].groupby("n"):
@@ -121,9 +121,9 @@ def size_rows(data: pd.DataFrame) -> list[str]:
     """Rules 3 and 4."""
     line, union = chanceline.density(SEARCH_LOAD, signs="given").rho, first_moment_density(SEARCH_LOAD, GIVEN)
     rows = [
-        f"Smallest sets at α = {SEARCH_LOAD:g}; ρ_VS = {line:.4f}, union bound {union:.4f}:",
+        f"Smallest sets at α = {SEARCH_LOAD:g}; density ρ = {line:.4f}, union bound {union:.4f}:",
         "",
-        "| N | sets | mean K/N | K₁/N + ρ_VS − ρ_union | above | smallest set's K₁/N |",
+        "| N | sets | mean K/N | K₁/N + density ρ − union | above | smallest set's K₁/N |",
         "|---|---|---|---|---|---|",
     ]
     points = []
@@ -143,7 +143,7 @@ def size_rows(data: pd.DataFrame) -> list[str]:
         rows.append(f"| {' | '.join(map(str, cells))} |")
     fit = fit_differences(pd.DataFrame(points))
     if fit is not None:
-        rows += ["", f"N → ∞: {union + fit.value:.4f} ± {fit.error:.4f}, {(union + fit.value) / line - 1:+.1%} from ρ_VS."]
+        rows += ["", f"N → ∞: {union + fit.value:.4f} ± {fit.error:.4f}, {(union + fit.value) / line - 1:+.1%} from density ρ."]
     for n, group in data[data["kind"] == "exact"].groupby("n"):
         below, same = (group["size"] < group["proven"]).sum(), (group["size"] == group["proven"]).sum()
         rows += ["", f"Of {len(group)} sets at N = {n}, search found the proven minimum in {same} and less in {below}."]
@@ -155,7 +155,7 @@ def weight_rows() -> list[str]:
     rows = [
         "Weights of the chosen inputs at capacity (replica symmetric); with all inputs half are silent and the CV is 0.756:",
         "",
-        "| ρ | κ | α_VS | share of all inputs' load | silent among the chosen | CV of the others | density at 0 over peak |",
+        "| ρ | κ | load α | share of all inputs' load | silent among the chosen | CV of the others | density at 0 over peak |",
         "|---|---|---|---|---|---|---|",
     ]
     for rho, margin in ((0.1, 0.0), (0.25, 0.0), (0.4, 0.0), (0.25, 0.5), (0.25, 1.0)):

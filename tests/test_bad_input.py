@@ -181,4 +181,4 @@ def test_bad_calls(files, call, place, value, array):
     if isinstance(result, Result):
         assert "\n" not in repr(result)
         assert json.dumps(plain(result.to_dict()), allow_nan=False)
-    assert np.all(np.isfinite(getattr(result, "weights", 0.0)))
+    assert np.all(np.isfinite(getattr(getattr(result, "separating", result), "weights", 0.0)))

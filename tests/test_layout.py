@@ -53,7 +53,7 @@ PACKAGES = {
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 369, "perceptron": 1001, "select": 1814, "prediction": 425, "theory": 1839, "chance": 316, "tables": 1014,
+    "top": 369, "perceptron": 1003, "select": 1815, "prediction": 425, "theory": 1839, "chance": 316, "tables": 1014,
     "significance": 1688, "experiments": 753, "memory": 531, "figures": 395, "report": 400, "reproduce": 207, "cli": 697,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
@@ -120,7 +120,7 @@ def test_every_package_keeps_within_its_budget():
     assert set(counted) == set(BUDGET)
     over = {name: (count, BUDGET[name]) for name, count in counted.items() if count > BUDGET[name]}
     assert not over, f"more statements than budgeted: {over}; see CONTRIBUTING.md"
-    assert sum(BUDGET.values()) <= 11_514  # 11,500 when the last parts have landed and been cut
+    assert sum(BUDGET.values()) <= 11_500
 
 
 def test_files_modules_functions_tests_and_kernels_are_few_and_short():

@@ -60,5 +60,5 @@ def test_time_limit_keeps_what_is_done(command, planted):
     _, out, _ = command("test", planted, "--label", "status", "--always-permute", "--time-limit", 1e-9, "--json", "--quiet")
     permutation = json.loads(out)["permutation"]
     assert permutation["stopped_by"] == "time limit"
-    assert permutation["done"] == 63
-    assert permutation["pvalue"] == 1 / 64
+    assert permutation["done"] == 255
+    assert permutation["pvalue"] == 1 / 256

@@ -197,14 +197,17 @@ def fit_hinge(rows: NDArray[np.float64], signed: bool = False) -> tuple[bool, ND
 
 def add_greedily(hinge: Hinge) -> bool:
     """Add the column of largest promise and refit, until all margins are positive or no column promises anything."""
-    separable = bool(hinge.kept) and fit(hinge)
+    separable, tried = bool(hinge.kept) and fit(hinge), np.zeros(hinge.position.size, dtype=bool)
     # Signed columns may leave again, and rounding could send one to and fro.
     for _ in range(4 * hinge.support.size):
-        sizes = promise(hinge)
+        sizes = np.where(tried, np.float32(-1.0), promise(hinge))
         best = int(np.argmax(sizes))
         if separable or sizes[best] <= NO_CORRELATION or hinge.size == hinge.support.size:
             break
         separable = fit(hinge, add=best)
+        # One that left at once waits until another has stayed.
+        tried[best] = True
+        tried &= hinge.position[best] < 0
     return separable
 
 

@@ -345,13 +345,15 @@ class FrontSearch:
         self._fit(k + 1)
         sizes = promise(self.hinge)
         columns = np.argsort(-sizes, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(sizes >= 0)))]
-        errors = []
-        for column in columns:
+        errors = np.full(columns.size, self.problem.n_samples + 1)
+        for place, column in enumerate(columns):
             self._load(k)
-            errors.append(self._fit(k + 1, add=int(column)))
+            # A signed variable that left the support during a fit is in it again.
+            if self.hinge.position[column] < 0:
+                errors[place] = self._fit(k + 1, add=int(column))
         self._load(k)
-        if errors:
-            try_out(self.hinge, self.best, add=int(columns[int(np.argmin(errors))]), near=-1, newton=0)
+        if errors.size and self.hinge.position[columns[errors.argmin()]] < 0:
+            try_out(self.hinge, self.best, add=int(columns[errors.argmin()]), near=-1, newton=0)
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> tuple[FrontPoint, ...]:
         """The rules found, in the columns of the whole problem, errors counted exactly, up to the first without."""

@@ -40,8 +40,8 @@ class Curve(Result):
         return self.points[index]
 
     def summary(self) -> str:
-        rho, alpha = self.rho, self.alpha
-        return f"{len(self)} points, ρ from {rho.min():g} to {rho.max():g}, α from {alpha.min():g} to {alpha.max():g}"
+        ends = [f"{name} from {min(line):g} to {max(line):g}" for name, line in (("ρ", self.rho), ("α", self.alpha)) if len(line)]
+        return ", ".join([f"{len(self)} points", *ends])
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "points": [point.to_dict() for point in self.points]}
