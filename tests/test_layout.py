@@ -54,7 +54,7 @@ PACKAGES = {
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
     "top": 369, "perceptron": 1003, "select": 1815, "prediction": 425, "theory": 1839, "chance": 316, "tables": 1014,
-    "significance": 1688, "experiments": 753, "memory": 531, "figures": 395, "report": 400, "reproduce": 207, "cli": 697,
+    "significance": 1691, "experiments": 753, "memory": 531, "figures": 395, "report": 400, "reproduce": 207, "cli": 698,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 

@@ -113,6 +113,21 @@ def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_
     assert not re.search(r"\d\.\d{5,}", re.sub(r"<svg.*?</svg>", "", body, flags=re.DOTALL))
 
 
+def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
+    rng = np.random.default_rng(9)
+    X, y, age = rng.normal(size=(40, 6)), np.repeat(np.tile([1.0, -1.0], 10), 2), rng.normal(size=40)
+    grouped = separation_test(X, y, permutations=19, groups=np.repeat(np.arange(20), 2), expected_error=False)
+    adjusted = separation_test(X, y, permutations=19, adjust=age[:, None], expected_error=False)
+    pages = [
+        write_test_report(result, tmp_path / f"{number}.html").read_text() for number, result in enumerate((grouped, adjusted))
+    ]
+    methods = [" ".join(page[page.index("to paste into a paper") :].split()) for page in pages]
+    assert "40 samples in 20 groups, whose rows kept one label" in methods[0]
+    assert "19 labellings permuted" in methods[0]
+    assert "drawn from a logistic model of the covariates" in methods[1]
+    assert ["by Cover's count" in text for text in methods] == [True, False]
+
+
 def test_the_card_of_a_notebook_is_the_short_story(noise):
     _, result = noise
     card = result._repr_html_()

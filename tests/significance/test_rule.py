@@ -138,3 +138,9 @@ def test_the_scorecard_in_words_counts_the_errors_it_states():
     assert counted == rule.scorecard.errors == int(errors)
     assert float(limit.replace("−", "-")) == pytest.approx(rule.scorecard.threshold, rel=5e-3)
     assert rule.scorecard.loss == rule.scorecard.errors - len(rule.wrong)
+
+
+def test_a_scorecard_is_refused_where_the_rule_has_more_than_features():
+    X, y = np.random.default_rng(5).normal(size=(24, 4)), np.tile([1.0, -1.0], 12)
+    with pytest.raises(InputError, match="scorecard needs a rule on features alone"):
+        separation_test(X, y, permutations=0, integer=True, blocks=np.repeat([0, 1], 12))

@@ -129,6 +129,7 @@ def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     console.print(rest, markup=False)
     negative, positive = result.classes
     classes = f"{result.n_samples - result.positives} {negative}, {result.positives} {positive}"
+    classes += f"; {result.n_units} groups" * (result.n_units < result.n_samples)
     show(f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features")
 
 

@@ -319,6 +319,8 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")
+    if settings.integer and (scheme.model is not None or scheme.sizes.blocks is not None):
+        raise InputError("a scorecard needs a rule on features alone; leave out integer, or blocks, pairs and adjust.")
     if settings.preregistered and indices is None:
         raise InputError("preregistered features have to be named; give them, or leave out preregistered.")
     distinct = distinct_columns(X, settings.intercept)

@@ -301,7 +301,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
     firm = firmness(data.X, data.y, made.support, **design, penalty=made.penalty)
-    card = scorecard(data.X, data.y, made) if settings.integer else None
+    card = scorecard(data.X, data.y, made) if settings.integer and len(made.support) else None
     return RuleToUse(
         **vars(made),
         features=plan.names_of(made.support),

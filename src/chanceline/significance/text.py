@@ -316,7 +316,8 @@ class Story:
         if reading.interrupted:
             return f"drawing was stopped after {reading.done} of {reading.requested} permutations; let it finish."
         if verdict != UNDECIDED or self.plan.scheme.smallest_p + spent > level:
-            return f"more {self.unit}s." if verdict != CHANCE else ""
+            more = f"more {self.unit}s than {self.plan.scheme.sizes.n_units} would show smaller effects."
+            return more if verdict != CHANCE else ""
         if reading.floor + spent > level:
             return f"at least {ceil(1 / (level - spent))} permutations are needed to reach level {level:g}."
         distance = max(abs(reading.pvalue - level), 0.1 * level)
