@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from chanceline.cli.main import main
@@ -62,10 +64,34 @@ def test_text_output_names_the_variables(capsys):
     assert err == ""
 
 
+def test_the_rule_is_printed_and_written(capsys, tmp_path):
+    X, y = random_problem(12, 1.0, 3, "gaussian")
+    path, rule = write_csv(tmp_path / "data.csv", X, np.where(y > 0, "ill", "well")), tmp_path / "rule.csv"
+    code, out, err = run(capsys, path, "--label", "outcome", "--intercept", "--budget", 200, "-q", "--out", rule)
+    assert (code, err) == (0, f"rule written to {rule}\n")
+    written = pd.read_csv(rule, index_col="feature")["weight"]
+    scores = X @ written.reindex([f"g{j}" for j in range(12)]).fillna(0).to_numpy() + written["(intercept)"]
+    assert np.array_equal(scores > 0, y < 0)  # "well" is the second class
+    assert all(name in out for name in written.index[:-1])
+    assert re.search(r"^  predict (ill|well) if ", out, re.MULTILINE)
+    assert run(capsys, path, "--label", "outcome", "--out", tmp_path / "no" / "rule.csv")[0] == 2
+
+
+def test_a_long_rule_is_cut_and_the_proven_bound_is_named(capsys):
+    code, out, _ = run(capsys, "--random", "N=120,alpha=2", "--method", "omp", "-q")
+    assert code == 0
+    assert len(out.splitlines()) <= 14
+    assert max(map(len, out.splitlines())) <= 100
+    assert "… (--out FILE has all)" in out
+    code, out, _ = run(capsys, "--random", "N=30,alpha=1", "--method", "exact", "--budget", 20, "-q")
+    assert "; at least 5 are needed (proven)" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--random", "N=8"], "alpha"),
+        (["--random", "N=8,alpha=1", "--budget", "many"], "'--budget': Input should be a valid integer, not 'many'; see 'chanc"),
         (["--random", "M=8,alpha=1"], "M=8"),
         (["--random", "N=8,alpha=x"], "alpha"),
         (["--random", "N=8,alpha=1,inputs=ternary"], "ternary"),

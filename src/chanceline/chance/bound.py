@@ -236,7 +236,9 @@ def check_shape(
     if null == "coin":
         return samples, features, selected, 0, allowed
     if positives is None:
-        raise InputError("fixed class sizes need the number of positives; give it, or choose the fair-coin null.")
+        raise InputError(
+            "fixed class sizes need the size of one class (positives=COUNT); or let labels be fair coins (null='coin')."
+        )
     what = f"the number of positives among {samples} samples of two classes"
     return samples, features, selected, whole_number(positives, what, at_least=1, at_most=samples - 1), allowed
 

@@ -21,10 +21,10 @@ LINE_SECONDS = 10.0
 STARTING = "starting (a first run compiles) …"
 # Parameters that the library's sentences name and the command line has as flags.
 PARAMETERS = (
-    "adjust", "below", "blocks", "budget", "candidates", "classes", "decimal", "drop", "errors", "features", "groups", "header",
-    "id", "independent", "intercept", "keep_identifiers", "label", "labels", "layer", "level", "method", "missing", "na", "null",
-    "one_hot", "pairs", "permutations", "positive", "preregistered", "pseudobulk", "scheduler", "seed", "sheet", "split_at",
-    "target", "transform", "transpose", "unlabelled",
+    "adjust", "below", "blocks", "budget", "candidates", "classes", "decimal", "drop", "errors", "features", "groups",
+    "header", "id", "independent", "intercept", "keep_identifiers", "label", "labels", "layer", "level", "method", "missing",
+    "na", "null", "one_hot", "pairs", "permutations", "positive", "positives", "preregistered", "pseudobulk", "scheduler",
+    "seed", "sheet", "split_at", "target", "transform", "transpose", "unlabelled",
 )  # fmt: skip
 VALUE = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|True|False|[\w.:/*-]*[\w/*]"
 ASSIGNMENT = re.compile(rf"(?<![\w.,-])({'|'.join(PARAMETERS)})=({VALUE})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,6 +27,7 @@ from chanceline.cli.options import (
     Signs,
     names_in,
     with_settings,
+    writable,
 )
 from chanceline.cli.output import answer, draw_figure, in_flags, print_json, progress_bar, say, show, status_line
 from chanceline.errors import InputError
@@ -49,7 +51,7 @@ def run_test(
     label: Label = None,
     features: str | None = typer.Option(None, "--features", help="Names a,b,c to test; by default they are searched."),
     report: Report = None,
-    features_table: Path | None = typer.Option(None, "--table", help="Write the features' table (CSV) here."),
+    features_table: Path | None = typer.Option(None, "--table", help="Write the features' table (CSV) here.", callback=writable),
     jobs: Jobs = -1,
     example: str | None = typer.Option(None, "--example", help="breast-cancer, noise or planted instead of a file."),
     figure: Figure = None,
@@ -147,6 +149,7 @@ def search(
     signs: Signs = None,
     target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables suffice."),
     size: int | None = typer.Option(None, "--size", help="Number of variables for the method biht."),
+    out: Path | None = typer.Option(None, "--out", help="Write the features and their weights (CSV) here.", callback=writable),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -163,16 +166,21 @@ def search(
 
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """
+    import pandas as pd
+
+    from chanceline._io import write_text
     from chanceline.select import iter_search
+    from chanceline.significance.result import WIDTH
+    from chanceline.significance.text import rule_sentence
 
     if (data is None) == (random is None):
         raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
     if random is None:
         dataset = _load(data, label, table, tell=True)
-        X, y, names = dataset.X, dataset.y, dataset.feature_names
+        X, y, names, classes = dataset.X, dataset.y, dataset.feature_names, dataset.classes
     else:
         X, y = _random_problem(random)
-        names = tuple(f"x{j}" for j in range(X.shape[1]))
+        names, classes = tuple(f"x{j}" for j in range(X.shape[1])), ("-1", "+1")
     options: dict[str, Any] = {"errors": errors, "target": target, "signs": _read_signs(signs, names)}
     options |= {} if size is None else {"size": size}
     with status_line(quiet=quiet) as tell:
@@ -181,8 +189,14 @@ def search(
                 left = f", {outcome.errors} errors" if outcome.errors else ""
                 tell(f"iteration {outcome.iterations}: {outcome.n_selected} variables{left}")
     record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
-    weights = zip(record["features"], record["weights"], strict=True)
-    answer(record, "\n".join([str(outcome), *(f"  {weight:+12.5g}  {name}" for name, weight in weights)]), json)
+    if out is not None:
+        weights = dict(zip(record["features"], record["weights"], strict=True)) | {"(intercept)": outcome.bias}
+        write_text(out, pd.Series(weights, name="weight").to_csv(index_label="feature"))
+        say(f"rule written to {out}")
+    first, _, last = str(outcome).splitlines()
+    rule = rule_sentence(outcome.rule, X, names, classes)
+    few = {"width": WIDTH, "initial_indent": "  ", "subsequent_indent": "    ", "break_on_hyphens": False}
+    answer(record, "\n".join([first, fill(rule, max_lines=12, placeholder=" … (--out FILE has all)", **few), last]), json)
 
 
 def _read_signs(text: str | None, names: Sequence[str]) -> list[int] | None:

@@ -111,7 +111,10 @@ class SearchOutcome(Result):
         return "exact" if self.minimum_proven else "certified"
 
     def summary(self) -> str:
-        return str(self).partition("\n")[0]
+        verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
+        proof = f"; at least {self.lower_bound} are needed (proven)" if self.lower_bound > 1 else ""
+        proof = ", the proven minimum" if self.minimum_proven else proof
+        return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{proof}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -138,13 +141,10 @@ class SearchOutcome(Result):
         }
 
     def __str__(self) -> str:
-        verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
-        proof = ", the proven minimum" if self.minimum_proven else ""
         nodes = f", a proof of {self.proof_size} nodes" if self.proof_size else ""
         names = self.features or tuple(map(str, self.support))
         shown = ", ".join(map(visible, names[:12])) + (", …" if self.n_selected > 12 else "")
         return (
-            f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} patterns{proof} "
-            f"({self.method}, seed {self.seed}, {self.iterations} iterations{nodes})\n"
-            f"  variables {shown}\n  margin {self.margin:.4g}, bias {self.bias:.4g}"
+            f"{self.summary()}\n  variables {shown}\n"
+            f"  {self.method}, seed {self.seed}, {self.iterations} iterations{nodes}; margin {self.margin:.3g}"
         )
