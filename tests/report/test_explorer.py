@@ -17,6 +17,7 @@ from chanceline.report.explorer import (
     unequal_table,
     write_explorer,
 )
+from chanceline.significance import separation_test
 from chanceline.theory.capacity import capacity, capacity_curve
 
 
@@ -230,7 +231,7 @@ LOOK = """STATES.map(([address, limit]) => {
 })"""
 # Addresses, and the line of the proof there (by the page itself it would come later).
 STATES = [
-    ("#theory=on", [[0.01, 0.1], [0.37, 2.45], [1, 2.45]]),
+    ("#theory=on", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
@@ -241,8 +242,8 @@ STATES = [
 def test_nothing_is_cut_off(page, tmp_path, width):
     looks = run_script(page, LOOK.replace("STATES", json.dumps(STATES)), tmp_path, width)
     assert "failure" not in looks, looks
-    assert [seen["N"] for seen in looks] == ["100", "2000", "7128", "5000"]
-    assert [seen["axes"] for seen in looks] == ["linear", "log", "log", "linear"]
+    assert [seen["N"] for seen in looks] == ["2000", "2000", "7128", "5000"]
+    assert [seen["axes"] for seen in looks] == ["log", "log", "log", "linear"]
     wanted = {"settled", "silent", "chosen", "typical", "every"} if width == 1280 else {"settled", "every"}
     for (address, _), seen in zip(STATES, looks, strict=True):
         assert seen["width"] == width
@@ -251,6 +252,17 @@ def test_nothing_is_cut_off(page, tmp_path, width):
         assert wanted <= set(seen["names"]), address
         theory = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"} if "theory=on" in address else set()
         assert set(seen["curves"]) == {"limit", "chance", "cover_gardner"} | theory, address
+
+
+def test_a_result_is_shown_by_its_link(page, tmp_path):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(50, 300))
+    result = separation_test(X, np.where(X[:, 3] + X[:, 9] > 0, 1, -1), permutations=0, expected_error=False, intercept=False)
+    script = "[element('verdict').textContent, element('fact-p').cells[1].textContent, ...FIELDS.map((name) => state[name])]"
+    word, p, *fields = run_script(page, script, tmp_path, state=result.to_dict()["explorer"])
+    assert word.startswith("STRUCTURE")
+    assert p == f"p ≤ {format_p(result.separating.bound.log10_p)}"
+    assert fields == ["300", "50", "2", str(result.positives), "0.05", "0", "fixed", "no"]
 
 
 def test_proof_line_is_drawn_once_it_is_computed(tmp_path):

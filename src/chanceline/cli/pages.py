@@ -13,6 +13,7 @@ from chanceline.errors import InputError
 
 
 def explore(
+    source: Annotated[Path | None, typer.Argument(help="A page of chanceline test --report, whose table is shown then.")] = None,
     out: Out = Path("chanceline-explorer.html"),
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")] = True,
     json: Json = False,
@@ -22,15 +23,18 @@ def explore(
     One file that works offline, on a phone too.
 
     Example: [bold]chanceline explore --out explorer.html --no-open[/bold]
-    """
-    from chanceline.report.explorer import write_explorer
 
+    Example: [bold]chanceline explore page.html[/bold]
+    """
+    from chanceline.report import read_report, write_explorer
+
+    at = "" if source is None else read_report(source).get("explorer", "")
     page = write_explorer(out)
-    answer({"page": str(page), "bytes": page.stat().st_size}, f"The explorer is {page}", json)
+    answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, f"The explorer is {page}{at}", json)
     if open_page and not json:
         import webbrowser
 
-        if not webbrowser.open(page.resolve().as_uri()):
+        if not webbrowser.open(page.resolve().as_uri() + at):
             say("No browser was found; open the file yourself.")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import chanceline
+from chanceline._io import write_text
 from chanceline._results import visible
 from chanceline.cli.options import (
     Budget,
@@ -92,8 +93,6 @@ def run_test(
         write_test_report(result, report, dataset)
         say(f"report written to {report}")
     if features_table is not None:
-        from chanceline._io import write_text
-
         write_text(features_table, result.to_frame().to_csv(index=False))
         say(f"table written to {features_table}")
     if json:
@@ -168,9 +167,7 @@ def search(
     """
     import pandas as pd
 
-    from chanceline._io import write_text
     from chanceline.select import iter_search
-    from chanceline.significance.result import WIDTH
     from chanceline.significance.text import rule_sentence
 
     if (data is None) == (random is None):
@@ -194,9 +191,16 @@ def search(
         write_text(out, pd.Series(weights, name="weight").to_csv(index_label="feature"))
         say(f"rule written to {out}")
     first, _, last = str(outcome).splitlines()
-    rule = rule_sentence(outcome.rule, X, names, classes)
-    few = {"width": WIDTH, "initial_indent": "  ", "subsequent_indent": "    ", "break_on_hyphens": False}
-    answer(record, "\n".join([first, fill(rule, max_lines=12, placeholder=" … (--out FILE has all)", **few), last]), json)
+    rule = fill(
+        rule_sentence(outcome.rule, X, names, classes),
+        width=98,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        max_lines=12,
+        placeholder=" … (--out FILE has all)",
+    )
+    answer(record, f"{first}\n{rule}\n{last}", json)
 
 
 def _read_signs(text: str | None, names: Sequence[str]) -> list[int] | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -188,6 +189,14 @@ class SeparationTest(Result):
         """Other sets of features that do as well as those of the rule to use."""
         return () if self.rule is None else self.rule.alternatives
 
+    @property
+    def explorer(self) -> str:
+        """What to write after the explorer's address (`chanceline explore`) to see the separating set there."""
+        found, yes = self.separating.bound, {True: "yes", False: "no"}
+        asked = {"N": found.n_features, "P": found.n_samples, "M": max(found.n_selected, 1), "positives": found.positives or ""}
+        rest = {"errors": found.errors, "level": self.settings.level, "null": found.null, "intercept": yes[found.intercept]}
+        return f"#{urlencode(asked | rest)}"
+
     def to_frame(self) -> pd.DataFrame:
         """Every feature of the sets above, the heaviest of the rule to use first.
 
@@ -236,6 +245,7 @@ class SeparationTest(Result):
             "alternatives": plain(self.alternatives[:MOST_SETS]),
             "n_alternatives": len(self.alternatives),
             "null_distribution": list(sizes),
+            "explorer": self.explorer,
             "settings": in_force,
             **old,
         }

@@ -18,13 +18,13 @@ const LINES = [
 ];
 
 const EXAMPLES = [
-  { name: "Random patterns: 40 of 100 variables, 120 patterns", N: 100, P: 120, M: 40 },
   { name: "Leukaemia: 1 of 3051 genes, 38 patients (27 + 11)", N: 3051, P: 38, M: 1, positives: 27 },
   { name: "Colon tumours: 3 of 2000 genes, 62 samples (40 + 22)", N: 2000, P: 62, M: 3, positives: 40 },
   { name: "Brain tumours: 5 of 7128 genes, 60 patients (39 + 21)", N: 7128, P: 60, M: 5, positives: 39 },
   { name: "A small study: 8 of 500 markers, 40 people", N: 500, P: 40, M: 8 },
+  { name: "Random patterns: 40 of 100 variables, 120 patterns", N: 100, P: 120, M: 40 },
 ];
-const START = { N: 100, P: 120, M: 40, positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes" };
+const START = { N: 2000, P: 62, M: 3, positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes" };
 const FIELDS = Object.keys(START);
 
 let state = { ...START };
