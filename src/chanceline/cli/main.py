@@ -137,8 +137,8 @@ def run(arguments: list[str]) -> int:
             error.show()  # type: ignore[attr-defined]
         else:
             sentence = error.format_message().replace("\n", " ").rstrip(".")
-            if hasattr(error.__cause__, "errors"):  # pydantic's, which leave out what was given
-                sentence = f"{sentence.partition(', unable')[0]}, not {error.__cause__.errors()[0]['input']!r}"
+            for fault in getattr(error.__cause__, "errors", list)():  # pydantic's, whose words leave out what was given
+                sentence = f"{sentence.partition(', unable')[0]}, not {fault['input']!r}"
             context = getattr(error, "ctx", None)
             complain(f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'")
         return 2
