@@ -10,12 +10,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
+from scipy.special import expit, logit
+
 from chanceline._io import write_text
-from chanceline.report.explorer import COLUMNS, NODES, TABLE, UNEQUAL, chebyshev_densities, unequal_nodes
+from chanceline.report.explorer import COLUMNS, FIRST, LAST, TABLE, UNEQUAL, unequal_nodes
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.rs import Branch, zero_entropy
+
+NODES = 96
 
 
 def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:
@@ -25,7 +30,9 @@ def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ..
 
 
 def equal_classes() -> list[tuple[float, ...]]:
-    points = capacity_curve(chebyshev_densities(NODES), replicon=True)
+    """The lines at Chebyshev points of logit ρ, from large ρ to small."""
+    middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
+    points = capacity_curve(expit(middle + half * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)).tolist(), replicon=True)
     return [
         (point.rho, point.replicon_alpha or float("nan"), point.alpha, point.bounds.union, point.bounds.l0_gardner)
         for point in points

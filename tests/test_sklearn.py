@@ -62,14 +62,6 @@ def test_n_features_and_max_errors_make_smaller_rules(flipped):
     assert len(SparseSeparator(n_features=5, max_errors=3).fit(X, y).support_) == 2
 
 
-def test_former_names_still_work(flipped):
-    X, y = flipped
-    with pytest.warns(DeprecationWarning, match="max_errors"):
-        assert SparseSeparator(errors=3).fit(X, y).n_errors_ == 3
-    with pytest.warns(DeprecationWarning, match="n_features"):
-        assert len(SparseSeparator(max_features=2).fit(X, y).support_) == 2
-
-
 def test_a_table_that_is_not_separable_is_fitted_with_a_warning():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 5))

@@ -84,7 +84,6 @@ class SparseSeparator(_SparseLinear):
     budget : iterations of the search; None for its default.
     fit_intercept : whether the rule has a threshold.
     random_state : seed of the search, a whole number; None draws one.
-    errors, max_features : former names of `max_errors` and `n_features`.
 
     Attributes
     ----------
@@ -117,8 +116,6 @@ class SparseSeparator(_SparseLinear):
         budget: int | None = None,
         fit_intercept: bool = True,
         random_state: int | np.random.RandomState | None = 0,
-        errors: int | None = None,
-        max_features: int | None = None,
     ) -> None:
         self.method = method
         self.max_errors = max_errors
@@ -126,8 +123,6 @@ class SparseSeparator(_SparseLinear):
         self.budget = budget
         self.fit_intercept = fit_intercept
         self.random_state = random_state
-        self.errors = errors
-        self.max_features = max_features
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseSeparator:
         """Search for few features that separate the two classes of y, or nearly."""
@@ -138,9 +133,7 @@ class SparseSeparator(_SparseLinear):
         return self
 
     def _search(self, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rule:
-        allowed = self._renamed("errors", "max_errors") or 0
-        size = self._renamed("max_features", "n_features")
-        seed = self._seed()
+        allowed, size, seed = self.max_errors, self.n_features, self._seed()
         if size is not None:
             if size < 1:
                 raise ValueError(f"n_features must be at least 1, but is {size}.")
@@ -159,14 +152,6 @@ class SparseSeparator(_SparseLinear):
                 stacklevel=3,
             )
         return rule
-
-    def _renamed(self, old: str, new: str) -> int | None:
-        """A parameter that has got a new name."""
-        value = getattr(self, old)
-        if value is None:
-            return getattr(self, new)
-        warnings.warn(f"{old} is called {new} now.", DeprecationWarning, stacklevel=4)
-        return value
 
 
 class SparseRule(_SparseLinear):

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 import chanceline
 from chanceline.errors import InputError
 from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, first_moment_exponent, typical_overlap
-from chanceline.theory.rs import Branch, Order, equations, free_entropy
+from chanceline.theory.rs import Branch, Order, equations
 from chanceline.theory.symmetric import solve_rs
 
 POINTS = [
@@ -73,13 +73,13 @@ def load_of(share, rho, ensemble):
     ("alpha", "rho", "ensemble"),
     [(1.2, 0.5, PLAIN), (1.7, 0.5, PLAIN), (0.6, 0.1, PLAIN), (1.9, 0.9, PLAIN), *((None, 0.3, one) for one in ENSEMBLES)],
 )
-def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho, ensemble):
+def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho, ensemble, free_entropy):
     alpha = alpha or load_of(0.97, rho, ensemble)
     s, factor = solve_rs(alpha, rho, ensemble), 1 if ensemble.plain else 10
     values = np.array([s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, np.inf if s.price is None else s.price])
 
     def entropy(values):
-        return free_entropy(Order(*values), alpha, rho, ensemble)
+        return free_entropy.symmetric(Order(*values), alpha, rho, ensemble)
 
     assert entropy(values) == pytest.approx(s.entropy, abs=1e-11 * factor)
     for index in [*range(6), *([6] if ensemble.free_threshold else []), *([7] if ensemble.error_rate else [])]:
@@ -127,7 +127,7 @@ def test_total_derivatives_of_the_entropy(alpha, rho, ensemble):
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(1.2, 0.5), (0.5, 0.1), (1.9, 0.7), (0.05, 0.01)])
-def test_without_overlap_between_supports_the_first_moment_comes_out(alpha, rho):
+def test_without_overlap_between_supports_the_first_moment_comes_out(alpha, rho, free_entropy):
     """q₀ = F₀ = 0: d = ρ/(ρ+χ), F₁ = ρ²/χ(ρ+χ), e^{−K}B = ρ/(1−ρ), and χ from α ∂ln A/∂χ = F₁/2."""
 
     def slope(log_chi):
@@ -138,7 +138,7 @@ def test_without_overlap_between_supports_the_first_moment_comes_out(alpha, rho)
     chi = np.exp(brentq(slope, -40, 40, xtol=1e-15))
     d = rho / (rho + chi)
     K = 0.5 * np.log(rho / chi / d) - np.log(rho / (1 - rho))
-    annealed = free_entropy(Order(0.0, chi, rho / chi, rho / chi - d, 0.0, K), alpha, rho)
+    annealed = free_entropy.symmetric(Order(0.0, chi, rho / chi, rho / chi - d, 0.0, K), alpha, rho)
     assert annealed == pytest.approx(first_moment_exponent(alpha, rho), abs=1e-12)
 
 

@@ -24,10 +24,10 @@ def two(one):
     return add_step(one)
 
 
-def test_entropy_vanishes_at_finite_break_point(one):
+def test_entropy_vanishes_at_finite_break_point(one, free_entropy):
     state = one.state
     assert 1.788 < one.alpha < 1.793
-    assert rsb.free_entropy(state.order, state.alpha, RHO) == pytest.approx(0, abs=1e-10)
+    assert free_entropy.broken(state.order, state.alpha, RHO) == pytest.approx(0, abs=1e-10)
     assert abs(state.identity_error) < 1e-10
     assert 0.3 < state.order.x[0] < 0.4
     assert 9 < state.order.K < 10

@@ -91,8 +91,7 @@ class Bound(Result):
             f"{self.n_samples} samples ({classes}; rigorous bound)"
         )
 
-    def __str__(self) -> str:
-        return self.summary()
+    __str__ = summary
 
 
 def format_p(log10_p: float) -> str:

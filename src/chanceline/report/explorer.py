@@ -24,20 +24,12 @@ from chanceline.theory.ensemble import capacity_table
 Floats = NDArray[np.float64]
 # Densities covered by the table; beyond them nothing is drawn and no value is given.
 FIRST, LAST = 1e-6, 0.9995
-NODES = 96
 COLUMNS = ("rho", "replicon_alpha", "alpha_rs", "union", "l0_gardner")
 # The chance line for unequal classes and errors: densities, smallest balance, largest errors as a share of the rarer class.
 DENSITIES, LEAST_BALANCE, MOST_ERRORS = (1e-5, 0.99), 0.01, 0.8
 GRID = (11, 6, 8)  # nodes for the density, the balance and the errors
 DATA = Path(__file__).parents[1] / "data"
 TABLE, UNEQUAL = DATA / "diagram.csv", DATA / "chance_line.csv"
-
-
-def chebyshev_densities(nodes: int) -> list[float]:
-    """Chebyshev points of logit ρ between `FIRST` and `LAST`, from large ρ to small."""
-    middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
-    densities: list[float] = expit(middle + half * np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)).tolist()
-    return densities
 
 
 def lobatto(low: float, high: float, count: int) -> Floats:

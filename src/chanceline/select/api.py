@@ -189,7 +189,7 @@ def _outcome(
     if rule is None or rule.errors:
         rule = widest_rule(problem, support, found.weights, found.constant)
     return SearchOutcome(
-        rule=rule,
+        **vars(rule),
         iterations=found.iterations,
         history=[*history, (found.iterations, rule.n_selected)],
         seed=seed,

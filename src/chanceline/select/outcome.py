@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline._results import Result, visible
+from chanceline._results import visible
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rule import Rule, margin_on
 
@@ -38,13 +38,12 @@ class LowerBound(NamedTuple):
     nodes: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SearchOutcome(Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SearchOutcome(Rule):
     """The fewest variables found, and the perceptron on them.
 
     Attributes
     ----------
-    rule : the perceptron; what follows up to `errors` is its own.
     support : sorted indices of the selected columns of X.
     features : names of the selected columns, if X has names (a DataFrame).
     weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean length 1.
@@ -61,7 +60,6 @@ class SearchOutcome(Result):
     proof_size : nodes or supports examined by the proof, 0 without one.
     """
 
-    rule: Rule
     iterations: int
     history: list[tuple[int, int]]
     seed: int
@@ -74,32 +72,9 @@ class SearchOutcome(Result):
     features: tuple[str, ...] = ()
 
     @property
-    def support(self) -> NDArray[np.int64]:
-        return self.rule.support
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        return self.rule.weights
-
-    @property
-    def bias(self) -> float:
-        return self.rule.bias
-
-    @property
-    def margin(self) -> float:
-        return self.rule.margin
-
-    @property
-    def errors(self) -> int:
-        return self.rule.errors
-
-    @property
-    def n_selected(self) -> int:
-        return self.rule.n_selected
-
-    @property
-    def separates(self) -> bool:
-        return self.rule.separates
+    def rule(self) -> Rule:
+        """The perceptron: this outcome is one."""
+        return self
 
     @property
     def minimum_proven(self) -> bool:

@@ -188,11 +188,6 @@ class SupportSide:
         """f'' = p d⟨w⟩/du + p(1 − p)⟨w⟩²."""
         return self.chosen * self.mean_slope + self.chosen * self.rejected * self.mean**2
 
-    @property
-    def second_moment(self) -> Array:
-        """p⟨w²⟩."""
-        return self.chosen * (self.mean**2 + self.variance)
-
 
 def support_side(u: Array, V: float, d: float, k: float, signed: bool = False) -> SupportSide:
     """B(u) against e^K; E = V + d."""

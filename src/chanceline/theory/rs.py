@@ -63,7 +63,6 @@ from chanceline.theory.kernels import (
     class_sides,
     pattern_means,
     support_means,
-    support_on_rule,
 )
 from chanceline.theory.numerics import STEP, Array, ChiBranch, Newton, OutsideDomain, Solved, first_success, follow, gaussian_rule
 
@@ -80,25 +79,6 @@ class Order:
     K: float
     threshold: float = 0.0
     price: float = np.inf
-
-
-def free_entropy(order: Order, alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> float:
-    """Σ as a function of all order parameters (not only at the saddle)."""
-    o = order
-    sides = class_sides(ensemble, rho, o.q0, rho - o.q0, o.chi, o.threshold, np.sqrt(2 * o.chi * o.price), step)
-    d = o.E - o.F1 + o.F0
-    if not d > 0:
-        raise OutsideDomain(f"E − F₁ + F₀ = {d:.3g} must be positive")
-    support, rule_u = support_on_rule(o.F0, o.F1 - o.F0, d, o.K, step, ensemble.signed)
-    return float(
-        alpha * sum(one.mean(one.side.log_a) for one in sides)
-        + rule_u.mean(support.log_one_plus)
-        + o.K * rho
-        + 0.5 * (o.E - o.F1) * rho
-        - 0.5 * o.F1 * o.chi
-        + 0.5 * o.F0 * o.q0
-        + (alpha * o.price * ensemble.error_rate if ensemble.error_rate else 0.0)
-    )
 
 
 @dataclass(frozen=True)

@@ -119,18 +119,6 @@ def support_recursion(G: Array, x: Array, E: float, d: float, K: float, fineness
     return top, recurse(grids, top.log_one_plus, top.slope, G, x)
 
 
-def free_entropy(order: RSBOrder, alpha: float, rho: float, ensemble: Ensemble = PLAIN, fineness: float = 1.0) -> float:
-    """Σ as a function of all order parameters (not only at the saddle)."""
-    o, p, G, x = order, np.array(order.p), np.array(order.G), np.array(order.x)
-    value = 0.0
-    for share, _, offset in ensemble.offsets(rho, o.threshold):
-        value += share * pattern_recursion(p, x, o.chi, rho, offset, fineness)[1].mean_values[0]
-    _, supports = support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K, fineness)
-    gaps = np.diff(np.array([0.0, *o.x, 1.0]))
-    outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
-    return float(alpha * value + supports.mean_values[0] + outside)
-
-
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two sides as it was.
 @lru_cache(maxsize=64)
 def _class_means(

@@ -6,7 +6,7 @@ from scipy.special import log_ndtr
 
 import chanceline
 from chanceline.theory.numerics import rule_for
-from chanceline.theory.paper.finite_m import free_energy, impose_split, pattern_recursion, solve_rs_at_m
+from chanceline.theory.paper.finite_m import _support, impose_split, pattern_recursion, solve_rs_at_m
 from chanceline.theory.symmetric import mills_slope
 
 ALPHA, RHO, M, GROUP = 1.2, 0.5, 0.1, 0.5
@@ -71,6 +71,15 @@ def test_first_power_of_h_integrates_to_h():
     assert recursion.mean_values[0] == pytest.approx(expected, rel=1e-12)
 
 
+def free_energy(q, q_hat, Q_hat, K):
+    """φ as a function of all order parameters, off the saddle too."""
+    breaks = np.array([M, GROUP])
+    patterns = pattern_recursion(q, breaks, RHO - q[-1])
+    _, log_odds, _, weights = _support(Q_hat + q_hat[-1], q_hat, K, breaks)
+    outside = Q_hat * RHO + np.diff(breaks, prepend=0.0, append=1.0) @ (q_hat * q)
+    return float(ALPHA * M * patterns.mean_values[0] + weights @ np.logaddexp(0.0, log_odds) + K * RHO + 0.5 * M * outside)
+
+
 @pytest.fixture(scope="module")
 def state():
     return impose_split(ALPHA, RHO, M, GROUP, 0.3)
@@ -83,7 +92,7 @@ def test_appendix_equations_are_derivatives_of_phi(state):
     def derivative(index):
         h = 1e-3 * (gap if index in (1, 2) else state.q[0] if index == 0 else 1.0)
         moved = [values + k * h * np.eye(8)[index] for k in (1, -1, 2, -2)]
-        up, down, up2, down2 = (free_energy(v[:3], v[3:6], v[6], v[7], ALPHA, RHO, np.array([M, GROUP])) for v in moved)
+        up, down, up2, down2 = (free_energy(v[:3], v[3:6], v[6], v[7]) for v in moved)
         return (8 * (up - down) - (up2 - down2)) / 12 / h
 
     for index in (0, 1, 2, 3, 4, 7):

@@ -74,15 +74,6 @@ def _support(D: float, q_hat: Array, K: float, breaks: Array) -> tuple[Array, Ar
     return widths, constant + m * h0**2 / (2 * widths[0]) - K, (h0 / widths[0]) ** 2, rule.weights
 
 
-def free_energy(q: Array, q_hat: Array, Q_hat: float, K: float, alpha: float, rho: float, breaks: Array) -> float:
-    """φ as a function of all order parameters (not only at the saddle)."""
-    patterns = pattern_recursion(q, breaks, rho - q[-1])
-    _, log_odds, _, weights = _support(Q_hat + q_hat[-1], q_hat, K, breaks)
-    outside = Q_hat * rho + np.diff(breaks, prepend=0.0, append=1.0) @ (q_hat * q)
-    m = breaks[0]
-    return float(alpha * m * patterns.mean_values[0] + weights @ np.logaddexp(0.0, log_odds) + K * rho + 0.5 * m * outside)
-
-
 def _evaluate(unknowns: Array, alpha: float, rho: float, breaks: Array, split: float) -> FiniteMState:
     """The equations, with q₂ − q₁ = split·(ρ − q₂) imposed where there are groups."""
     if np.abs(unknowns[:2]).max() > 100:
@@ -146,10 +137,6 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     split
         (q₂ − q₁)/(ρ − q₂) > 0.
     """
-    if not 0 < m < group < 1:
-        raise InputError(f"0 < m < group < 1 is needed, but m = {m!r} and group = {group!r}")
-    if not split > 0:
-        raise InputError(f"split must be positive, but is {split!r}")
     symmetric = solve_rs_at_m(alpha, rho, m)
     q0, q1 = symmetric.q
     start = np.array([np.log(rho - q1), logit(q0 / q1), symmetric.K])
