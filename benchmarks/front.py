@@ -1,19 +1,24 @@
 """Training errors at K = 1 … 10 of the front and of its peers on the same tables, one core.
 
-Run `python benchmarks/front.py --data FOLDER` on a folder of tables (CSV, the label last); the result is written to
+Run `python benchmarks/front.py --data FOLDER` on a folder of tables (the label last); the result is written to
 docs/tables/front.md. Every peer selects K features by its own criterion. Its errors are counted twice: as the peer fitted its
-rule, and refitted for few errors on its features (by `fewest_errors`, and by the front of these features alone).
+rule, and refitted for few errors on its features (by `fewest_errors`, and by the front of these features alone). Rows are kept
+in results/front.jsonl and not measured again; `--renew` measures those of the front again.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import json
 import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
@@ -27,9 +32,12 @@ from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.rule import make_rule, rule_on  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
-TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "front.md"
+ROOT = Path(__file__).resolve().parents[1]
+TABLE, RESULTS = ROOT / "docs" / "tables" / "front.md", ROOT / "results" / "front.jsonl"
 MOST = 10
 REFIT_SWAPS = 300
+EL0PS_SECONDS = 10.0  # of the clock, for each penalty
+OPTIONS: dict[str, dict[str, Any]] = {"gastric_nmr": {"label": "Class", "classes": ("GC", "HE"), "missing": "median"}}
 
 Rules = list[tuple[np.ndarray, np.ndarray, float]]  # supports, weights, thresholds
 
@@ -147,16 +155,48 @@ def peer_fasterrisk(X: np.ndarray, y: np.ndarray) -> Rules:
     return rules
 
 
-PEERS: dict[str, Callable[[np.ndarray, np.ndarray], Rules]] = {
-    "abess": peer_abess,
-    "fastsparsegams, logistic": lambda X, y: gams_path(X, y, "Logistic"),
+def peer_el0ps(X: np.ndarray, y: np.ndarray) -> Rules:
+    """El0ps' branch and bound on the squared hinge, a small ridge and a path of ℓ₀ penalties, some seconds for each of them.
+
+    It knows no threshold: the last column is one, whose weight is penalised but not counted.
+    """
+    from el0ps.datafit import Squaredhinge
+    from el0ps.penalty import L2norm
+    from el0ps.solver import BnbSolver
+    from el0ps.utils import compute_lmbd_max
+
+    table, loss, ridge = np.asfortranarray(np.column_stack([X, np.ones(len(y))])), Squaredhinge(y), L2norm(0.1 * len(y))
+    compiles(BnbSolver, loss.__class__, ridge.__class__)
+    start, rules = None, []
+    for penalty in compute_lmbd_max(loss, ridge, table) * np.geomspace(0.3, 0.001, 16):
+        found = BnbSolver(time_limit=EL0PS_SECONDS).solve(loss, ridge, table, penalty, x_init=start)
+        start = found.x
+        support = np.flatnonzero(found.x[:-1])
+        if support.size > MOST:
+            break
+        if support.size:
+            rules.append((support, found.x[support], float(found.x[-1])))
+    return rules
+
+
+@cache
+def compiles(solver: Any, loss: Any, ridge: Any) -> None:
+    """Once, before it counts: El0ps compiles its classes at the first call, for ten seconds and more."""
+    rng = np.random.default_rng(0)
+    solver().solve(loss(np.resize([1.0, -1.0], 12)), ridge(1.0), np.asfortranarray(rng.normal(size=(12, 3))), 0.1)
+
+
+PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Rules]]] = {
+    "abess": ("abess", peer_abess),
+    "fastsparsegams, logistic": ("fastsparsegams", lambda X, y: gams_path(X, y, "Logistic")),
     # Its exponential loss takes 0/1 features only.
-    "fastsparsegams, squared hinge": lambda X, y: gams_path(X, y, "SquaredHinge"),
-    "scikit-learn L1 logistic": peer_l1,
-    "scikit-learn RFE logistic": peer_rfe,
-    "forward selection": peer_forward,
-    "reweighted L1 logistic": peer_reweighted,
-    "FasterRisk, its pool": peer_fasterrisk,
+    "fastsparsegams, squared hinge": ("fastsparsegams", lambda X, y: gams_path(X, y, "SquaredHinge")),
+    "scikit-learn L1 logistic": ("scikit-learn", peer_l1),
+    "scikit-learn RFE logistic": ("scikit-learn", peer_rfe),
+    "forward selection": ("scikit-learn", peer_forward),
+    "reweighted L1 logistic": ("scikit-learn", peer_reweighted),
+    "FasterRisk, its pool": ("fasterrisk", peer_fasterrisk),
+    "El0ps, squared hinge": ("el0ps", peer_el0ps),
 }
 
 
@@ -164,9 +204,11 @@ PEERS: dict[str, Callable[[np.ndarray, np.ndarray], Rules]] = {
 class Row:
     """Errors of one method on one table at K = 1 … 10 (as fitted, and refitted) and CPU seconds without refitting."""
 
+    table: str
     method: str
-    own: np.ndarray
-    refitted: np.ndarray
+    package: str
+    own: list[int]
+    refitted: list[int]
     seconds: float
 
     @property
@@ -188,31 +230,33 @@ def judge(X: np.ndarray, y: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.nd
     return np.minimum.accumulate(own)[1:], np.minimum.accumulate(refitted)[1:]
 
 
-def measure_peers(X: np.ndarray, y: np.ndarray) -> list[Row]:
-    rows = []
-    for method, run in PEERS.items():
-        start = time.process_time()
-        rules = run(X, y)
-        seconds = time.process_time() - start
-        rows.append(Row(method, *judge(X, y, rules), seconds))
-    return rows
+def measure_peer(table: str, method: str, X: np.ndarray, y: np.ndarray) -> Row:
+    package, run = PEERS[method]
+    version = f"{package} {importlib.metadata.version(package)}"
+    run(X[:, :3].copy(), y)  # what it compiles or imports does not count
+    start = time.process_time()
+    rules = run(X, y)
+    seconds = time.process_time() - start
+    own, refitted = judge(X, y, rules)
+    return Row(table, method, version, own.tolist(), refitted.tolist(), seconds)
 
 
-def measure_front(X: np.ndarray, y: np.ndarray, budget: int | None) -> Row:
+def measure_front(table: str, X: np.ndarray, y: np.ndarray, budget: int | None) -> Row:
     """The front with its default budget, or with so many swaps."""
     start = time.process_time()
     found = chanceline.front(X, y, max_features=MOST, budget=budget)
     seconds = time.process_time() - start
     errors = np.zeros(MOST, dtype=np.int64)
     errors[: len(found.errors) - 1] = found.errors[1:]
-    return Row("**front**" if budget is None else f"**front**, {budget} swaps", errors, errors, seconds)
+    method = "**front**" if budget is None else f"**front**, {budget} swaps"
+    return Row(table, method, f"chanceline {chanceline.__version__}", errors.tolist(), errors.tolist(), seconds)
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The table with unit columns, as most peers want them."""
-    dataset = load_data(path, "-1")
-    scale = dataset.X.std(axis=0)
-    return (dataset.X - dataset.X.mean(axis=0)) / np.where(scale > 0, scale, 1.0), dataset.y
+    """The table with unit columns and without constant ones, as most peers want them."""
+    dataset = load_data(path, **{"label": "-1", **OPTIONS.get(path.name.partition(".")[0], {})})
+    X = dataset.X[:, np.ptp(dataset.X, axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0), dataset.y
 
 
 def lines_for(name: str, shape: tuple[int, int], rows: list[Row]) -> list[str]:
@@ -224,33 +268,53 @@ def lines_for(name: str, shape: tuple[int, int], rows: list[Row]) -> list[str]:
     return [*lines, ""]
 
 
+def kept_rows() -> dict[tuple[str, str], Row]:
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    return {(row.table, row.method): row for row in (Row(**json.loads(line)) for line in lines)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of tables")
     parser.add_argument("--tables", nargs="*", help="names of some of them")
     parser.add_argument("--longer", type=int, default=120_000, help="swaps of a second, longer run of the front")
+    parser.add_argument("--renew", action="store_true", help="measure the rows of the front again")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # peers warn of convergence; their rules are counted all the same
     rng = np.random.default_rng(0)
     chanceline.front(rng.normal(size=(12, 5)), np.arange(12) % 2, budget=10)  # compile before the clock starts
+    RESULTS.parent.mkdir(exist_ok=True)
+    lines: list[str] = []
+    better, versions = np.zeros(2, dtype=np.int64), set()
+    paths = [*arguments.data.glob("*.csv.gz"), *arguments.data.glob("*.xlsx")]
+    for path in sorted(paths, key=lambda path: path.stat().st_size):
+        name = path.name.partition(".")[0]
+        if arguments.tables and name not in arguments.tables:
+            continue
+        X, y = read(path)
+        rows, kept = [], kept_rows()
+        for method in ("**front**", f"**front**, {arguments.longer} swaps", *PEERS):
+            row, ours = kept.get((name, method)), method not in PEERS
+            if row is None or (ours and arguments.renew):
+                budget = arguments.longer if "swaps" in method else None
+                row = measure_front(name, X, y, budget) if ours else measure_peer(name, method, X, y)
+                with RESULTS.open("a") as file:
+                    file.write(json.dumps(asdict(row)) + "\n")
+            rows.append(row)
+            versions.add(row.package)
+        better += [sum(int(np.sum(peer.errors < mine.errors)) for peer in rows[2:]) for mine in rows[:2]]
+        lines += lines_for(name, X.shape, rows)
+        print("\n".join(lines_for(name, X.shape, rows)), flush=True)
+        write_text(TABLE, "\n".join([*heading(sorted(versions)), *lines, summary(better)]) + "\n")
+    print(summary(better))
+
+
+def heading(versions: list[str]) -> list[str]:
     title = (
         "Training errors with at most K features and a threshold. Refitted for few errors where that helps; as fitted by the "
         "peer in brackets. The front has its default budget, then a longer one."
     )
-    lines: list[str] = [title, ""]
-    better = np.zeros(2, dtype=np.int64)
-    for path in sorted(arguments.data.glob("*.csv.gz"), key=lambda path: path.stat().st_size):
-        name = path.name.removesuffix(".csv.gz")
-        if arguments.tables and name not in arguments.tables:
-            continue
-        X, y = read(path)
-        mine = [measure_front(X, y, None), measure_front(X, y, arguments.longer)]
-        peers = measure_peers(X, y)
-        better += [sum(int(np.sum(peer.errors < front.errors)) for peer in peers) for front in mine]
-        lines += lines_for(name, X.shape, [*mine, *peers])
-        print("\n".join(lines_for(name, X.shape, [*mine, *peers])), flush=True)
-        write_text(TABLE, "\n".join([*lines, summary(better)]) + "\n")
-    print(summary(better))
+    return [title, f"Versions: {', '.join(versions)}.", ""]
 
 
 def summary(better: np.ndarray) -> str:

@@ -102,9 +102,15 @@ def test_exact_gives_best_and_bound_when_its_budget_ends():
 
 def test_improvements_come_one_by_one():
     X, y = random_problem(64, 1.0, 3)
-    sizes = [outcome.n_selected for outcome in iter_search(X, y, method="tabu", budget=1000)]
+    *improvements, last = iter_search(X, y, method="tabu", budget=1000)
+    sizes = [outcome.n_selected for outcome in improvements]
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == len(sizes) > 2
+    assert all(outcome.separates for outcome in improvements)
+    best = improvements[-1]
+    assert (last.history, list(last.support)) == (best.history, list(best.support))
+    assert last.margin == pytest.approx(separate(X, y, best.support).margin)
+    assert last.margin > best.margin
 
 
 def test_target_stops_early():

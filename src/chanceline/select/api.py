@@ -68,7 +68,9 @@ def iter_search(
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> Iterator[SearchOutcome]:
-    """Yield an outcome at every improvement; the last one is what `search` returns. Parameters as there.
+    """Yield an outcome at every improvement, with the method's own weights; then once more the best, with the largest margin.
+
+    That last one is what `search` returns. Parameters as there.
 
     Ctrl-C is not caught: KeyboardInterrupt comes out of the iteration.
     """
@@ -88,25 +90,25 @@ def iter_search(
     names = column_names(X)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
+    last = NOTHING
     for event in run(problem, budget, seed, **options):
-        better = None
+        before = best
         if isinstance(event, Candidate):
             outcome = _outcome(problem, event, method, seed, history, errors, names)
             if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
-                better = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
+                last = event
+                best = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
         elif isinstance(event, LowerBound) and best is not None:
-            better = replace(best, lower_bound=event.smallest, proof_size=event.nodes)
-        if better is not None:
-            best = better
+            best = replace(best, lower_bound=event.smallest, proof_size=event.nodes)
+        if best is not None and best is not before:
             yield best
         if progress is not None and best is not None:
-            done = event if isinstance(event, int) else event.iterations if isinstance(event, Candidate) else None
-            progress(best.iterations if done is None else done, best)
+            progress(event if isinstance(event, int) else getattr(event, "iterations", best.iterations), best)
         if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
-            return
-    if best is None:
-        yield _outcome(problem, NOTHING, method, seed, history, errors, names)
+            break
+    final = _outcome(problem, last, method, seed, history[:-1], errors, names, wide=True)
+    yield replace(final, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else final
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
@@ -162,10 +164,11 @@ def search(
     -----
     Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
     """
-    *_, best = iter_search(
-        X, y, method, budget, seed, intercept, errors=errors, signs=signs, target=target, progress=progress, **options
-    )
-    return best
+    return list(
+        iter_search(
+            X, y, method, budget, seed, intercept, errors=errors, signs=signs, target=target, progress=progress, **options
+        )
+    )[-1]
 
 
 def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
@@ -181,12 +184,14 @@ def _outcome(
     history: list[tuple[int, int]],
     allowed: int,
     names: tuple[str, ...] | None,
+    wide: bool = False,
 ) -> SearchOutcome:
-    """The rule of largest margin where the support separates, else the method's own weights."""
-    support, rule = found.support.astype(np.int64), None
-    if support.size + problem.kept:
+    """The method's own weights; if they do not separate, or `wide`, the rule of largest margin where there is one."""
+    support = found.support.astype(np.int64)
+    rule = scaled_rule(problem, support, found.weights, found.constant)
+    if (wide or rule.errors) and support.size + problem.kept:
         rule = scaled_rule(problem, *fitted(problem, support, found.iterations)[:3])
-    if rule is None or rule.errors:
+    if rule.errors:
         rule = widest_rule(problem, support, found.weights, found.constant)
     return SearchOutcome(
         **vars(rule),
