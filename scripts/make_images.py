@@ -1,7 +1,9 @@
 """Write the pictures of the README and the docs into docs/images: python scripts/make_images.py
 
 The diagram, what is exchanged in each design, and the lines with given signs are drawn by matplotlib. With --screenshots the
-explorer, a report and the page of reproduce are shown by headless Chromium, at 1280 and at 390 pixels, as in their tests.
+explorer, a report and the page of reproduce are shown by headless Chromium, on a desk and at 390 pixels, as in their tests. The
+report is of the shipped example, or with --table FILE --label COLUMN of another table; that in docs/images is of the colon
+tumours of Alon et al. (1999), 62 samples and 2000 genes.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ from chanceline.report.explorer import interpolated_lines
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.stages import run_all
 from chanceline.significance import separation_test
+from chanceline.tables import load_data
 from chanceline.tables.examples import load_example
 from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-PAGES = ("explorer", "report", "reproduce")
+# Width and height on a desk; the report's first screen without its margins is the card of the README.
+PAGES = {"explorer": (1280, 1100), "report": (920, 1020), "reproduce": (1280, 1100)}
 
 
 def draw_zones(ax: Any) -> None:
@@ -107,28 +111,28 @@ def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, flo
     write_text(IMAGES / f"{name}.svg", tidy)
 
 
-def write_page(name: str, folder: Path, reproduced: Path | None) -> str:
+def write_page(name: str, folder: Path, options: argparse.Namespace) -> str:
     """The page of that name in the folder, that of reproduce from an earlier run if there is one; its address."""
     if name == "explorer":
-        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40&errors=1"
+        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#positives=40"
     if name == "report":
-        data = load_example("planted")
+        data = load_data(options.table, options.label) if options.table else load_example("breast-cancer")
         return write_test_report(separation_test(data), folder / "report.html", data).resolve().as_uri()
-    if reproduced is None:
-        reproduced = folder / "reproduce"
+    reproduced = options.reproduced or folder / "reproduce"
+    if options.reproduced is None:
         run_all(Folder(reproduced, "quick", lambda line: None))
     return write_reproduce_report(reproduced, folder / "reproduce.html").resolve().as_uri()
 
 
-def write_screenshots(names: list[str], reproduced: Path | None) -> None:
+def write_screenshots(names: list[str], options: argparse.Namespace) -> None:
     """Each page as on a desk (name.png) and on a phone (name-phone.png), in 128 colours."""
     sys.path.insert(0, str(ROOT / "tests" / "report"))
     from browser import framed, run_chromium
 
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            address = write_page(name, Path(folder), reproduced)
-            for suffix, width, height in (("", 1280, 1100), ("-phone", 390, 1500)):
+            address = write_page(name, Path(folder), options)
+            for suffix, width, height in (("", *PAGES[name]), ("-phone", 390, 1500)):
                 outer, target = framed(address, width, height, Path(folder)), Path(folder) / "shot.png"
                 run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
                 with Image.open(target) as picture:
@@ -140,6 +144,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the pictures of the README and the docs.")
     parser.add_argument("--screenshots", nargs="*", choices=PAGES, help="of these pages, or of all, too (needs Chromium)")
     parser.add_argument("--reproduced", type=Path, metavar="FOLDER", help="what chanceline reproduce wrote, instead of a new run")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="the table of the report's picture")
+    parser.add_argument("--label", metavar="COLUMN", help="its label")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_picture("diagram", draw_zones, (5, 3.9), grid=False)
@@ -147,5 +153,5 @@ if __name__ == "__main__":
     free, given = (capacity_curve(evenly_spaced(199), signs=signs).to_frame() for signs in ("free", "given"))
     write_picture("signs", lambda ax: draw_signs(ax, free, given), (6.4, 4.4), grid=True)
     if options.screenshots is not None:
-        write_screenshots(options.screenshots or list(PAGES), options.reproduced)
+        write_screenshots(options.screenshots or list(PAGES), options)
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

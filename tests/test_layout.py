@@ -54,7 +54,7 @@ PACKAGES = {
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
     "top": 356, "perceptron": 1003, "select": 1804, "prediction": 425, "theory": 1806, "chance": 315, "tables": 1014,
-    "significance": 1698, "experiments": 753, "memory": 531, "figures": 392, "report": 394, "reproduce": 207, "cli": 709,
+    "significance": 1700, "experiments": 753, "memory": 531, "figures": 392, "report": 394, "reproduce": 207, "cli": 709,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 

@@ -54,6 +54,16 @@ def test_a_single_snp_is_the_headline():
     assert "x700" in result.rule.features
 
 
+def test_where_only_the_separating_set_convinces_it_is_the_evidence():
+    """Least squares on three features leaves two errors, which the bound cannot tell from chance; the search leaves none."""
+    X = np.random.default_rng(6).normal(size=(48, 120))
+    result = separation_test(X, np.where(X[:, :3].sum(axis=1) > 0, 1, -1), expected_error=False)
+    assert min(point.log10_bound for point in result.front) > -1
+    assert result.evidence.by == "bound"
+    assert (result.evidence.features, result.evidence.errors) == (result.separating.features, 0) == (("x0", "x1", "x2"), 0)
+    assert result.log10_pvalue == result.separating.bound.log10_p
+
+
 def test_where_the_bound_decides_the_small_good_rule_is_shown():
     data = load_example("breast-cancer")
     result = separation_test(data, permutations=99, expected_error=False)

@@ -388,7 +388,8 @@ def rests_on(
     by_bound: bool,
 ) -> Evidence:
     """The features that the p-value rests on: the one feature that is proven alone, or of the front's points with the least
-    p-value (by the shuffles, or by the bound where that decides) the one with the fewest features.
+    p-value (by the shuffles, or by the bound where that decides) the one with the fewest features; or the separating set, where
+    the bound convinces for that alone.
     """
     own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
     if own or plan.named_after or (plan.settings.preregistered and not shuffled):
@@ -406,6 +407,8 @@ def rests_on(
         return at.log10_bound, at.errors - (at.shuffled.median if at.shuffled else 0), at.k
 
     at = min(front, key=place)
+    if by_bound and not plan.spending.convinces(at.log10_bound):
+        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="bound")
     # Of equal p-values a set of features counts first: it says more.
     if spread is not None and not by_bound and spread.pvalue < (at.pvalue or 0.0):
         return Evidence(None, (), None, None, spread=True)
