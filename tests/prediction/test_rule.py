@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression, lars_path
 
 from chanceline.errors import InputError
 from chanceline.prediction.expected import area, clopper_pearson, expected_error
+from chanceline.prediction.features import firmness
 from chanceline.prediction.rule import fit_rule, lasso_path, ridge_logistic, smallest_within_error
-from chanceline.prediction.samples import make_samples, make_scale
+from chanceline.prediction.samples import make_samples, make_scale, narrowed
 
 
 def planted(P=120, N=40, slope=3.0, seed=0):
@@ -163,3 +164,24 @@ def test_small_formulas():
     for wrong in (0, 3, 50):
         ends = binomtest(wrong, 50).proportion_ci(0.95, "exact")
         assert clopper_pearson(wrong, 50) == pytest.approx((ends.low, ends.high))
+
+
+def test_a_very_wide_table_is_screened_within_the_training_samples(monkeypatch):
+    """By correlation with the labels, both without block means; with columns kept that hold the rule, it is the same rule."""
+    X, y = planted()
+    blocks, training = np.arange(120) % 3, np.arange(120) < 90
+    plain = fit_rule(X, y)
+    monkeypatch.setattr("chanceline.prediction.samples.SINGLE", 30)
+    monkeypatch.setattr("chanceline.prediction.samples.LIKELY", 8)
+    member = blocks[:90]
+    centred = [column - np.array([column[member == b].mean() for b in range(3)])[member] for column in (*X[:90].T, y[:90])]
+    sizes = np.abs([column @ centred[-1] / part.std() for column, part in zip(centred[:-1], X[:90].T, strict=True)])
+    kept = narrowed(make_samples(X, y, None, blocks, None), training, (39,))[1]
+    assert kept.tolist() == sorted({*np.argsort(-sizes)[:8].tolist(), 39})
+    wide = fit_rule(X, y)
+    assert wide.support.tolist() == plain.support.tolist()
+    np.testing.assert_allclose(wide.scores(X), plain.scores(X), atol=1e-9)
+    outside = firmness(X, y, [3, 11, 20])
+    assert [reading.feature for reading in outside.readings] == [3, 11, 20]
+    kept = narrowed(make_samples(X, y, None, None, None), y > -1)[1].tolist()
+    assert {j for reading in outside.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import chanceline
+from chanceline.perceptron.hinge import random_state
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights, pareto as front_pool
+from chanceline.select.pairs import all_singles
 
 
 @pytest.fixture
@@ -54,3 +56,13 @@ def test_searches_in_the_pool_speak_of_the_whole_table(wide):
     for rule in (outcome, separating):
         assert check_weights(X, y, rule.support, rule.weights, rule.bias).errors == rule.errors
     assert separating.separates
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_best_singles_are_those_of_the_sweep(wide, monkeypatch, intercept):
+    X, y = wide
+    X = np.where(np.arange(200) % 2, np.round(X / np.geomspace(1e-3, 1e3, 200)), X)
+    problem = make_problem(X, y, intercept, contradictions=True, signs=np.arange(200) % 3 - 1)
+    monkeypatch.setattr(front_pool, "SINGLES_KEPT", 25)
+    errors, _ = all_singles(problem.columns, problem.signed, problem.kept, random_state(0))
+    assert front_pool.best_singles(problem).tolist() == np.argsort(errors, kind="stable")[:25].tolist()

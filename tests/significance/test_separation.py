@@ -320,3 +320,17 @@ def test_verdict_of_published_tables(real_data, name, samples, features, verdict
     assert result.verdict == verdict
     labels = [data.classes[int(label > 0)] for label in data.y]
     assert result.score(data.X, labels) == pytest.approx(1 - result.separating.errors / len(data.y))
+
+
+def test_a_very_wide_table_stays_in_single_precision():
+    """The same p-value, features and weights as in double precision; the array given stays as it was."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal(size=(24, 40_100), dtype=np.float32) + np.float32(3)
+    y = np.where(X[:, 7] > 3, 1, 0)
+    single, double = (separation_test(table, y, permutations=19, budget=20) for table in (X, X.astype(float)))
+    assert np.array_equal(single.columns["x7"], X[:, 7])
+    assert single.pvalue == double.pvalue
+    assert single.evidence.features == double.evidence.features == ("x7",)
+    assert single.rule.features == double.rule.features
+    np.testing.assert_allclose(single.rule.weights, double.rule.weights, rtol=1e-5)
+    assert X.flags.writeable

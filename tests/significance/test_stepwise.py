@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -295,6 +296,20 @@ def test_wide_tables_are_ranked_in_single_precision(monkeypatch):
     assert np.array_equal(single.chosen, double.chosen)
     np.testing.assert_allclose(single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5)
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_long_table_is_followed_within_its_columns_span(intercept):
+    """The same choices, losses and errors as in all samples; a column that is the sum of two others does no harm."""
+    rng = np.random.default_rng(13)
+    X, labels = rng.normal(size=(90, 12)), random_labels(rng, 30, 90)
+    X[:, 11] = X[:, 0] + X[:, 1]
+    columns = make_columns(X, make_scheme(labels[0]), intercept)
+    assert columns.within.shape == (12, 12)
+    turned, plain = (follow_paths(of, labels, 5) for of in (columns, replace(columns, frame=None, within=None)))
+    np.testing.assert_allclose(turned.losses, plain.losses, rtol=1e-10)
+    np.testing.assert_allclose(turned.spread, plain.spread, rtol=1e-10)
+    assert all(np.array_equal(getattr(turned, what), getattr(plain, what)) for what in ("chosen", "errors", "pair"))
 
 
 def test_shuffles_follow_the_size_of_the_table():

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 INPUTS = ("binary", "gaussian", "sphere")
 MOST_NUMBERS = 2 * 10**8  # of a random problem: 1.6 GB
 LARGEST = 1e100  # numbers between 1/LARGEST and LARGEST have squares, and sums of squares, that a double can hold
+SINGLE = 40_000  # columns above which a table in single precision stays as it is
 BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
 
 
@@ -46,7 +47,7 @@ def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tu
         row, column = np.argwhere(~np.isfinite(data))[0]
         raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
     # Columns whose squares, or the squares of whose weights, no double can hold.
-    largest = np.maximum(data.max(axis=0), -data.min(axis=0))
+    largest = np.maximum(data.max(axis=0), -data.min(axis=0)).astype(float)
     odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
     if odd.size:
         raise InputError(
@@ -74,15 +75,19 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def as_numbers(X: ArrayLike) -> Floats:
-    """X as doubles in rows, a copy unless X is that already and read-only; a sparse matrix is filled with its zeros."""
+    """X as doubles in rows, a copy unless X is that already and read-only; a sparse matrix is filled with its zeros.
+
+    Single precision stays where there are more than `SINGLE` columns: twice as much memory would be for nothing.
+    """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
     try:
         raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        if raw.dtype == np.float64 and raw.flags.c_contiguous and not raw.flags.writeable:
+        kind = raw.dtype if raw.dtype == np.float32 and raw.shape[-1:] > (SINGLE,) else np.dtype(np.float64)
+        if raw.dtype == kind and raw.flags.c_contiguous and not raw.flags.writeable:
             return raw
         if raw.dtype.kind not in "cmM":
-            return np.array(raw, dtype=np.float64, order="C")
+            return np.array(raw, dtype=kind, order="C")
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError("X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out.")
@@ -127,12 +132,14 @@ def distinct_columns(X: NDArray[np.float64], intercept: bool) -> NDArray[np.int6
     A rule that uses a duplicate can use the first of its kind, and a constant is the intercept over again,
     so the union over supports need only run over these columns.
     """
+    # Digests stand for columns, a block at a time, as for rows below.
     seen: dict[bytes, int] = {}
-    constant = np.all(X[:1] == X, axis=0)
-    if not intercept:
-        constant &= X[0] == 0
-    for j in np.flatnonzero(~constant):
-        seen.setdefault((X[:, j] + 0.0).tobytes(), int(j))
+    width = max(1, BLOCK_ENTRIES // len(X))
+    for start in range(0, X.shape[1], width):
+        columns = np.ascontiguousarray(X[:, start : start + width].T) + 0.0
+        constant = np.all(columns[:, :1] == columns, axis=1) & (intercept | (columns[:, 0] == 0))
+        for j in np.flatnonzero(~constant):
+            seen.setdefault(blake2b(columns[j], digest_size=16).digest(), start + int(j))
     return np.array(sorted(seen.values()), dtype=np.int64)
 
 
@@ -211,7 +218,7 @@ class Problem:
 
     @cached_property
     def centre(self) -> Floats:
-        return self.X.mean(axis=0) if self.intercept else np.zeros(self.n_features)
+        return self.X.mean(axis=0, dtype=float) if self.intercept else np.zeros(self.n_features)
 
     @cached_property
     def scale(self) -> Floats:

@@ -18,7 +18,7 @@ from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import make_rule
 from chanceline.prediction.rule import UNTUNED, PredictionRule, probability, ridge_logistic, supports_of
-from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale
+from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale, narrowed
 
 # Halves of the samples, and columns that are tried in the place of each feature.
 HALVES, TRIED = 50, 30
@@ -82,8 +82,11 @@ def firmness(
 ) -> Firmness:
     """How firm the features of a set are; `penalty` is the ridge of its rule, the rest as in `fit_rule`."""
     samples = make_samples(X, y, groups, blocks, covariates)
-    chosen = np.sort(np.asarray(support, dtype=np.int64))
-    scale = make_scale(samples, np.ones(len(samples.y), dtype=bool))
+    chosen, everybody = np.sort(np.asarray(support, dtype=np.int64)), np.ones(len(samples.y), dtype=bool)
+    samples, kept = narrowed(samples, everybody, chosen)
+    # Positions are those among the columns kept, until they are told.
+    chosen = np.searchsorted(kept, chosen)
+    scale = make_scale(samples, everybody)
     free, positive = samples.beside.shape[1], samples.y > 0
     columns = scale.design(samples, np.arange(samples.X.shape[1]))[:, free:]
     shares = chosen_by_halves(samples, len(chosen), seed)
@@ -92,9 +95,9 @@ def firmness(
     for feature in chosen:
         column, rest = columns[:, feature], chosen[chosen != feature]
         counts = dict(sorted(replacements(samples, columns, rest, chosen, penalty).items(), key=lambda pair: pair[1]))
-        alternatives += [tuple(sorted([*rest.tolist(), other])) for other, count in counts.items() if count <= errors]
-        stand_ins = tuple(other for other, count in counts.items() if count <= errors + 1)
-        readings.append(FeatureReading(int(feature), float(shares[feature]), *effect(column, positive), stand_ins))
+        alternatives += [tuple(np.sort(kept[[*rest, other]]).tolist()) for other, count in counts.items() if count <= errors]
+        stand_ins = tuple(int(kept[other]) for other, count in counts.items() if count <= errors + 1)
+        readings.append(FeatureReading(int(kept[feature]), float(shares[feature]), *effect(column, positive), stand_ins))
     return Firmness(errors, tuple(readings), tuple(dict.fromkeys(alternatives)))
 
 

@@ -20,7 +20,17 @@ from chanceline._results import Result
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import find_features
-from chanceline.prediction.samples import INNER_FOLDS, Bools, Floats, Ints, Samples, Scale, make_samples, make_scale
+from chanceline.prediction.samples import (
+    INNER_FOLDS,
+    Bools,
+    Floats,
+    Ints,
+    Samples,
+    Scale,
+    make_samples,
+    make_scale,
+    narrowed,
+)
 
 MOST_FEATURES = 30
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30)
@@ -67,7 +77,7 @@ class PredictionRule(Result):
 
     def scores(self, X: ArrayLike, blocks: ArrayLike | None = None, covariates: ArrayLike | None = None) -> Floats:
         """x_S·w + b for every row; with `blocks` the bias of its block, which must be one of those the rule was made from."""
-        scores = np.asarray(X, dtype=float)[:, self.support] @ self.weights
+        scores = np.asarray(X)[:, self.support].astype(float) @ self.weights
         if len(self.covariate_weights):
             if covariates is None:
                 raise InputError("the rule was made with covariates; give those of the new samples as well.")
@@ -141,6 +151,10 @@ def fit_rule(
 
 def train(samples: Samples, training: Bools, named: Ints | None, most: int, seed: list[int]) -> Trained:
     """The whole procedure on some of the samples; nothing of the others has a part in it but the mean of a block left out."""
+    narrow, kept = narrowed(samples, training) if named is None else (samples, named)
+    if narrow is not samples:
+        found = train(narrow, training, named, most, seed)
+        return found._replace(support=kept[found.support], scale=found.scale.among(kept, samples.X.shape[1]))
     part, scale = samples.take(training), make_scale(samples, training)
     size, penalty = tune(part, named, most, seed)
     supports = supports_of(part, scale, named, size)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result, visible
 from chanceline._validation import whole_number
 from chanceline.errors import InputError
-from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, random_state, set_support
+from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
@@ -257,7 +257,7 @@ class FrontSearch:
         self._grow(0.0)
         self._grow(1.0)
         yield 0
-        for pair in promising_pairs(self.problem, PAIRS_TRIED) if self.most >= 2 else ():
+        for pair in promising_pairs(self.problem, PAIRS_TRIED) if self.most >= 2 and budget else ():
             self._start(pair)
             self._fit(2, 0.0)
             self._fit(2, 1.0)
@@ -394,7 +394,7 @@ def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
     for step in range(steps):
         # |a_jᵀ r| without a scaled copy of X.
         signed = problem.y * slack
-        products = (signed @ problem.X - signed.sum() * problem.centre) / problem.scale
+        products = (signed.astype(problem.X.dtype) @ problem.X - signed.sum() * problem.centre) / problem.scale
         products = np.where(problem.signed[:n] & (products < 0), 0.0, np.abs(products))
         np.maximum(highest, products / max(float(np.linalg.norm(slack)), 1e-300), out=highest)
         products[chosen] = -1.0
@@ -410,21 +410,28 @@ def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
 
 
 def best_singles(problem: Problem) -> NDArray[np.int64]:
-    """The columns with the fewest errors alone, a block of columns at a time."""
-    random = random_state(0)
-    width = max(1, BLOCK_ENTRIES // problem.n_samples)
+    """The columns with the fewest errors alone, exactly, a block of columns at a time."""
+    width, y = max(1, BLOCK_ENTRIES // problem.n_samples), problem.y
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for start in range(0, problem.n_features, width):
         block = np.arange(start, min(start + width, problem.n_features))
-        columns = np.ascontiguousarray(problem.rows(block).T)
-        errors[block] = all_singles(columns, problem.signed[block], problem.kept, random)[0]
+        values = np.ascontiguousarray(problem.rows(block)[:, : len(block)].T) * y
+        if problem.intercept:
+            order = np.argsort(values, axis=1)
+            # Positives less negatives below a threshold after each sample; none between equal values.
+            below = np.cumsum(y[order], axis=1)
+            below[:, :-1][np.diff(np.take_along_axis(values, order, axis=1), axis=1) == 0] = 0
+            higher, lower = np.sum(y < 0) + below.min(axis=1), np.sum(y > 0) - below.max(axis=1)
+        else:
+            higher, lower = np.sum(values * y <= 0, axis=1), np.sum(values * y >= 0, axis=1)
+        errors[block] = np.where(problem.signed[block], higher, np.minimum(higher, lower))
     return np.argsort(errors, kind="stable")[:SINGLES_KEPT]
 
 
 def pooled(problem: Problem, pool: NDArray[np.int64]) -> Problem:
     """The problem on the pool's columns alone."""
     signs = None if problem.signs is None else problem.signs[pool]
-    return replace(problem, X=np.ascontiguousarray(problem.X[:, pool]), signs=signs)
+    return replace(problem, X=np.ascontiguousarray(problem.X[:, pool], dtype=float), signs=signs)
 
 
 def from_pool(events: Iterator[Candidate | LowerBound | int], pool: NDArray[np.int64]) -> Iterator[Candidate | LowerBound | int]:

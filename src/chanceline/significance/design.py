@@ -186,7 +186,8 @@ class LabelScheme:
         if self.null == "coin":
             return rng.choice([-1.0, 1.0], size=self.sizes.n_units)[self.unit_of]
         # Sorting random keys within blocks permutes each block uniformly.
-        order = np.lexsort((rng.random(self.sizes.n_units), self.block_of))
+        keys = rng.random(self.sizes.n_units)
+        order = np.argsort(keys) if self.sizes.blocks is None else np.lexsort((keys, self.block_of))
         shuffled = np.empty(self.sizes.n_units)
         shuffled[np.argsort(self.block_of, kind="stable")] = self.unit_labels[order]
         return shuffled[self.unit_of]

@@ -251,7 +251,7 @@ class FrontDraws:
     def alone(self, columns: Columns, y: Floats) -> Floats:
         """Adjusted p-value of every single column: the share of labellings whose best column fits no worse than it."""
         residual = columns.centred(y[None])[0]
-        losses = 1 - (residual @ columns.fitted) ** 2 / (residual @ residual)
+        losses = 1 - (residual.astype(columns.fitted.dtype) @ columns.fitted).astype(float) ** 2 / (residual @ residual)
         return np.searchsorted(np.sort(self.losses[:, 0]), losses + SAME, side="right") / len(self.losses)
 
     def bands(self) -> list[Band | None]:
@@ -372,7 +372,8 @@ class Procedure:
             return constant_rule(X, y, np.zeros(0, dtype=np.int64))
         if not built_in:
             return rule_on(X, y, self._selected(X, y), self.intercept)
-        best = search(X[rows], y[rows], self.search, self.budget, self.seed, self.intercept, errors=errors, target=self.target)
+        some, budget, seed = X if len(rows) == len(y) else X[rows], self.budget, self.seed
+        best = search(some, y[rows], self.search, budget, seed, self.intercept, errors=errors, target=self.target)
         return make_rule(X, y, best.support, best.weights, best.bias)
 
     def _selected(self, X: Floats, y: Floats) -> Ints:

@@ -114,12 +114,13 @@ def separation_test(
         return run(make_plan(X, features, settings), progress)
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
-    data, labels, names = check_arrays(X, y, feature_names)
+    # A view that nobody can write to needs no copy.
+    data, labels, names = check_arrays(np.broadcast_to(X, X.shape) if type(X) is np.ndarray else X, y, feature_names)
     negative, positive = np.unique(np.asarray(y)).tolist()
     covariates = pd.DataFrame(roles.pop("adjust", None)).add_prefix("covariate " * (not hasattr(adjust, "columns")))
     given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items()}
     if not roles.keys() & {"groups", "pairs"}:
-        numbers = pd.DataFrame(data, columns=list(names))
+        numbers = pd.DataFrame(data, columns=list(names), copy=False)
         given["undeclared"] = undeclared_design(numbers[[]], numbers, labels)
     given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
     dataset = Dataset(data, labels, names, (negative, positive), **given)
@@ -362,7 +363,7 @@ def conclude(
         classes=data.classes,
         scores=scores if rule is None else rule.along,
         labels=data.y,
-        columns={name: data.X[:, j] for name, j in shown.items()},
+        columns={name: data.X[:, j].astype(float) for name, j in shown.items()},
         alone={name: alone[j] for name, j in shown.items() if j in alone},
         largest_convincing=largest,
         samples_needed=needed,

@@ -340,7 +340,9 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     """
     if len(X) < 4:
         return np.array([], dtype=np.int64)
-    whole = np.flatnonzero((X[0] == np.round(X[0])) & ((X[0] != X[1]) | (X[0] > 19000000)))
+    # Days, or different in the first rows at least: columns are copied only if they may be either.
+    different = np.all(np.diff(np.sort(X[:20], axis=0), axis=0) > 0, axis=0)
+    whole = np.flatnonzero((X[0] == np.round(X[0])) & (different | (X[0] > 19000000)))
     whole = whole[np.all(X[:, whole] == np.round(X[:, whole]), axis=0)]
     values = X[:, whole]
     ordered, steps = np.sort(values, axis=0), np.diff(values, axis=0)

@@ -138,8 +138,8 @@ def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequenc
     # Columns of few values agree by chance.
     counts = (np.unique(column, return_counts=True)[1] for column in values.T)
     agree = np.prod([(count * (count - 1)).sum() / (2 * max(len(squares), 1)) for count in counts])
-    chance = np.maximum(gammainc(freedom / 2, freedom / 2 * squares / mean), agree)
-    near = (squares <= NEAR * middle) & (len(squares) * chance <= HARDLY) & (together[first] != together[second])
+    near = (squares <= NEAR * middle) & (together[first] != together[second])
+    near[near] = len(squares) * np.maximum(gammainc(freedom / 2, freedom / 2 * squares[near] / mean), agree) <= HARDLY
     found = []
     for alike, what in ((True, "if they are of one subject, say which rows belong together with groups=COLUMN"), (False, "")):
         which = np.flatnonzero(near & ((y[first] == y[second]) == alike))
