@@ -20,7 +20,7 @@ import pandas as pd  # noqa: E402
 import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
 from chanceline.chance.counts import LOG2, log_binomial, log_cover  # noqa: E402
-from chanceline.experiments.scaling import average, fit_differences, log_first_moment  # noqa: E402
+from chanceline.experiments.scaling import average, fit_differences, typical  # noqa: E402
 from chanceline.perceptron.problem import random_problem  # noqa: E402
 from chanceline.select import count  # noqa: E402
 from chanceline.theory.bounds import first_moment_density  # noqa: E402
@@ -30,122 +30,133 @@ from chanceline.theory.numerics import STEP  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, KEPT = ROOT / "docs" / "tables" / "signs.md", ROOT / "results" / "signs.jsonl"
-GIVEN = Ensemble(signs="given")
-COUNTED = {12: 600, 16: 600, 20: 400, 24: 200}  # N: sets
-SEARCHED = {64: 60, 128: 40, 256: 20}
+COUNTED = {12: 2000, 16: 2000, 20: 1000, 24: 600}  # N: sets
+SEARCHED = {64: 200, 128: 100, 256: 60}
 PROVEN = {32: 40, 64: 20}
-LOAD, DENSITY, SEARCH_LOAD = 0.75, 0.25, 0.5
+COUNT_LOADS, DENSITY, SEARCH_LOAD = (0.5, 0.75), 0.25, 0.5
+WORDS = {"free": "free signs", "given": "given signs"}
 
 
-def measure(kind: str, n: int, seed: int) -> dict[str, float]:
-    """One set of Gaussian noise: its supports counted, or its smallest set searched for or proven."""
-    X, y = random_problem(n, seed=seed, inputs="gaussian", n_patterns=round(n * (LOAD if kind == "count" else SEARCH_LOAD)))
+def measure(kind: str, n: int, load: float, seed: int) -> dict[str, float]:
+    """One set of Gaussian noise: its supports counted, or its smallest set searched for or proven, with and without signs."""
+    X, y = random_problem(n, seed=seed, inputs="gaussian", n_patterns=round(n * load))
     if kind == "count":
         size = round(DENSITY * n)
         return {"free": count(X, y, size).count, "given": count(X, y, size, signs=1).count}
-    found = chanceline.search(X, y, signs=1, seed=seed)
-    proven = chanceline.search(X, y, "exact", signs=1).n_selected if kind == "exact" else 0
-    return {"size": found.n_selected, "proven": proven}
+    found = chanceline.search(X, y, signs=1, seed=seed).n_selected
+    if kind == "exact":
+        return {"given": found, "proven": chanceline.search(X, y, "exact", signs=1).n_selected}
+    return {"given": found, "free": chanceline.search(X, y, seed=seed).n_selected}
 
 
 def run() -> pd.DataFrame:
     """Every set that is not kept yet, then all of them."""
     KEPT.parent.mkdir(exist_ok=True)
     kept = [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
-    known = {(row["kind"], row["n"], row["seed"]) for row in kept}
+    known = {(row["kind"], row["n"], row["load"], row["seed"]) for row in kept}
+    work = [("count", COUNTED, load) for load in COUNT_LOADS]
+    work += [("smallest", SEARCHED, SEARCH_LOAD), ("exact", PROVEN, SEARCH_LOAD)]
     with KEPT.open("a") as file:
-        for kind, sizes in (("count", COUNTED), ("smallest", SEARCHED), ("exact", PROVEN)):
+        for kind, sizes, load in work:
             for n, sets in sizes.items():
                 for seed in range(sets):
-                    if (kind, n, seed) not in known:
-                        row = {"kind": kind, "n": n, "seed": seed, **measure(kind, n, seed)}
+                    if (kind, n, load, seed) not in known:
+                        row = {"kind": kind, "n": n, "load": load, "seed": seed, **measure(kind, n, load, seed)}
                         file.write(json.dumps(row) + "\n")
                         file.flush()
                         kept.append(row)
     return pd.DataFrame(kept)
 
 
-def log_moment(n: int, patterns: int, size: int) -> float:
-    """ln of the expected number of sets of that size with separating weights of the given signs, exact for Gaussian noise."""
-    points = patterns + size
+def log_moment(n: int, patterns: int, size: int, signs: str) -> float:
+    """ln of the expected number of separating sets of that size, exact for Gaussian noise: a given sign is one point more."""
+    points = patterns + size * (signs == "given")
     return float(log_binomial(n, size)) + log_cover(points, size) - points * LOG2
 
 
-def moment_size(n: int, patterns: int) -> float:
+def moment_size(n: int, patterns: int, signs: str) -> float:
     """The size where that number passes 1, between whole numbers by linear interpolation of its logarithm."""
-    logs = [log_moment(n, patterns, size) for size in range(1, n + 1)]
+    logs = [log_moment(n, patterns, size, signs) for size in range(1, n + 1)]
     above = next(i for i, value in enumerate(logs) if value >= 0)
     return above + 1 - logs[above] / (logs[above] - logs[above - 1]) if above else 1.0
 
 
-def count_rows(data: pd.DataFrame) -> list[str]:
-    """Rules 1 and 2."""
-    theory = [chanceline.solve(LOAD, DENSITY, signs=signs).entropy for signs in ("free", "given")]
-    gap = theory[0] - theory[1]
-    # The first moments' own difference: with given signs it is that of P + M patterns.
-    limit = first_moment_exponent(LOAD, DENSITY) - first_moment_exponent(LOAD + DENSITY, DENSITY)
-    both = f"Σ = {theory[0]:.6f} with free signs, {theory[1]:.6f} with given ones, {gap:.4f} less"
+def moment_limit(load: float, signs: str) -> float:
+    """Of the same logarithm over N."""
+    return first_moment_exponent(load + DENSITY * (signs == "given"), DENSITY)
+
+
+def count_rows(data: pd.DataFrame, load: float) -> list[str]:
+    """Rules 1 and 2, and the limit of Σ by the fit of docs/experiments.md: median ln Z/N less the first moment, in 1/N."""
+    theory = {signs: chanceline.solve(load, DENSITY, signs=signs).entropy for signs in WORDS}
+    gap, limit = theory["free"] - theory["given"], moment_limit(load, "free") - moment_limit(load, "given")
     rows = [
-        f"Counts at α = {LOAD:g}, ρ = {DENSITY:g}; {both}:",
+        f"Counts at α = {load:g}, ρ = {DENSITY:g}; Σ is {gap:.4f} less with given signs:",
         "",
         "| N | sets | empty | mean given | exact | apart (s.e.) | ln(free/given)/N | from theory | allowed | corrected |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for n, group in data[data["kind"] == "count"].groupby("n"):
+    points: list[dict[str, float | str]] = []
+    for size_n, group in data[(data["kind"] == "count") & (data["load"] == load)].groupby("n"):
+        n = int(size_n)
+        patterns, size = round(load * n), round(DENSITY * n)
+        moments = {signs: log_moment(n, patterns, size, signs) for signs in WORDS}
+        for signs in WORDS:
+            middle, error = typical(np.log(group[signs], where=group[signs] > 0, out=np.full(len(group), -math.inf)) / n)
+            points.append({"signs": signs, "n": n, "difference": middle - moments[signs] / n, "error": error})
         mean, error = average(group["given"])
-        patterns, size = round(LOAD * n), round(DENSITY * n)
-        log_exact = log_moment(int(n), patterns, size)
-        exact = math.exp(log_exact)
-        rest = (log_first_moment(int(n), patterns, size) - log_exact) / n - limit
+        exact = math.exp(moments["given"])
         logs = np.log(group[["free", "given"]].clip(lower=0.5))
         value, spread = average((logs["free"] - logs["given"]) / n)
-        cells = [
-            n,
-            len(group),
-            f"{(group['given'] == 0).mean():.0%}",
-            f"{mean:.1f} ± {error:.1f}",
-            f"{exact:.1f}",
-            f"{(mean - exact) / error:+.1f}",
-        ]
-        cells += [
-            f"{value:.4f} ± {spread:.4f}",
-            f"{value - gap:+.4f}",
-            f"{2 * spread + 0.01:.4f}" if n > 12 else "–",
-            f"{value - gap - rest:+.4f}",
-        ]
+        rest = (moments["free"] - moments["given"]) / n - limit
+        cells = [n, len(group), f"{(group['given'] == 0).mean():.0%}", f"{mean:.1f} ± {error:.1f}", f"{exact:.1f}"]
+        cells += [f"{(mean - exact) / error:+.1f}", f"{value:.4f} ± {spread:.4f}", f"{value - gap:+.4f}"]
+        cells += [f"{2 * spread + 0.01:.4f}" if n > 12 else "–", f"{value - gap - rest:+.4f}"]
         rows.append(f"| {' | '.join(map(str, cells))} |")
+    for signs, words in WORDS.items():
+        known = pd.DataFrame(points).query("signs == @signs").dropna()
+        fit = fit_differences(known)
+        if fit is not None:
+            found = moment_limit(load, signs) + fit.value
+            apart = (found - theory[signs]) / fit.error
+            sizes = ", ".join(str(n) for n in known["n"])
+            rows += [
+                "",
+                f"N → ∞ from N = {sizes}, {words}: Σ = {found:.3f} ± {fit.error:.3f}, theory {theory[signs]:.4f} ({apart:+.1f}).",
+            ]
     return rows
 
 
 def size_rows(data: pd.DataFrame) -> list[str]:
     """Rules 3 and 4."""
-    line, union = chanceline.density(SEARCH_LOAD, signs="given").rho, first_moment_density(SEARCH_LOAD, GIVEN)
     rows = [
-        f"Smallest sets at α = {SEARCH_LOAD:g}; density ρ = {line:.4f}, union bound {union:.4f}:",
+        f"Smallest sets at α = {SEARCH_LOAD:g}, the same tables with free and with given signs:",
         "",
-        "| N | sets | mean K/N | K₁/N + density ρ − union | above | smallest set's K₁/N |",
-        "|---|---|---|---|---|---|",
+        "| signs | N | sets | mean K/N | K₁/N + density ρ − union | above | smallest set's K₁/N |",
+        "|---|---|---|---|---|---|---|",
     ]
-    points = []
-    for n, group in data[data["kind"] == "smallest"].groupby("n"):
-        value, error = average(group["size"] / n)
-        moment = moment_size(int(n), round(SEARCH_LOAD * n)) / n
-        points.append({"n": n, "difference": value - moment, "error": error})
-        predicted = moment + line - union
-        cells = [
-            n,
-            len(group),
-            f"{value:.4f} ± {error:.4f}",
-            f"{predicted:.4f}",
-            f"{value / predicted - 1:+.1%}",
-            f"{moment:.4f}",
-        ]
-        rows.append(f"| {' | '.join(map(str, cells))} |")
-    fit = fit_differences(pd.DataFrame(points))
-    if fit is not None:
-        rows += ["", f"N → ∞: {union + fit.value:.4f} ± {fit.error:.4f}, {(union + fit.value) / line - 1:+.1%} from density ρ."]
+    limits = []
+    for signs, words in WORDS.items():
+        line, union = chanceline.density(SEARCH_LOAD, signs=signs).rho, first_moment_density(SEARCH_LOAD, Ensemble(signs=signs))
+        points = []
+        for n, group in data[data["kind"] == "smallest"].groupby("n"):
+            value, error = average(group[signs] / n)
+            moment = moment_size(int(n), round(SEARCH_LOAD * n), signs) / n
+            points.append({"n": n, "difference": value - moment, "error": error})
+            predicted = moment + line - union
+            cells = [signs, n, len(group), f"{value:.4f} ± {error:.4f}", f"{predicted:.4f}", f"{value / predicted - 1:+.1%}"]
+            rows.append(f"| {' | '.join(map(str, cells))} | {moment:.4f} |")
+        fit = fit_differences(pd.DataFrame(points))
+        if fit is not None:
+            found = union + fit.value
+            apart = f"{found / line - 1:+.1%} ± {fit.error / line:.1%}"
+            limits += [
+                "",
+                f"N → ∞, {words}: {found:.4f} ± {fit.error:.4f}; density ρ = {line:.4f}, {apart} from it; union {union:.4f}.",
+            ]
+    rows += limits
     for n, group in data[data["kind"] == "exact"].groupby("n"):
-        below, same = (group["size"] < group["proven"]).sum(), (group["size"] == group["proven"]).sum()
+        below, same = (group["given"] < group["proven"]).sum(), (group["given"] == group["proven"]).sum()
         rows += ["", f"Of {len(group)} sets at N = {n}, search found the proven minimum in {same} and less in {below}."]
     return rows
 
@@ -175,7 +186,8 @@ def weight_rows() -> list[str]:
 
 def main() -> None:
     data = run()
-    text = "\n".join([*weight_rows(), "", *count_rows(data), "", *size_rows(data), ""])
+    counts = [line for load in COUNT_LOADS for line in (*count_rows(data, load), "")]
+    text = "\n".join([*weight_rows(), "", *counts, *size_rows(data), ""])
     print(text)
     write_text(TABLE, text)
 

@@ -10,9 +10,12 @@ from scipy.optimize import linprog
 from chanceline import InputError, front, search
 from chanceline.perceptron.certificate import certify, check_weights
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
-from chanceline.perceptron.problem import random_problem
+from chanceline.perceptron.problem import make_problem, random_problem
 from chanceline.perceptron.rule import fit_hinge, separate
 from chanceline.select import count
+from chanceline.select.amp import run_amp
+from chanceline.select.outcome import Candidate
+from chanceline.select.swaps import start_from
 
 
 def separable(X, y, signs, intercept=False):
@@ -109,6 +112,18 @@ def test_the_least_hinge_with_signs_is_at_rest():
     assert (weights >= 0).all()
     assert np.abs(slope[weights > 0]).max() < 1e-6
     assert slope[weights == 0].max() <= 1e-6
+
+
+def test_a_new_start_keeps_a_rule_that_separates():
+    """Newton from its weights would turn some away, and the swaps that follow would aim too low."""
+    for seed in (2, 3):
+        X, y = random_problem(256, seed=seed, inputs="gaussian", n_patterns=128)
+        problem = make_problem(X, y, signs=1)
+        *_, found = (event for event in run_amp(problem, 300, seed) if isinstance(event, Candidate))
+        hinge, separates = start_from(problem, found)
+        assert separates
+        assert set(hinge.support[: hinge.size]) == set(found.support)
+        assert search(X, y, seed=seed, signs=1).n_selected == 23  # what tabu finds, and auto from other seeds
 
 
 def test_bad_signs_get_one_sentence():

@@ -432,7 +432,7 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
     for half in range(2 * swaps + 1):
         enough = refit(hinge, add, drop, allowed, 0.0, most)
         if half == 2 * swaps or (enough and hinge.k[0] <= size):
-            return half // 2, enough
+            return half // 2, enough and (swaps == 0 or hinge.k[0] <= size)
         if hinge.k[0] > size:
             add, drop, most = NONE, choose_removal(hinge), NEWTON
         else:

@@ -202,7 +202,7 @@ def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Cand
             return
         noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
         left -= int(fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[1])
-        enough = bool(best.errors[hinge.selected] <= errors)
+        enough = hinge.size <= size and bool(best.errors[hinge.selected] <= errors)
         done = spent + budget - left
         yield best.candidate(hinge.selected, hinge.kept, done) if enough else done
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.hinge import (
+    MAX_NEWTON,
     NEWTON,
     NEWTON_AFTER_ADDITION,
     NOISE,
@@ -284,7 +285,10 @@ def start_from(problem: Problem, found: Candidate) -> tuple[Hinge, bool]:
     support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), found.support])
     hinge = make_hinge(problem.columns, support.size + 2, problem.kept, signed=problem.signed)
     set_support(hinge, support, np.concatenate([np.full(problem.kept, found.constant), found.weights]))
-    return hinge, fit(hinge)
+    # Newton's first step could turn signed weights away that the rule needs: they stay as they are.
+    return hinge, fit(hinge, newton=0 if hinge.signed.any() and found.weights.any() else MAX_NEWTON) or bool(
+        hinge.margins.min() > 0.0
+    )
 
 
 def default_budget(problem: Problem, size: int) -> int:
