@@ -36,8 +36,8 @@ from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-# Width and height on a desk; the report's first screen without its margins is the card of the README.
-PAGES = {"explorer": (1280, 1100), "report": (920, 1020), "reproduce": (1280, 1100)}
+# Width and height on a desk, height on a phone; the report's first screen without its margins is the card of the README.
+PAGES = {"explorer": (1280, 1100, 1500), "report": (920, 985, 1225), "reproduce": (1280, 1100, 1500)}
 
 
 def draw_zones(ax: Any) -> None:
@@ -132,7 +132,8 @@ def write_screenshots(names: list[str], options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             address = write_page(name, Path(folder), options)
-            for suffix, width, height in (("", *PAGES[name]), ("-phone", 390, 1500)):
+            desk, *heights = PAGES[name]
+            for suffix, width, height in (("", desk, heights[0]), ("-phone", 390, heights[1])):
                 outer, target = framed(address, width, height, Path(folder)), Path(folder) / "shot.png"
                 run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
                 with Image.open(target) as picture:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chanceline.cli import output
-from chanceline.cli.output import complain, in_flags, print_json, progress_bar, say, status_line
+from chanceline.cli.output import complain, in_flags, print_json, progress_bar, say, show, status_line
 
 
 def test_messages_show_what_is_hidden_and_name_flags(capsys):
@@ -50,3 +50,13 @@ def test_a_pipe_gets_a_line_now_and_then(capsys, monkeypatch):
         progress(3, 30)
         tell("12 variables")
     assert capsys.readouterr() == ("", "things: 3 of 30\n12 variables\n")
+
+
+def test_long_lines_are_wrapped_and_long_names_are_not_cut(capsys):
+    name = "gene" * 30
+    show(f"short\n  {'word ' * 30}\n  {name}")
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "short"
+    assert lines[0].startswith("  word")
+    assert all(len(line) <= 100 for line in lines[:-1])
+    assert lines[-1].strip() == name

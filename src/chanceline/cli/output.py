@@ -10,6 +10,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from time import monotonic
 from typing import Any
 
@@ -39,8 +40,13 @@ def print_json(record: Mapping[str, Any]) -> None:
 
 
 def show(text: str) -> None:
-    """Text for people on stdout, names from outside in it."""
-    print(visible(text, keep="\n"))
+    """Text for people on stdout, names from outside in it, no line longer than 100 letters (unless a name is)."""
+    lines = visible(text, keep="\n").split("\n")
+    print(
+        "\n".join(
+            fill(line, 100, subsequent_indent=" " * 6, break_long_words=False) if len(line) > 100 else line for line in lines
+        )
+    )
 
 
 def answer(record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[[str], None] = show) -> None:

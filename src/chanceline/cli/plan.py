@@ -116,6 +116,6 @@ def _largest(
         text = f"With {samples} samples no set of features would convince at level {level:g} by the bound."
     bounds = [bound for bound in (largest.bound, largest.next_bound) if bound is not None]
     lines = [f"  M = {bound.n_selected}: p ≤ {format_p(bound.log10_p)}" for bound in bounds]
-    lines += [f"For comparison, {noise}: {noise.kind}."] if noise is not None else []
+    lines += [f"For comparison: {noise.needs()} (theory, for orientation)."] if noise is not None else []
     record = {"n_samples": samples, "n_features": features, "positives": positives, **largest.to_dict()}
     answer({**record, "chance_size": noise and noise.to_dict()}, "\n".join([text, *lines]), json)

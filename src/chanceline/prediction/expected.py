@@ -62,8 +62,8 @@ class ExpectedError(Result):
         return self.interval[1] >= self.guess
 
     def summary(self) -> str:
-        low, high = self.interval
-        return f"{self.rate:.0%} wrong [{low:.0%}, {high:.0%}]; always the larger class: {self.guess:.0%}"
+        low, high = (round(100 * end) for end in self.interval)
+        return f"CV error {100 * self.rate:.0f} % (95 % CI {low}–{high}), majority class {100 * self.guess:.0f} %"
 
 
 def expected_error(

@@ -45,7 +45,7 @@ def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page before it is written."""
-    name = f"{result.n_samples} × {result.n_features} samples and features"
+    name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     given, usual = result.settings.to_dict(), type(result.settings)().to_dict()
     changed = ", ".join(f"{key} = {value}" for key, value in given.items() if value != usual[key] and key != "seed")

@@ -86,7 +86,8 @@ class SearchOutcome(Rule):
         return "exact" if self.minimum_proven else "certified"
 
     def summary(self) -> str:
-        verdict = "separate all" if self.separates else f"leave {self.errors} errors among"
+        ending = "s" * (self.n_selected == 1)
+        verdict = f"separate{ending} all" if self.separates else f"leave{ending} {self.errors} errors among"
         proof = f"; at least {self.lower_bound} are needed (proven)" if self.lower_bound > 1 else ""
         proof = ", the proven minimum" if self.minimum_proven else proof
         return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{proof}"

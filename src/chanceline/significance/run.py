@@ -92,7 +92,8 @@ def separation_test(
     progress
         Called with (shuffles done, shuffles at most).
     **changes
-        Fields of the settings by name: ``level=0.01, permutations=1999, n_jobs=2``.
+        Those of `TestSettings` by name: level, permutations, seed, null, intercept, errors, method, budget, restarts, search,
+        stop_after, n_jobs, largest, preregistered, candidates, always_permute, expected_error, integer, time_limit.
 
     Returns
     -------

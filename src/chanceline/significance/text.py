@@ -164,8 +164,7 @@ class RuleToUse(PredictionRule):
         expected, who = self.expected_error, f"rule of {plural(len(self.features), 'feature')}"
         if expected is None:
             return f"{who}, not cross-validated (too few samples of a class)"
-        low, high = (round(100 * end) for end in expected.interval)
-        error = f"CV error {100 * expected.rate:.0f} % (95 % CI {low}–{high}), majority class {100 * expected.guess:.0f} %"
+        error = expected.summary()
         if expected.covariates_rate is not None:
             error += f", covariates alone {100 * expected.covariates_rate:.0f} %"
         standing, area = self.standing, f", AUC {expected.auc:.2f}" if isfinite(expected.auc) else ""
