@@ -389,9 +389,8 @@ def rests_on(
     *,
     by_bound: bool,
 ) -> Evidence:
-    """The features that the p-value rests on: the one feature that is proven alone, or of the front's points with the least
-    p-value (by the shuffles, or by the bound where that decides) the one with the fewest features; or the separating set, where
-    the bound convinces for that alone.
+    """The features that the p-value rests on: the one that is proven alone; of the front's points with the least p-value (by the
+    shuffles, or by the bound where that decides) the one with the fewest; the separating set if that alone convinces.
     """
     own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
     if own or plan.named_after or (plan.settings.preregistered and not shuffled):
