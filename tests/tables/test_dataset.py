@@ -140,7 +140,7 @@ def test_more_than_two_classes(read, table):
     ("wrong-label.csv", "a,outcom\n1,x\n2,y\n", "did you mean 'outcom'"),
     ("gap.csv", "a,outcome\n1,x\n2,\n3,y\n", "is empty .* in row 3; .*unlabelled='drop'"),
     ("one-class.csv", "a,outcome\n1,x\n2,x\n", "one class only"),
-    ("continuous.csv", "a,outcome\n1,0.5\n2,0.7\n3,0.9\n4,0.1\n", "no class label"),
+    ("continuous.csv", "a,outcome\n1,0.5\n2,0.7\n3,0.9\n4,0.1\n", "two classes are needed; split it at a value fixed beforehand"),
     ("text-only.csv", "a,outcome\nu,x\nv,y\n", "no numeric feature"),
     ("image.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00", "not a text table"),
     ("ragged.csv", "a,b,outcome\n1,2,x\n1,2,3,4,5,y\n1,2,3,4,5,6,7,z\n", "row 3 of ragged.csv has 6 fields"),

@@ -29,7 +29,7 @@ from chanceline import __version__
 from chanceline.cli.output import complain, say
 from chanceline.errors import ChancelineError, InputError
 
-# What another name mends; any other refusal of the system is the machine's (a full disk).
+# What another name puts right; any other refusal of the system is the machine's (a full disk).
 WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 # What the commands are for → command → its module and function. A command line imports the module of its own command, and that
 # loads science inside.

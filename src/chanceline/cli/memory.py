@@ -111,7 +111,7 @@ def _survived(basins: Retrieval) -> tuple[float | None, str]:
 
 def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> list[str]:
     theory = (
-        f"  limit of theory     load {limit['alpha_vs']:.4g} for a chosen share {limit['rho']:.3g} of the inputs at the "
+        f"  limit of theory     load {limit['alpha_vs']:.4g} for a chosen share {limit['rho']:.3g} of inputs at the "
         f"median stability {limit['margin']:.3g}"
         if limit["alpha_vs"] is not None
         else None

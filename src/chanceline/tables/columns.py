@@ -193,7 +193,7 @@ def read_labels(column: pd.Series, settings: TableSettings, findings: list[Findi
         many = f"label column {name!r} has {len(values)}"
         if pd.api.types.is_float_dtype(column) or len(values) > 0.5 * len(column):
             split = "split it at a value fixed beforehand with split_at=VALUE, or " * pd.api.types.is_numeric_dtype(column)
-            raise InputError(f"{many} different values, so it is no class label; {split}name another column.")
+            raise InputError(f"{many} different values, and two classes are needed; {split}name another column.")
         raise InputError(
             f"{many} classes ({quoted(values)}); compare two, as with classes={','.join(values[:2])!r}, "
             f"or set one against the rest, as with positive={values[0]!r}."
