@@ -153,7 +153,7 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
 
 def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON) -> bool:
     """Take a column in, let the variable at a place go, refit; whether at most `allowed` margins are not positive."""
-    return bool(fit_and_swap(hinge, add, drop, allowed, newton, 0, 0)[1])
+    return bool(refit(hinge, add, drop, allowed, 0.0, newton))
 
 
 @inner_kernel(allocates=False)
@@ -299,12 +299,14 @@ def find_step(hinge: Any) -> None:
             hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
 
 
-@inlined_kernel()
+@kernel(allocates=False)
 def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int) -> bool:
     """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
     Solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, lets patterns flip, and stops when the active
     set repeats; True as soon as at most `allowed` margins are not positive. The first step trusts the active set found.
+
+    A kernel of its own, not part of those with swaps: a first verdict needs no more, and it compiles once for all of them.
     """
     # Where patterns are forgiven E is not convex, and a step may lead nowhere.
     shortest, step = 1e-3 if allowed > 0 else 1e-4, 1.0
