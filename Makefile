@@ -53,8 +53,14 @@ floors:  ## run the tests with the oldest versions that pyproject.toml allows
 	.venv-floors/bin/python -m pytest -n 2 -q -W default --ignore tests/test_golden.py --deselect tests/docs/test_pages.py::test_tutorials_run \
 		--deselect 'tests/docs/test_examples.py::test_examples[docs/neuroscientist.md]'
 
-wheel: $(READY)  ## build the wheel and the source archive
+wheel: $(READY)  ## build the wheel and the source archive, install each into an empty environment and run the examples there
+	rm -rf dist
 	$(BIN)/python -m build --outdir dist
+	for file in dist/*.whl dist/*.tar.gz; do \
+		rm -rf dist/env && $(PYTHON) -m venv dist/env && dist/env/bin/python -m pip install --quiet --disable-pip-version-check $$file || exit 1; \
+		for page in README.md docs/analyst.md docs/physicist.md docs/prepare-your-table.md; do dist/env/bin/python scripts/examples.py $$page || exit 1; done; \
+	done
+	rm -rf dist/env
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) .venv-floors dist results .pytest_cache .mypy_cache .ruff_cache
