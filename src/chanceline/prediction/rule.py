@@ -154,7 +154,9 @@ def train(samples: Samples, training: Bools, named: Ints | None, most: int, seed
     narrow, kept = narrowed(samples, training) if named is None else (samples, named)
     if narrow is not samples:
         found = train(narrow, training, named, most, seed)
-        return found._replace(support=kept[found.support], scale=found.scale.among(kept, samples.X.shape[1]))
+        spread, centre = np.full(samples.X.shape[1], np.inf), np.zeros((len(found.scale.centre), samples.X.shape[1]))
+        centre[:, kept], spread[kept] = found.scale
+        return found._replace(support=kept[found.support], scale=Scale(centre, spread))
     part, scale = samples.take(training), make_scale(samples, training)
     size, penalty = tune(part, named, most, seed)
     supports = supports_of(part, scale, named, size)

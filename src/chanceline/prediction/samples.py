@@ -69,12 +69,6 @@ class Scale(NamedTuple):
         columns = (samples.X[:, support] - self.centre[:, support][samples.block_of]) / self.spread[support]
         return np.hstack([samples.beside, columns])
 
-    def among(self, kept: Ints, count: int) -> Scale:
-        """The same for all columns of a table of which these were kept."""
-        whole = np.insert(np.zeros((len(self.centre), count)), 0, np.inf, axis=0)
-        whole[:, kept] = np.vstack([self.spread, self.centre])
-        return Scale(whole[1:], whole[0])
-
 
 def narrowed(samples: Samples, training: Bools, also: Ints | tuple[int, ...] = ()) -> tuple[Samples, Ints]:
     """Of a very wide table the columns that go best with the labels of the training samples, beyond blocks and covariates (sure
@@ -85,8 +79,7 @@ def narrowed(samples: Samples, training: Bools, also: Ints | tuple[int, ...] = (
         return samples, np.arange(count)
     beside = np.column_stack([samples.beside, np.eye(samples.block_of.max() + 1)[samples.block_of]])[rows]
     labels = (samples.y[rows] - beside @ np.linalg.lstsq(beside, samples.y[rows], rcond=None)[0]).astype(kind)
-    pieces = np.array_split(samples.X, range(PIECE, count, PIECE), axis=1)
-    parts = (piece[rows] - piece[rows[0]] for piece in pieces)
+    parts = (piece[rows] - piece[rows[0]] for piece in np.array_split(samples.X, range(PIECE, count, PIECE), axis=1))
     promise = np.concatenate([np.abs(labels @ part) / np.maximum(part.std(axis=0), np.finfo(kind).tiny) for part in parts])
     kept = np.union1d(np.argsort(-promise, kind="stable")[:LIKELY], np.asarray(also, dtype=np.int64))
     return replace(samples, X=samples.X[:, kept].astype(float)), kept
