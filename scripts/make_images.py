@@ -1,9 +1,9 @@
 """Write the pictures of the README and the docs into docs/images: python scripts/make_images.py
 
-The diagram, what is exchanged in each design, and the lines with given signs are drawn by matplotlib. With --screenshots the
-explorer, a report and the page of reproduce are shown by headless Chromium, on a desk and at 390 pixels, as in their tests. The
-report is of the shipped example, or with --table FILE --label COLUMN of another table; that in docs/images is of the colon
-tumours of Alon et al. (1999), 62 samples and 2000 genes.
+The diagram, what is exchanged in each design, the lines with given signs and the memory's largest loads (measured anew, 40 s)
+are drawn by matplotlib. With --screenshots the explorer, a report and the page of reproduce are shown by headless Chromium, on a
+desk and at 390 pixels, as in their tests. The report is of the shipped example, or with --table FILE --label COLUMN of another
+table; that in docs/images is of the colon tumours of Alon et al. (1999), 62 samples and 2000 genes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from chanceline._io import write_text
+from chanceline.figures.memory import draw_capacity
 from chanceline.figures.style import COLOURS, figure_style
 from chanceline.figures.theory import draw_signs
+from chanceline.memory import load_curve
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
 from chanceline.report.explorer import interpolated_lines
 from chanceline.reproduce.folder import Folder
@@ -151,8 +153,10 @@ if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_picture("diagram", draw_zones, (5, 3.9), grid=False)
     write_picture("designs", draw_designs, (7.6, 3.6), grid=False)
-    free, given = (capacity_curve(evenly_spaced(199), signs=signs).to_frame() for signs in ("free", "given"))
-    write_picture("signs", lambda ax: draw_signs(ax, free, given), (6.4, 4.4), grid=True)
+    free, given = (capacity_curve(evenly_spaced(199), signs=signs) for signs in ("free", "given"))
+    write_picture("signs", lambda ax: draw_signs(ax, free.to_frame(), given.to_frame()), (6.4, 4.4), grid=True)
+    held, points = load_curve(100, [0.1, 0.2, 0.3, 0.5], seed=1, budget=1000, neurons=20), free.points[1:106:3]
+    write_picture("memory-capacity", lambda ax: draw_capacity(ax, held, points), (6.4, 4.4), grid=True)
     if options.screenshots is not None:
         write_screenshots(options.screenshots or list(PAGES), options)
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

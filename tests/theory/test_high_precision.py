@@ -9,23 +9,41 @@ from chanceline.theory.rs import Branch, zero_entropy
 mp = pytest.importorskip("mpmath").mp
 
 
-def saddle_and_entropy(unknowns, rho, signed, nodes=600):
+def rule(scale, nodes=600):
+    """Nodes and weights of the standard normal law for a function that varies over `scale` around 0."""
+    width = 4 * min(mp.mpf(1), scale)
+    top = mp.asinh(14 / width)
+    step = 2 * top / nodes
+    t = [-top + step * i for i in range(nodes + 1)]
+    z = [width * mp.sinh(x) for x in t]
+    w = [mp.exp(-(x**2) / 2) * mp.cosh(y) for x, y in zip(z, t, strict=True)]
+    total = mp.fsum(w)
+    return z, [x / total for x in w]
+
+
+def free_entropy(chi, q0, K, E, V, F0, alpha, rho, signed, rules):
+    """Σ alone, without any saddle equation."""
+    s2, d, log_a, log_b = rho - q0, E - V, mp.mpf(0), mp.mpf(0)
+    for x, weight in zip(*rules[0], strict=True):
+        mu, total = mp.sqrt(q0) * x, s2 + chi
+        tail = mp.sqrt(chi / total) * mp.exp(-(mu**2) / (2 * total)) * mp.ncdf(mu * mp.sqrt(chi / (s2 * total)))
+        log_a += weight * mp.log(mp.ncdf(-mu / mp.sqrt(s2)) + tail)
+    for x, weight in zip(*rules[1], strict=True):
+        u = mp.sqrt(F0) * x
+        b = mp.sqrt(E / d) * mp.exp(u**2 / (2 * d))
+        if signed:
+            b = mp.ncdf(-u / mp.sqrt(V)) + b * mp.ncdf(u * mp.sqrt(E / (V * d)))
+        log_b += weight * mp.log(1 + b * mp.exp(-K))
+    return alpha * log_a + log_b + K * rho + ((E - F0 - V) * rho - (F0 + V) * chi + F0 * q0) / 2
+
+
+def saddle_and_entropy(unknowns, rho, signed):
     """Equations (1) to (5) and Σ with α = ρ₊/∫p₊, from the definitions in rs.py, by a sinh-stretched trapezoidal rule.
 
     d and F₀ are given over E = ρ₊/χ, which follows: ρ₊ does not change when E, V and F₀ are scaled together.
     """
     chi, q0, K, d, F0 = unknowns
     s2 = rho - q0
-
-    def rule(scale):
-        width = 4 * min(mp.mpf(1), scale)
-        top = mp.asinh(14 / width)
-        step = 2 * top / nodes
-        t = [-top + step * i for i in range(nodes + 1)]
-        z = [width * mp.sinh(x) for x in t]
-        w = [mp.exp(-(x**2) / 2) * mp.cosh(y) for x, y in zip(z, t, strict=True)]
-        total = mp.fsum(w)
-        return z, [x / total for x in w]
 
     total = s2 + chi
     sd = mp.sqrt(s2 * chi / total)
@@ -68,7 +86,7 @@ def saddle_and_entropy(unknowns, rho, signed, nodes=600):
     F1 = F0 + V
     sigma = alpha * log_a + log_b + K * rho + ((E - F1) * rho - F1 * chi + F0 * q0) / 2
     equations = [chosen / rho - 1, norm / rho - 1, alpha / chi**2 * first / F0 - 1, alpha / chi**2 * var / V - 1, sigma / rho]
-    return alpha, equations, overlap / q0 - 1
+    return alpha, equations, overlap / q0 - 1, (chi, q0, K, E, V, F0)
 
 
 @pytest.mark.slow
@@ -104,9 +122,18 @@ def test_capacity_in_forty_digits(rho, signs):
                     jacobian[i, j] = columns[j][i]
             step = mp.lu_solve(jacobian, -mp.matrix(values))
             logs = [x + step[k] for k, x in enumerate(logs)]
-        reference, values, left_over = saddle_and_entropy(point(logs), density, signed)
+        reference, values, left_over, solution = saddle_and_entropy(point(logs), density, signed)
         assert max(abs(value) for value in values) < mp.mpf(10) ** -25
         assert abs(left_over) < mp.mpf(10) ** -20
         assert abs(reference - mp.mpf(alpha)) <= max(error, 1e-15)
         assert chanceline.capacity(rho, signs=signs).alpha == alpha
         assert branch.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)
+        # A second route: Σ = 0 and its differences vanish in every direction.
+        _, q0, _, E, V, F0 = solution
+        rules = rule(mp.sqrt((density - q0) / q0)), rule(mp.sqrt((E - V) * (V / E if signed else 1) / F0))
+        h = mp.mpf(10) ** -16
+        assert abs(free_entropy(*solution, reference, density, signed, rules)) < mp.mpf(10) ** -22
+        for k in range(6):
+            ends = ([x * (1 + sign * h * (j == k)) for j, x in enumerate(solution)] for sign in (1, -1))
+            above, below = (free_entropy(*end, reference, density, signed, rules) for end in ends)
+            assert abs(above - below) / (2 * h) < mp.mpf(10) ** -12
