@@ -82,7 +82,7 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
     )
     places = [body.index(words) for words in (*parts, "How the p-value was made", "to paste into a paper")]
     assert places == sorted(places)
-    assert f"p = {format_p(result.log10_pvalue)}" in text
+    assert f"p\u00a0=\u00a0{format_p(result.log10_pvalue)}" in text  # never broken at the end of a line
     assert "Xu Y., Ohzeki M. and Kabashima Y." in text
     assert hash_arrays(data.X, data.y) in text
     record = read_report(path)
