@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chanceline._lazy import lazy
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Public name → the module that defines it.
 _HOMES = {
