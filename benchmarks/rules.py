@@ -231,13 +231,14 @@ def main() -> None:
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--tables", type=Path, default=SHARED)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), help="the others do not change with this package")
     options = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
     done = {(row["name"], row["part"], row["method"]) for row in rows}
     names = [name for name in (*PUBLISHED, *DESIGNS) if not options.only or name in options.only]
     for part, name in [] if options.table else product(range(FOLDS), names):
-        missing = [method for method in METHODS if (name, part, method) not in done]
+        missing = [method for method in options.methods if (name, part, method) not in done]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = run(name, part, missing, options.tables) if missing else []

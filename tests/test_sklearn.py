@@ -17,6 +17,8 @@ from chanceline.sklearn import SparseRule, SparseSeparator
 
 # Some of their data cannot be separated, of which the estimator warns.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Some of the checks fit noise, where the rule has no feature.
+@pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks([SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False), SparseRule()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chanceline.perceptron.rule import Rule, consistent_rows, make_rule
-from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule, probability
+from chanceline.prediction.rule import PredictionRule, fit_rule, probability
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 
@@ -157,12 +157,13 @@ class SparseSeparator(_SparseLinear):
 class SparseRule(_SparseLinear):
     """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
 
-    The features are those of a lasso path, their weights from logistic regression with a ridge; number of features and ridge are
-    chosen by cross-validation within the samples given, the smallest number within half a standard error of the best.
+    The features are those of a lasso path or of forward selection, their weights from logistic regression with a ridge; number of
+    features and ridge are chosen by cross-validation within the samples given, the smallest number within half a standard error
+    of the best. Where no set of thirty does as well it is a rule on many features; `max_features` rules that out.
 
     Parameters
     ----------
-    max_features : largest number of features.
+    max_features : largest number of features; None: thirty, or many where no small set does as well.
     random_state : seed of the folds, a whole number; None draws one.
 
     Attributes
@@ -181,7 +182,7 @@ class SparseRule(_SparseLinear):
     True
     """
 
-    def __init__(self, *, max_features: int = MOST_FEATURES, random_state: int | np.random.RandomState | None = 0) -> None:
+    def __init__(self, *, max_features: int | None = None, random_state: int | np.random.RandomState | None = 0) -> None:
         self.max_features = max_features
         self.random_state = random_state
 

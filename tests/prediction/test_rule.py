@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn.linear_model import LogisticRegression, lars_path
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lars_path
 
 from chanceline.errors import InputError
 from chanceline.prediction.expected import area, clopper_pearson, expected_error
 from chanceline.prediction.features import firmness
-from chanceline.prediction.rule import fit_rule, lasso_path, ridge_logistic, smallest_within_error
+from chanceline.prediction.rule import (
+    DENSE_PENALTIES,
+    directions_of,
+    explained,
+    fit_rule,
+    forward_path,
+    lasso_path,
+    ridge_logistic,
+    smallest_within_error,
+)
 from chanceline.prediction.samples import make_samples, make_scale, narrowed
 
 
@@ -52,6 +61,70 @@ def test_copies_and_constants_never_join():
     assert sorted(last.tolist()) == [0, 3, 4]
 
 
+def test_forward_selection_takes_what_explains_most():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 12)) + rng.normal(size=(30, 1))
+    X[:, 7] = X[:, 2]
+    target = np.sign(X[:, 2] - X[:, 5] + rng.normal(size=30))
+    samples = make_samples(X, target, None, None, None)
+    columns, residual, _ = explained(samples, make_scale(samples, np.ones(30, dtype=bool)))
+    path = forward_path(columns, residual, 5)
+    taken: list[int] = []
+    for size in range(1, 6):
+        others = [j for j in range(12) if j not in taken]
+        fits = {j: LinearRegression().fit(X[:, [*taken, j]], target).score(X[:, [*taken, j]], target) for j in others}
+        taken.append(max(fits, key=fits.get))
+        assert sorted(path[size].tolist()) == sorted(taken)
+    # A copy of a column taken never joins.
+    assert not {2, 7} <= set(forward_path(columns, residual, 12)[-1].tolist())
+
+
+@pytest.mark.parametrize("shape", [(40, 90), (90, 40)])
+def test_dense_directions_are_those_of_another_implementation(shape):
+    rng = np.random.default_rng(5)
+    X, age = rng.normal(size=shape) * rng.uniform(1, 5, size=shape[1]), rng.normal(size=shape[0])
+    y = np.where(X[:, 0] + 2 * age + rng.normal(size=shape[0]) > 0, 1.0, -1.0)
+    samples = make_samples(X, y, None, None, age)
+    scale = make_scale(samples, np.ones(len(y), dtype=bool))
+    seen = columns, target, lengths = explained(samples, scale)
+    beside = np.column_stack([np.ones(len(y)), age])
+    for size, (support, weights) in zip((20, shape[1]), directions_of(seen, (20, shape[1])), strict=True):
+        assert set(support.tolist()) == set(np.argsort(-np.abs(target @ columns))[:size].tolist())
+        chosen, products = columns[:, support], np.sort(np.abs(target @ columns))[::-1]
+        # Column by column: what the constant and age leave of it, at length 1.
+        rest = X[:, support] - LinearRegression().fit(beside, X[:, support]).predict(beside)
+        assert np.allclose(np.abs(chosen), np.abs(rest / np.linalg.norm(rest, axis=0)))
+        left_out = products[size] if size < shape[1] else 0.0
+        soft = np.sqrt(1 - left_out / np.abs(target @ chosen))
+        mean = np.linalg.svd(chosen * soft, compute_uv=False) ** 2
+        for row, penalty in zip(weights, DENSE_PENALTIES, strict=True):
+            model = Ridge(alpha=penalty * mean.sum() / min(len(y), size), fit_intercept=False).fit(chosen * soft, target)
+            assert np.allclose(row * lengths[support], model.coef_ * soft, atol=1e-8)
+        # With a large ridge they are shrunken centroids: differences of the means less that of the best column left out.
+        shrunken = np.sign(target @ chosen) * (np.abs(target @ chosen) - left_out)
+        assert np.corrcoef(row * lengths[support], shrunken)[0, 1] > 0.9999
+
+
+def test_many_features_where_no_small_set_does_as_well_and_none_where_nothing_is():
+    rng = np.random.default_rng(6)
+    y = np.arange(100) % 2
+    X = rng.normal(size=(100, 400)) + 0.3 * y[:, None]
+    fresh = rng.normal(size=(4000, 400)) + 0.3 * (np.arange(4000) % 2)[:, None]
+    rule, small = fit_rule(X, y), fit_rule(X, y, max_features=30)
+    wrong = [np.mean((one.scores(fresh) > 0) != np.arange(4000) % 2) for one in (rule, small)]
+    assert rule.dense
+    assert len(rule.support) > 100
+    assert not small.dense
+    assert len(small.support) <= 30
+    assert wrong[0] < 0.1 < 0.2 < wrong[1]
+    # Probabilities are those of new samples: where they are nearly sure, as many are positive as they say.
+    chances = rule.probabilities(fresh)
+    for low in (0.0, 0.9):
+        inside = (chances >= low) & (chances < low + 0.1)
+        assert np.mean(np.arange(4000)[inside] % 2) == pytest.approx(chances[inside].mean(), abs=0.1)
+    assert sum(len(fit_rule(rng.normal(size=(60, 100)), np.arange(60) % 2, seed=seed).support) == 0 for seed in range(10)) >= 5
+
+
 def test_fits_are_those_of_another_implementation():
     X, y = planted()
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -83,8 +156,12 @@ def test_finds_what_was_planted_in_the_columns_own_units():
 
 def test_of_equally_good_choices_the_smallest():
     losses = np.array([[0.3, 0.2, 0.4, 0.3], [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.1, 0.15]])
-    assert smallest_within_error([(1, 3.0), (2, 3.0), (3, 3.0)], losses) == (2, 3.0)
-    assert smallest_within_error([(1, 3.0), (4, 3.0), (3, 3.0)], losses) == (3, 3.0)
+    assert smallest_within_error(np.array([1, 2, 3]), losses) == 1
+    assert smallest_within_error(np.array([1, 4, 3]), losses) == 2
+    # Without any feature a whole standard error is allowed, with some half of one.
+    losses = np.array([[0.1, 0.2, 0.1, 0.2], [0.1, 0.1, 0.3, 0.25]])
+    assert smallest_within_error(np.array([2, 1]), losses) == 0
+    assert smallest_within_error(np.array([2, 0]), losses) == 1
 
 
 def test_folds_keep_groups_together_and_spread_classes():

@@ -73,9 +73,9 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
 def draw_features(ax: Axes, result: SeparationTest) -> None:
     """Features of the rule to use, by class, in standard deviations: quartiles as a bar, 5 % to 95 % as a line, medians."""
     used = result.rule or result.separating
-    spreads = np.array([result.columns[name].std() for name in used.features])
-    order = np.argsort(-np.abs(np.array(used.weights) * spreads))
-    names = [used.features[place] for place in order[:MOST_BOXES]]
+    weights = dict(zip(used.features, used.weights, strict=True))
+    known = [name for name in used.features if name in result.columns]
+    names = sorted(known, key=lambda name: -abs(weights[name] * result.columns[name].std()))[:MOST_BOXES]
     for place, name in enumerate(reversed(names)):
         values = result.columns[name]
         values = (values - values.mean()) / (values.std() or 1.0)

@@ -11,9 +11,8 @@ from scipy.special import betaincinv
 
 from chanceline._parallel import run_ordered
 from chanceline._results import Result
-from chanceline._validation import whole_number
 from chanceline.perceptron.problem import find_features
-from chanceline.prediction.rule import MOST_FEATURES, Trained, train
+from chanceline.prediction.rule import Trained, train
 from chanceline.prediction.samples import OUTER_FOLDS, Bools, Floats, Ints, Samples, make_samples
 
 CONFIDENCE = 0.95
@@ -74,7 +73,7 @@ def expected_error(
     blocks: ArrayLike | None = None,
     covariates: ArrayLike | None = None,
     features: Sequence[int] | None = None,
-    max_features: int = MOST_FEATURES,
+    max_features: int | None = None,
     seed: int = 0,
     n_jobs: int | None = 1,
 ) -> ExpectedError | None:
@@ -85,18 +84,17 @@ def expected_error(
     units = [len(np.unique(samples.unit_of[samples.y == label])) for label in (-1.0, 1.0)]
     if min(units) < 2:
         return None
-    most = whole_number(max_features, "max_features", at_least=1)
     named = None if features is None else find_features(features, [""] * samples.X.shape[1])
     fold_of = samples.fold_of(OUTER_FOLDS, [seed, 2])
     folds = list(range(int(fold_of.max()) + 1))
     jobs = n_jobs if samples.X.size > WORTH_PROCESSES else 1
-    trained = list(run_ordered(one_fold, folds, common=(samples, fold_of, named, most, seed), n_jobs=jobs))
+    trained = list(run_ordered(one_fold, folds, common=(samples, fold_of, named, max_features, seed), n_jobs=jobs))
     scores = left_out(trained, samples, fold_of)
     wrong = error_of(scores, samples.y)
     positive = samples.y > 0
     beside = None
     if covariates is not None:
-        alone = [one_fold(fold, samples, fold_of, np.zeros(0, dtype=np.int64), most, seed) for fold in folds]
+        alone = [one_fold(fold, samples, fold_of, np.zeros(0, dtype=np.int64), max_features, seed) for fold in folds]
         beside = float(error_of(left_out(alone, samples, fold_of), samples.y).mean())
     rate, count = float(wrong.mean()), EFFECTIVE * len(np.unique(samples.unit_of))
     return ExpectedError(
@@ -113,7 +111,7 @@ def expected_error(
     )
 
 
-def one_fold(fold: int, samples: Samples, fold_of: Ints, named: Ints | None, most: int, seed: int) -> Trained:
+def one_fold(fold: int, samples: Samples, fold_of: Ints, named: Ints | None, most: int | None, seed: int) -> Trained:
     """The rule made without one fold."""
     return train(samples, fold_of != fold, named, most, [seed, 3, fold])
 

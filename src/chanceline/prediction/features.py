@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import make_rule
-from chanceline.prediction.rule import UNTUNED, PredictionRule, probability, ridge_logistic, supports_of
+from chanceline.prediction.rule import UNTUNED, PredictionRule, explained, lasso_path, probability, ridge_logistic
 from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale, narrowed
 
 # Halves of the samples, and columns that are tried in the place of each feature.
@@ -105,7 +104,9 @@ def effect(column: Floats, positive: Bools) -> tuple[float, float]:
     """Difference of the class means in standard deviations within the classes, and the area under the curve of a column."""
     spread = np.sqrt((column[positive].var() + column[~positive].var()) / 2)
     difference = float((column[positive].mean() - column[~positive].mean()) / spread) if spread > 0 else 0.0
-    return difference, float((rankdata(column)[positive].mean() - (positive.sum() + 1) / 2) / (~positive).sum())
+    below = np.sort(column[~positive])
+    ranks = [np.searchsorted(below, column[positive], side).mean() for side in ("left", "right")]
+    return difference, float(np.mean(ranks) / len(below))
 
 
 def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:
@@ -114,7 +115,7 @@ def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:
     for number in range(HALVES // 2):
         side = samples.fold_of(2, [seed, 5, number])
         for half in (side == 0, side == 1):
-            path = supports_of(samples.take(half), make_scale(samples, half), None, size)
+            path = lasso_path(*explained(samples.take(half), make_scale(samples, half))[:2], size)
             counts[path[-1]] += 1
     return counts / HALVES
 

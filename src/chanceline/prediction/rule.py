@@ -1,16 +1,19 @@
-"""A sparse linear rule for new samples: which features, how many, and how far their weights are shrunk, by cross-validation.
+"""A linear rule for new samples: which features, how many, and how far their weights are shrunk, by cross-validation.
 
-The candidates are the sets of 1 … 30 features that the lasso's path goes through, their weights from logistic regression with a
-ridge. Number and ridge are chosen by the Brier score of samples that had no part in the fit, five folds within the samples given:
-of all candidates whose score lies within half a standard error of the best (of the *difference*, sample by sample) the one with
-the fewest features; a whole standard error costs one to two points of error on published tables. The rule is that candidate, made
-again from all samples given.
+The candidates are no feature at all; the sets of 1 … 30 features that the lasso's path goes through, and those of 2 … 9 that
+forward selection takes, their weights from logistic regression with a ridge; and *dense* rules, least squares with a ridge on the
+16, 32, … or all features that differ most between the classes (with a large ridge the weights are those of shrunken centroids),
+their scores turned into probabilities by those of samples left out (Platt 1999). One is chosen by the Brier score of
+samples that had no part in the fit, five folds within the samples given, in standard errors of the *difference*, sample by
+sample: no feature, if that lies within one of the best; a dense rule, the mean of all within half of one of the best, if no small
+set lies there; else the smallest set within half of one of the best small set. It is made again from all samples given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +36,22 @@ from chanceline.prediction.samples import (
 )
 
 MOST_FEATURES = 30
-SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30)
-PENALTIES = np.array([0.001, 0.03, 0.3, 3.0, 30.0, 300.0])
-STANDARD_ERRORS = 0.5
+LASSO, FORWARD, MANY, NAMED = "lasso path", "forward selection", "many features", "named beforehand"
+SIZES, STEPWISE = (0, 1, 2, 3, 4, 6, 9, 13, 20), (2, 3, 4, 6, 9)
+PENALTIES = np.array([0.001, 0.3, 3.0, 30.0])
+# Of dense rules, in units of the mean eigenvalue; the smallest number of features, and the largest matrix that is taken apart.
+DENSE_PENALTIES, DENSE, LARGEST_MATRIX = np.array([0.01, 0.1, 1.0, 1000.0]), 16, 600
+# The ridge on the scale of a dense rule's score, in standard deviations.
+SCORE_RIDGE = np.array([1.0])
+# Standard errors that no feature and fewer features are worth.
+NONE, FEWER = 1.0, 0.5
 # The ridge where there are too few samples to tune, and how many are enough to.
 UNTUNED, MOST_TUNED = 3.0, 2000
 # Columns whose product with the lasso's direction is so near that of the active ones are copies; shares below the second are
 # rounding.
 COPY, SMALL = 1e-6, 1e-9
+# What is left of a column's length when it is a combination of others.
+ALMOST = 1e-3
 # The ridge on the columns that go without a penalty, and Newton's steps at most; no score moves farther in one step, so that none
 # overshoots; below the last number all have arrived.
 TRACE, MOST_STEPS, FARTHEST, NEAR = 1e-3, 40, 6.0, 1e-4
@@ -54,8 +65,8 @@ class PredictionRule(Result):
     ----------
     support : sorted indices of the columns of X it uses.
     weights, bias : in the units of X. With blocks the bias is that of a block whose means are those of all samples.
-    penalty : the ridge λ on the weights of scaled columns.
-    kind : how the number of features and the ridge were chosen.
+    penalty : the ridge λ on the weights of scaled columns; of a dense rule, in units of the mean eigenvalue.
+    kind : how the features were found, and number and ridge chosen.
     covariate_weights : of the covariates, in their units.
     block_biases : the bias for every block declared, by its name.
     """
@@ -68,12 +79,17 @@ class PredictionRule(Result):
     covariate_weights: Floats = field(default_factory=lambda: np.zeros(0))
     block_biases: dict[str, float] = field(default_factory=dict)
 
-    _derived = ("threshold",)
+    _derived = ("threshold", "dense")
 
     @property
     def threshold(self) -> float:
         """Positive where x_S·w lies above it."""
         return -self.bias
+
+    @property
+    def dense(self) -> bool:
+        """Whether it has many features because, by cross-validation, no small set does as well."""
+        return self.kind.startswith(MANY)
 
     def scores(self, X: ArrayLike, blocks: ArrayLike | None = None, covariates: ArrayLike | None = None) -> Floats:
         """x_S·w + b for every row; with `blocks` the bias of its block, which must be one of those the rule was made from."""
@@ -96,13 +112,28 @@ class PredictionRule(Result):
         return f"{len(self.support)} features ({self.kind})"
 
 
+class Candidate(NamedTuple):
+    """How a rule is made: of a path, the set with `size` features; of a dense one, the weights of the constant, of covariates and
+    of the score.
+    """
+
+    family: str
+    size: int
+    penalty: float
+    link: Floats
+
+
+# Columns, labels and lengths, as `explained` gives them.
+Explained = tuple[Floats, Floats, Floats]
+
+
 class Trained(NamedTuple):
     """A rule in the columns as its training samples see them: weights of the constant, of covariates, of the support."""
 
     support: Ints
     weights: Floats
     scale: Scale
-    penalty: float
+    made: Candidate
 
 
 def fit_rule(
@@ -113,10 +144,10 @@ def fit_rule(
     blocks: ArrayLike | None = None,
     covariates: ArrayLike | None = None,
     features: Sequence[int] | None = None,
-    max_features: int = MOST_FEATURES,
+    max_features: int | None = None,
     seed: int = 0,
 ) -> PredictionRule:
-    """A rule on few features, meant for new samples.
+    """A rule meant for new samples, on few features where few do as well as many.
 
     Parameters
     ----------
@@ -126,13 +157,12 @@ def fit_rule(
     blocks : columns are measured from the mean of their block.
     covariates : columns that the rule has besides, without shrinkage.
     features : columns to use, all of them, where they are fixed beforehand; by default they are chosen.
-    max_features : largest number of features chosen.
+    max_features : largest number of features chosen; None: thirty, or many more where no small set does as well.
     seed : of the folds.
     """
     samples = make_samples(X, y, groups, blocks, covariates)
-    most = whole_number(max_features, "max_features", at_least=1)
     named = None if features is None else find_features(features, [""] * samples.X.shape[1])
-    found = train(samples, np.ones(len(samples.y), dtype=bool), named, most, [seed])
+    found = train(samples, np.ones(len(samples.y), dtype=bool), named, max_features, [seed])
     order, free = np.argsort(found.support), samples.beside.shape[1]
     support = found.support[order]
     weights = found.weights[free:][order] / found.scale.spread[support]
@@ -142,14 +172,14 @@ def fit_rule(
         support=support,
         weights=weights,
         bias=float(biases[samples.block_of].mean()),
-        penalty=found.penalty,
-        kind=f"{'lasso path' if named is None else 'named beforehand'}, ridge {found.penalty:g}, tuned by cross-validation",
+        penalty=found.made.penalty,
+        kind=f"{found.made.family}, ridge {found.made.penalty:g}, tuned by cross-validation",
         covariate_weights=found.weights[1:free],
         block_biases=dict(zip(names, biases.tolist(), strict=False)),
     )
 
 
-def train(samples: Samples, training: Bools, named: Ints | None, most: int, seed: list[int]) -> Trained:
+def train(samples: Samples, training: Bools, named: Ints | None, most: int | None, seed: list[int]) -> Trained:
     """The whole procedure on some of the samples; nothing of the others has a part in it but the mean of a block left out."""
     narrow, kept = narrowed(samples, training) if named is None else (samples, named)
     if narrow is not samples:
@@ -158,56 +188,146 @@ def train(samples: Samples, training: Bools, named: Ints | None, most: int, seed
         centre[:, kept], spread[kept] = found.scale
         return found._replace(support=kept[found.support], scale=Scale(centre, spread))
     part, scale = samples.take(training), make_scale(samples, training)
-    size, penalty = tune(part, named, most, seed)
-    supports = supports_of(part, scale, named, size)
-    support = supports[min(size, len(supports) - 1)]
+    candidates = tune(part, named, most, seed)
+    made = candidates[-1]
+    if made.family == MANY:
+        # Sizes ascend, and each set of columns begins with the one before.
+        found = directions_of(explained(part, scale), [one.size for one in candidates])
+        weights = np.zeros(part.beside.shape[1] + made.size)
+        for one, (_, rows) in zip(candidates, found, strict=True):
+            row = np.append(one.link[:-1], one.link[-1] * rows[one.penalty == DENSE_PENALTIES])
+            weights[: len(row)] += row / len(candidates)
+        return Trained(found[-1][0], weights, scale, made)
+    support = PATHS[made.family](*explained(part, scale)[:2], made.size)[-1] if named is None else named
     design, everybody = scale.design(part, support)[None], np.ones((1, len(part.y)))
-    weights = ridge_logistic(design, part.y, everybody, np.array([penalty]), part.beside.shape[1])[0, 0]
-    return Trained(support, weights, scale, penalty)
+    weights = ridge_logistic(design, part.y, everybody, np.array([made.penalty]), part.beside.shape[1])[0, 0]
+    return Trained(support, weights, scale, made)
 
 
-def tune(samples: Samples, named: Ints | None, most: int, seed: list[int]) -> tuple[int, float]:
-    """Number of features (0 where they are named) and ridge, by cross-validation within these samples."""
+def tune(samples: Samples, named: Ints | None, most: int | None, seed: list[int]) -> list[Candidate]:
+    """The candidate to take, by cross-validation within these samples; if it is dense, all that are averaged."""
     if len(samples.y) > MOST_TUNED:
         samples = samples.take(np.random.default_rng([*seed, 1]).permutation(len(samples.y)) < MOST_TUNED)
     fold_of = samples.fold_of(INNER_FOLDS, [*seed, 0])
-    masks = fold_of != np.arange(fold_of.max() + 1)[:, None]
+    masks, everyone = fold_of != np.arange(fold_of.max() + 1)[:, None], np.arange(len(fold_of))
     scales = [make_scale(samples, mask) for mask in masks]
-    sizes = [size for size in SIZES if size < most] + [most] if named is None else [0]
-    paths = [supports_of(samples.take(mask), scale, named, most) for mask, scale in zip(masks, scales, strict=True)]
-    choices: list[tuple[int, float]] = []
-    losses: list[Floats] = []
+    largest = MOST_FEATURES if most is None else whole_number(most, "max_features", at_least=1)
+    seen = [explained(samples.take(mask), scale) for mask, scale in zip(masks, scales, strict=True)] if named is None else []
+    lengths = {
+        LASSO: [*(size for size in SIZES if size < largest), largest],
+        FORWARD: [size for size in STEPWISE if size <= largest],
+    }
+    candidates, chances = list[Candidate](), list[Floats]()
+    for family, sizes in lengths.items() if named is None else [(NAMED, [0])]:
+        longest = max(sizes, default=0)
+        paths = [PATHS[family](*one[:2], longest) for one in seen] if named is None else [[named]] * len(masks)
+        for size in sizes:
+            if size >= min(map(len, paths)):
+                break
+            design = np.stack([scale.design(samples, path[size]) for scale, path in zip(scales, paths, strict=True)])
+            weights = ridge_logistic(design, samples.y, masks.astype(float), PENALTIES, samples.beside.shape[1])
+            chances.extend(probability(np.einsum("slk,sk->ls", weights[fold_of], design[fold_of, everyone])))
+            candidates.extend(Candidate(family, size, float(penalty), np.zeros(0)) for penalty in PENALTIES)
+    if named is None and most is None:
+        dense, given = dense_candidates(samples, masks, scales, fold_of, seen)
+        candidates, chances = candidates + dense, [*chances, *given]
+    wrong = np.abs(np.array(chances) - (samples.y > 0))
+    place = smallest_within_error(np.array([one.size for one in candidates]), wrong**2)
+    near = within(wrong**2, FEWER, place)
+    averaged = [one for one, is_near in zip(candidates, near, strict=True) if is_near and one.family == MANY]
+    return averaged if candidates[place].family == MANY else [candidates[place]]
+
+
+def smallest_within_error(sizes: Ints, losses: Floats) -> int:
+    """Of the candidates' losses (by samples) which to take: none; the best, if no small set is near it; the smallest set."""
+    means, small = losses.mean(axis=1), sizes <= MOST_FEATURES
+    best, few = int(means.argmin()), int(np.where(small, means, np.inf).argmin())
+    near = (sizes == 0) & within(losses, NONE, best)
+    if not near.any() and not within(losses, FEWER, best)[few]:
+        return best
+    near = near if near.any() else small & within(losses, FEWER, few)
+    return int(min(np.flatnonzero(near), key=lambda place: (sizes[place], means[place])))
+
+
+def within(losses: Floats, share: float, best: int) -> Bools:
+    """Which losses lie within a share of a standard error of one of them."""
+    beyond = losses - losses[best]
+    return np.asarray(beyond.mean(axis=1) <= share * beyond.std(axis=1) / np.sqrt(losses.shape[1]))
+
+
+def dense_candidates(
+    samples: Samples, masks: Bools, scales: list[Scale], fold_of: Ints, seen: list[Explained]
+) -> tuple[list[Candidate], Floats]:
+    """Rules on many features, and the chances that they give to samples left out, by a link from score to chance that is fitted
+    to the scores left out.
+    """
+    width, free, everyone = samples.X.shape[1], samples.beside.shape[1], np.arange(len(fold_of))
+    doubling = (DENSE * 2**power for power in range(width.bit_length()))
+    sizes = [size for size in [*(size for size in doubling if size < width), width] if min(size, len(fold_of)) <= LARGEST_MATRIX]
+    found = [directions_of(one, sizes) for one in seen]
+    raw: list[Floats] = []
+    for place in range(len(sizes)):
+        each = [scale.design(samples, at[place][0])[:, free:] @ at[place][1].T for scale, at in zip(scales, found, strict=True)]
+        raw.extend(np.stack(each)[fold_of, everyone].T)
+    scores = np.array(raw)
+    spread = np.maximum(scores.std(axis=1, keepdims=True), SMALL)
+    beside = np.broadcast_to(samples.beside, (len(scores), *samples.beside.shape))
+    design = np.concatenate([beside, (scores / spread)[..., None]], axis=2)
+    links = ridge_logistic(design, samples.y, np.ones(scores.shape), SCORE_RIDGE, free)[:, 0]
+    # A score that points the wrong way is noise.
+    links[:, -1] = np.maximum(links[:, -1], 0.0)
+    chances = probability(np.einsum("ck,csk->cs", links, design))
+    links[:, -1:] /= spread
+    every = product(sizes, DENSE_PENALTIES.tolist())
+    return [Candidate(MANY, *pair, link) for pair, link in zip(every, links, strict=True)], chances
+
+
+def directions_of(seen: Explained, sizes: Sequence[int]) -> list[tuple[Ints, Floats]]:
+    """Ridge regression on the columns c_j with the largest products p_j = |t·c_j| with the target, for every size: which, and
+    their weights (a row for each of `DENSE_PENALTIES`, in the columns as they were before they were given length 1).
+
+        w = S Cᵀ(CCᵀ + λ)⁻¹ t = S (CᵀC + λ)⁻¹ Cᵀt,    C = (c_1, c_2, …) S,    S_j² = 1 − q/p_j
+
+    where q is the largest product of the columns left out: for large λ, w_j ∝ ±(p_j − q), a shrunken centroid's.
+    """
+    columns, target, lengths = seen
+    products = np.abs(target @ columns)
+    order, found = np.argsort(-products, kind="stable"), []
+    ranked = np.append(np.maximum(products[order], SMALL), 0.0)
     for size in sizes:
-        if size >= min(map(len, paths)):
-            break
-        design = np.stack([scale.design(samples, path[size]) for scale, path in zip(scales, paths, strict=True)])
-        weights = ridge_logistic(design, samples.y, masks.astype(float), PENALTIES, samples.beside.shape[1])
-        scores = np.einsum("slk,sk->ls", weights[fold_of], design[fold_of, np.arange(len(fold_of))])
-        losses.extend(probability(-samples.y * scores) ** 2)
-        choices.extend((size, float(penalty)) for penalty in PENALTIES)
-    return smallest_within_error(choices, np.array(losses)) if choices else (1, UNTUNED)
+        soft = np.sqrt(1 - ranked[size] / ranked[:size])
+        chosen = columns[:, order[:size]] * soft
+        few = size < len(target)
+        values, vectors = np.linalg.eigh(chosen.T @ chosen if few else chosen @ chosen.T)
+        ridge = values + DENSE_PENALTIES[:, None] * max(values.mean(), SMALL)
+        weights = (vectors.T @ (chosen.T @ target if few else target) / ridge) @ vectors.T
+        found.append((order[:size], (weights if few else weights @ chosen) * soft / lengths[order[:size]]))
+    return found
 
 
-def smallest_within_error(choices: list[tuple[int, float]], losses: Floats) -> tuple[int, float]:
-    """Of the choices whose loss (by samples) is within `STANDARD_ERRORS` of the least that with the fewest features."""
-    means = losses.mean(axis=1)
-    beyond = losses - losses[means.argmin()]
-    allowed = STANDARD_ERRORS * beyond.std(axis=1) / np.sqrt(losses.shape[1])
-    near = np.flatnonzero(beyond.mean(axis=1) <= allowed)
-    return choices[min(near, key=lambda place: (choices[place][0], means[place]))]
-
-
-def supports_of(samples: Samples, scale: Scale, named: Ints | None, most: int) -> list[Ints]:
-    """Sets of 0, 1, 2, … features, or those named alone."""
-    if named is not None:
-        return [named]
+def explained(samples: Samples, scale: Scale) -> Explained:
+    """Columns and labels less what covariates explain of them; columns of length 1 (0, if nothing is left), and their lengths."""
     columns = scale.design(samples, np.arange(samples.X.shape[1]))[:, samples.beside.shape[1] :]
-    # What covariates explain is taken out of columns and labels alike.
     basis = np.linalg.qr(samples.beside)[0]
     columns -= basis @ (basis.T @ columns)
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    columns /= np.where(lengths > COPY * np.sqrt(len(columns)), lengths, np.inf)
-    return lasso_path(columns, samples.y - basis @ (basis.T @ samples.y), min(most, len(columns) - 1))
+    lengths = np.where(lengths > COPY * np.sqrt(len(columns)), lengths, np.inf)
+    return columns / lengths, samples.y - basis @ (basis.T @ samples.y), lengths
+
+
+def forward_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
+    """Supports of 0, 1, 2, … columns (as in `lasso_path`), each with the one more that leaves least squares the least."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for _ in range(min(most, len(columns) - 1)):
+        lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+        gains = np.where(lengths > ALMOST, np.abs(target @ columns) / np.maximum(lengths, ALMOST), 0.0)
+        joining = int(gains.argmax())
+        if gains[joining] <= SMALL:
+            break
+        found.append(np.append(found[-1], joining))
+        direction = columns[:, joining] / lengths[joining]
+        target, columns = target - direction * (direction @ target), columns - np.outer(direction, direction @ columns)
+    return found
 
 
 def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
@@ -222,7 +342,7 @@ def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
     target : centred labels.
     most : largest number of columns.
     """
-    products = target @ columns
+    products, most = target @ columns, min(most, len(columns) - 1)
     active, coefficients = np.zeros(0, dtype=np.int64), np.zeros(0)
     found, dropped = [active], -1
     highest = start = float(np.abs(products).max(initial=0.0))
@@ -252,6 +372,9 @@ def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
         if dropped >= 0:
             active, coefficients = np.delete(active, place), np.delete(coefficients, place)
     return found
+
+
+PATHS = {LASSO: lasso_path, FORWARD: forward_path}
 
 
 def ridge_logistic(design: Floats, y: Floats, training: Floats, penalties: Floats, free: int) -> Floats:

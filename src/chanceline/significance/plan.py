@@ -25,8 +25,8 @@ from math import ceil, log, log10
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize_scalar
-from scipy.stats import rankdata
 
 from chanceline._results import Result
 from chanceline.chance.bound import LARGEST, Bound, bound_curve, chance_bound, first_convincing, format_p
@@ -254,7 +254,7 @@ def feature_bound(X: Floats, y: Floats, block_of: Ints | None = None, *, among: 
     pieces = np.array_split(X, range(PIECE, X.shape[1], PIECE), axis=1)
     along = np.concatenate([np.abs(weights @ piece) / np.maximum(piece.std(axis=0), 1e-30) for piece in pieces])
     first, starts = np.argsort(-along, kind="stable")[:LOOKED_AT], np.flatnonzero(np.diff(blocks, prepend=-1))
-    both = np.hstack([X[np.ix_(order, first)], rankdata(X[np.ix_(order, first)], axis=0)])
+    both = np.hstack([X[np.ix_(order, first)], pd.DataFrame(X[np.ix_(order, first)]).rank()])
     inner = both - (np.add.reduceat(both, starts, axis=0) / np.bincount(blocks)[:, None])[blocks]
     inner /= np.where(inner.std(axis=0) > SAME * np.abs(both).max(axis=0), inner.std(axis=0), np.inf)
     best = int(np.argmax(np.abs(weights[order] @ inner)))

@@ -205,7 +205,7 @@ class SeparationTest(Result):
         alone; the sets it is in; and its `stand_ins`, which replace it with at most one error more.
         """
         rule, labels = self.rule, self.labels > 0
-        firm = {} if rule is None else dict(zip(rule.features, rule.firmness.readings, strict=True))
+        firm = {} if rule is None else dict(zip(rule.stand_ins, rule.firmness.readings, strict=True))
         weights = {} if rule is None else dict(zip(rule.features, rule.weights.tolist(), strict=True))
         heavy = {name: weights.get(name, 0.0) * float(values.std()) for name, values in self.columns.items()}
         read = {name: firm.get(name) or FeatureReading(-1, np.nan, *effect(self.columns[name], labels), ()) for name in heavy}
@@ -218,7 +218,7 @@ class SeparationTest(Result):
                 "auc": read[name].auc,
                 "adjusted_p": self.alone.get(name, np.nan),
                 "evidence": name in self.evidence.features,
-                "rule": name in firm,
+                "rule": name in weights,
                 "separating": name in self.separating.features,
                 "stand_ins": ", ".join(rule.stand_ins.get(name, ()) if rule else ()),
             }
@@ -303,8 +303,8 @@ def render(result: SeparationTest) -> str:
     lines = [*_bullets("Data checks that bear on the verdict:", warned)[1:], *[""] * bool(warned)]
     lines += [fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for sentence in result.story()]
     if result.rule is not None and not result.rule.standing.startswith("no "):
-        few = len(result.rule.features) <= 6
-        lines += ["", _row("rule", result.rule.text if few else listed(result.rule.features, 12))]
+        short = len(result.rule.features) <= 6 or result.rule.dense
+        lines += ["", _row("rule", result.rule.text if short else listed(result.rule.features, 12))]
     if result.rule is not None and result.rule.card_text:
         lines += ["", _row("scorecard", result.rule.card_text)]
     lines += ["", *(_row(*reading) for reading in readings(result))]

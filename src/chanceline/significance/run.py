@@ -16,7 +16,7 @@ from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
 from chanceline.prediction.features import firmness, scorecard
-from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints
@@ -46,6 +46,8 @@ FRONT_BUDGET = 2000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 1e11
 # The column of y beside a DataFrame whose blocks, groups or pairs are named.
+# Features of a rule on many whose choice is looked at.
+MOST_SHOWN = 10
 LABEL = "y (given beside the table)"
 
 
@@ -298,11 +300,13 @@ def usable_rule(plan: Plan) -> RuleToUse:
     blocks = data.blocks if data.pairs is None else data.pairs
     named = None if plan.features is None else plan.features.tolist()
     design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
-    made = fit_rule(data.X, data.y, **design, features=named)
+    wanted: dict[str, Any] = {"features": named, "max_features": MOST_FEATURES if settings.integer else None}
+    made = fit_rule(data.X, data.y, **design, **wanted)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
-    firm = firmness(data.X, data.y, made.support, **design, penalty=made.penalty)
+    heavy = np.argsort(-np.abs(made.weights) * data.X[:, made.support].std(axis=0))[: MOST_SHOWN if made.dense else None]
+    firm = firmness(data.X, data.y, made.support[heavy], **design, penalty=UNTUNED if made.dense else made.penalty)
     card = scorecard(data.X, data.y, made) if settings.integer and len(made.support) else None
     return RuleToUse(
         **vars(made),
@@ -310,7 +314,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         text=text,
         along=along,
         wrong=tuple(np.flatnonzero(data.y * along <= 0).tolist()),
-        expected_error=expected_error(data.X, data.y, **design, features=named, n_jobs=settings.n_jobs),
+        expected_error=expected_error(data.X, data.y, **design, **wanted, n_jobs=settings.n_jobs),
         firmness=firm,
         stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},
         alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
@@ -342,7 +346,7 @@ def conclude(
     evidence = rests_on(plan, found, front, spread, permutation, separating, by_bound=by_bound)
     story = Story(plan, evidence, separating, permutation, spread, needed)
     verdict, reason = story.decide(log10_p)
-    interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.features)}
+    interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.stand_ins)}
     shown = {name: j for j, name in enumerate(data.feature_names) if name in interesting}
     scores = data.X[:, reported.support] @ reported.weights + reported.bias
     return SeparationTest(

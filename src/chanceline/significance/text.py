@@ -18,7 +18,7 @@ from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.prediction.expected import ExpectedError
 from chanceline.prediction.features import Firmness, Scorecard
-from chanceline.prediction.rule import PredictionRule
+from chanceline.prediction.rule import MOST_FEATURES, PredictionRule
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
@@ -141,7 +141,7 @@ class RuleToUse(PredictionRule):
     along : x·w + b of every sample of the table.
     wrong : samples of the table (counted from 0) on the wrong side.
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
-    firmness : how firm the choice of every feature is.
+    firmness : how firm the choice of every feature is; of a rule on more than thirty, of the ten with the largest weights, alone.
     stand_ins : for every feature those that replace it with at most one error more.
     alternatives : other sets of the same size that make no more errors on the table (one feature exchanged).
     scorecard, card_text : the same with small whole weights, and in words, if asked for.
@@ -162,6 +162,8 @@ class RuleToUse(PredictionRule):
 
     def summary(self) -> str:
         expected, who = self.expected_error, f"rule of {plural(len(self.features), 'feature')}"
+        who = who if self.features else "no feature helps"
+        who += f"; no set of {MOST_FEATURES} or fewer does as well" * self.dense
         if expected is None:
             return f"{who}, not cross-validated (too few samples of a class)"
         error = expected.summary()
@@ -345,6 +347,10 @@ def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], 
             # Dividing by the largest weight costs the last digit, and here it matters.
             shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
     who, sign = (positive, ">") if side > 0 else (negative, "≥")
+    if isinstance(rule, PredictionRule) and rule.dense:
+        heavy = np.argsort(-np.abs(weights) * columns.std(axis=0))
+        first = [f"{'−' * bool(side * weights[j] < 0)}{names[rule.support[j]]}" for j in heavy]
+        return f"predict {who} if a weighted sum of {len(weights)} features is large; the most weight has {listed(first)}"
     return f"predict {who} if {_combination(shown, [names[j] for j in rule.support])} {sign} {limit.replace('-', '−')}"
 
 
