@@ -157,7 +157,7 @@ class SparseSeparator(_SparseLinear):
 class SparseRule(_SparseLinear):
     """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
 
-    The features are those of a lasso path or of forward selection, their weights from logistic regression with a ridge; number of
+    The features are those of least angle regression, their weights from logistic regression with a ridge; number of
     features and ridge are chosen by cross-validation within the samples given, the smallest number within half a standard error
     of the best. Where no set of thirty does as well it is a rule on many features; `max_features` rules that out.
 

@@ -92,10 +92,9 @@ def expected_error(
     scores = left_out(trained, samples, fold_of)
     wrong = error_of(scores, samples.y)
     positive = samples.y > 0
-    beside = None
-    if covariates is not None:
-        alone = [one_fold(fold, samples, fold_of, np.zeros(0, dtype=np.int64), max_features, seed) for fold in folds]
-        beside = float(error_of(left_out(alone, samples, fold_of), samples.y).mean())
+    none = np.zeros(0, dtype=np.int64)
+    alone = [one_fold(fold, samples, fold_of, none, max_features, seed) for fold in folds if covariates is not None]
+    beside = error_of(left_out(alone, samples, fold_of), samples.y).mean() if alone else None
     rate, count = float(wrong.mean()), EFFECTIVE * len(np.unique(samples.unit_of))
     return ExpectedError(
         rate=rate,
@@ -107,7 +106,7 @@ def expected_error(
         n_folds=len(folds),
         predictions=scores,
         n_features=tuple(len(rule.support) for rule in trained),
-        covariates_rate=beside,
+        covariates_rate=None if beside is None else float(beside),
     )
 
 

@@ -16,7 +16,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import make_rule
-from chanceline.prediction.rule import UNTUNED, PredictionRule, explained, lasso_path, probability, ridge_logistic
+from chanceline.prediction.rule import UNTUNED, PredictionRule, explained, least_angle_path, probability, ridge_logistic
 from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale, narrowed
 
 # Halves of the samples, and columns that are tried in the place of each feature.
@@ -32,7 +32,7 @@ class FeatureReading:
     Attributes
     ----------
     feature : its column.
-    selected : share of the halves of the samples (drawn at random, groups kept whole) in which the lasso's set of the same size
+    selected : share of the halves of the samples (drawn at random, groups kept whole) in which the path's set of the same size
         has it.
     difference : of the class means, positive less negative, in standard deviations within the classes.
     auc : area under the curve of the column alone; below one half if it is smaller in the positive class.
@@ -104,19 +104,17 @@ def effect(column: Floats, positive: Bools) -> tuple[float, float]:
     """Difference of the class means in standard deviations within the classes, and the area under the curve of a column."""
     spread = np.sqrt((column[positive].var() + column[~positive].var()) / 2)
     difference = float((column[positive].mean() - column[~positive].mean()) / spread) if spread > 0 else 0.0
-    below = np.sort(column[~positive])
-    ranks = [np.searchsorted(below, column[positive], side).mean() for side in ("left", "right")]
-    return difference, float(np.mean(ranks) / len(below))
+    ranks = [np.searchsorted(np.sort(column[~positive]), column[positive], side).mean() for side in ("left", "right")]
+    return difference, float(np.mean(ranks) / (~positive).sum())
 
 
 def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:
-    """For every column the share of halves of the samples whose lasso path of this size has it."""
+    """For every column the share of halves of the samples whose path of least angle regression has it, at this size."""
     counts = np.zeros(samples.X.shape[1])
     for number in range(HALVES // 2):
         side = samples.fold_of(2, [seed, 5, number])
         for half in (side == 0, side == 1):
-            path = lasso_path(*explained(samples.take(half), make_scale(samples, half))[:2], size)
-            counts[path[-1]] += 1
+            counts[least_angle_path(*explained(samples.take(half), make_scale(samples, half))[:2], size)[-1]] += 1
     return counts / HALVES
 
 

@@ -1,7 +1,7 @@
 """A linear rule for new samples: which features, how many, and how far their weights are shrunk, by cross-validation.
 
-The candidates are no feature at all; the sets of 1 … 30 features that the lasso's path goes through, and those of 2 … 9 that
-forward selection takes, their weights from logistic regression with a ridge; and *dense* rules, least squares with a ridge on the
+The candidates are no feature at all; the sets of 1 … 30 features that least angle regression (the lasso's path) goes through,
+their weights from logistic regression with a ridge; and *dense* rules, least squares with a ridge on the
 16, 32, … or all features that differ most between the classes (with a large ridge the weights are those of shrunken centroids),
 their scores turned into probabilities by those of samples left out (Platt 1999). One is chosen by the Brier score of
 samples that had no part in the fit, five folds within the samples given, in standard errors of the *difference*, sample by
@@ -36,13 +36,11 @@ from chanceline.prediction.samples import (
 )
 
 MOST_FEATURES = 30
-LASSO, FORWARD, MANY, NAMED = "lasso path", "forward selection", "many features", "named beforehand"
-SIZES, STEPWISE = (0, 1, 2, 3, 4, 6, 9, 13, 20), (2, 3, 4, 6, 9)
+FEW, MANY, NAMED = "least angle regression", "many features", "named beforehand"
+SIZES = (0, 1, 2, 3, 4, 6, 9, 13, 20)
 PENALTIES = np.array([0.001, 0.3, 3.0, 30.0])
 # Of dense rules, in units of the mean eigenvalue; the smallest number of features, and the largest matrix that is taken apart.
 DENSE_PENALTIES, DENSE, LARGEST_MATRIX = np.array([0.01, 0.1, 1.0, 1000.0]), 16, 600
-# The ridge on the scale of a dense rule's score, in standard deviations.
-SCORE_RIDGE = np.array([1.0])
 # Standard errors that no feature and fewer features are worth.
 NONE, FEWER = 1.0, 0.5
 # The ridge where there are too few samples to tune, and how many are enough to.
@@ -50,8 +48,6 @@ UNTUNED, MOST_TUNED = 3.0, 2000
 # Columns whose product with the lasso's direction is so near that of the active ones are copies; shares below the second are
 # rounding.
 COPY, SMALL = 1e-6, 1e-9
-# What is left of a column's length when it is a combination of others.
-ALMOST = 1e-3
 # The ridge on the columns that go without a penalty, and Newton's steps at most; no score moves farther in one step, so that none
 # overshoots; below the last number all have arrived.
 TRACE, MOST_STEPS, FARTHEST, NEAR = 1e-3, 40, 6.0, 1e-4
@@ -192,13 +188,13 @@ def train(samples: Samples, training: Bools, named: Ints | None, most: int | Non
     made = candidates[-1]
     if made.family == MANY:
         # Sizes ascend, and each set of columns begins with the one before.
-        found = directions_of(explained(part, scale), [one.size for one in candidates])
+        each = directions_of(explained(part, scale), [one.size for one in candidates])
         weights = np.zeros(part.beside.shape[1] + made.size)
-        for one, (_, rows) in zip(candidates, found, strict=True):
+        for one, (_, rows) in zip(candidates, each, strict=True):
             row = np.append(one.link[:-1], one.link[-1] * rows[one.penalty == DENSE_PENALTIES])
             weights[: len(row)] += row / len(candidates)
-        return Trained(found[-1][0], weights, scale, made)
-    support = PATHS[made.family](*explained(part, scale)[:2], made.size)[-1] if named is None else named
+        return Trained(each[-1][0], weights, scale, made)
+    support = least_angle_path(*explained(part, scale)[:2], made.size)[-1] if named is None else named
     design, everybody = scale.design(part, support)[None], np.ones((1, len(part.y)))
     weights = ridge_logistic(design, part.y, everybody, np.array([made.penalty]), part.beside.shape[1])[0, 0]
     return Trained(support, weights, scale, made)
@@ -213,25 +209,20 @@ def tune(samples: Samples, named: Ints | None, most: int | None, seed: list[int]
     scales = [make_scale(samples, mask) for mask in masks]
     largest = MOST_FEATURES if most is None else whole_number(most, "max_features", at_least=1)
     seen = [explained(samples.take(mask), scale) for mask, scale in zip(masks, scales, strict=True)] if named is None else []
-    lengths = {
-        LASSO: [*(size for size in SIZES if size < largest), largest],
-        FORWARD: [size for size in STEPWISE if size <= largest],
-    }
+    sizes = [0] if named is not None else [*(size for size in SIZES if size < largest), largest]
+    paths = [least_angle_path(*one[:2], largest) for one in seen] if named is None else [[named]] * len(masks)
     candidates, chances = list[Candidate](), list[Floats]()
-    for family, sizes in lengths.items() if named is None else [(NAMED, [0])]:
-        longest = max(sizes, default=0)
-        paths = [PATHS[family](*one[:2], longest) for one in seen] if named is None else [[named]] * len(masks)
-        for size in sizes:
-            if size >= min(map(len, paths)):
-                break
-            design = np.stack([scale.design(samples, path[size]) for scale, path in zip(scales, paths, strict=True)])
-            weights = ridge_logistic(design, samples.y, masks.astype(float), PENALTIES, samples.beside.shape[1])
-            chances.extend(probability(np.einsum("slk,sk->ls", weights[fold_of], design[fold_of, everyone])))
-            candidates.extend(Candidate(family, size, float(penalty), np.zeros(0)) for penalty in PENALTIES)
-    if named is None and most is None:
-        dense, given = dense_candidates(samples, masks, scales, fold_of, seen)
-        candidates, chances = candidates + dense, [*chances, *given]
-    wrong = np.abs(np.array(chances) - (samples.y > 0))
+    for size in sizes:
+        if size >= min(map(len, paths)):
+            break
+        design = np.stack([scale.design(samples, path[size]) for scale, path in zip(scales, paths, strict=True)])
+        weights = ridge_logistic(design, samples.y, masks.astype(float), PENALTIES, samples.beside.shape[1])
+        chances.extend(probability(np.einsum("slk,sk->ls", weights[fold_of], design[fold_of, everyone])))
+        candidates.extend(Candidate(FEW if named is None else NAMED, size, float(one), np.zeros(0)) for one in PENALTIES)
+    dense, given = (
+        dense_candidates(samples, masks, scales, fold_of, seen) if named is None and most is None else ([], np.zeros((0, 0)))
+    )
+    candidates, wrong = candidates + dense, np.abs(np.array([*chances, *given]) - (samples.y > 0))
     place = smallest_within_error(np.array([one.size for one in candidates]), wrong**2)
     near = within(wrong**2, FEWER, place)
     averaged = [one for one, is_near in zip(candidates, near, strict=True) if is_near and one.family == MANY]
@@ -243,9 +234,8 @@ def smallest_within_error(sizes: Ints, losses: Floats) -> int:
     means, small = losses.mean(axis=1), sizes <= MOST_FEATURES
     best, few = int(means.argmin()), int(np.where(small, means, np.inf).argmin())
     near = (sizes == 0) & within(losses, NONE, best)
-    if not near.any() and not within(losses, FEWER, best)[few]:
-        return best
-    near = near if near.any() else small & within(losses, FEWER, few)
+    if not near.any():
+        near = small & within(losses, FEWER, few) if within(losses, FEWER, best)[few] else np.arange(len(sizes)) == best
     return int(min(np.flatnonzero(near), key=lambda place: (sizes[place], means[place])))
 
 
@@ -262,24 +252,24 @@ def dense_candidates(
     to the scores left out.
     """
     width, free, everyone = samples.X.shape[1], samples.beside.shape[1], np.arange(len(fold_of))
-    doubling = (DENSE * 2**power for power in range(width.bit_length()))
-    sizes = [size for size in [*(size for size in doubling if size < width), width] if min(size, len(fold_of)) <= LARGEST_MATRIX]
+    doubled = {min(DENSE * 2**power, width) for power in range(width.bit_length())}
+    sizes = [size for size in sorted(doubled) if min(size, len(fold_of)) <= LARGEST_MATRIX]
     found = [directions_of(one, sizes) for one in seen]
-    raw: list[Floats] = []
-    for place in range(len(sizes)):
-        each = [scale.design(samples, at[place][0])[:, free:] @ at[place][1].T for scale, at in zip(scales, found, strict=True)]
-        raw.extend(np.stack(each)[fold_of, everyone].T)
-    scores = np.array(raw)
+    # Of every size a score for each sample, from the rule made without it, and each penalty.
+    given = (
+        [scale.design(samples, at[place][0])[:, free:] @ at[place][1].T for scale, at in zip(scales, found, strict=True)]
+        for place in range(len(sizes))
+    )
+    scores = np.vstack([np.stack(each)[fold_of, everyone].T for each in given])
     spread = np.maximum(scores.std(axis=1, keepdims=True), SMALL)
-    beside = np.broadcast_to(samples.beside, (len(scores), *samples.beside.shape))
-    design = np.concatenate([beside, (scores / spread)[..., None]], axis=2)
-    links = ridge_logistic(design, samples.y, np.ones(scores.shape), SCORE_RIDGE, free)[:, 0]
+    design = np.stack([np.column_stack([samples.beside, score]) for score in scores / spread])
+    # The ridge on the scale of a score is 1, for scores in standard deviations.
+    links = ridge_logistic(design, samples.y, np.ones(scores.shape), np.ones(1), free)[:, 0]
     # A score that points the wrong way is noise.
     links[:, -1] = np.maximum(links[:, -1], 0.0)
     chances = probability(np.einsum("ck,csk->cs", links, design))
     links[:, -1:] /= spread
-    every = product(sizes, DENSE_PENALTIES.tolist())
-    return [Candidate(MANY, *pair, link) for pair, link in zip(every, links, strict=True)], chances
+    return [Candidate(MANY, *pair, link) for pair, link in zip(product(sizes, DENSE_PENALTIES), links, strict=True)], chances
 
 
 def directions_of(seen: Explained, sizes: Sequence[int]) -> list[tuple[Ints, Floats]]:
@@ -315,26 +305,10 @@ def explained(samples: Samples, scale: Scale) -> Explained:
     return columns / lengths, samples.y - basis @ (basis.T @ samples.y), lengths
 
 
-def forward_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
-    """Supports of 0, 1, 2, … columns (as in `lasso_path`), each with the one more that leaves least squares the least."""
-    found = [np.zeros(0, dtype=np.int64)]
-    for _ in range(min(most, len(columns) - 1)):
-        lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-        gains = np.where(lengths > ALMOST, np.abs(target @ columns) / np.maximum(lengths, ALMOST), 0.0)
-        joining = int(gains.argmax())
-        if gains[joining] <= SMALL:
-            break
-        found.append(np.append(found[-1], joining))
-        direction = columns[:, joining] / lengths[joining]
-        target, columns = target - direction * (direction @ target), columns - np.outer(direction, direction @ columns)
-    return found
-
-
-def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
-    """Supports of 0, 1, 2, … columns, each as it was when the lasso (L1-penalised least squares) first had so many.
-
-    Least angle regression with the lasso's drops (Efron, Hastie, Johnstone and Tibshirani 2004): all active columns keep the
-    same product with the residual, in absolute value the largest; it sinks until another column has it, or a coefficient is 0.
+def least_angle_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
+    """Supports of 0, 1, 2, … columns by least angle regression (Efron, Hastie, Johnstone and Tibshirani 2004), the lasso's path
+    but that no column leaves: all active columns keep the same product with the residual, in absolute value the largest; it sinks
+    until another column has it.
 
     Parameters
     ----------
@@ -342,39 +316,26 @@ def lasso_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
     target : centred labels.
     most : largest number of columns.
     """
-    products, most = target @ columns, min(most, len(columns) - 1)
-    active, coefficients = np.zeros(0, dtype=np.int64), np.zeros(0)
-    found, dropped = [active], -1
+    products, found = target @ columns, [np.zeros(0, dtype=np.int64)]
     highest = start = float(np.abs(products).max(initial=0.0))
     joining = int(np.abs(products).argmax())
-    for _ in range(4 * most):
-        if highest <= SMALL * start or len(found) > most:
+    for _ in range(min(most, len(columns) - 1)):
+        if highest <= SMALL * start:
             break
-        if dropped < 0:
-            active, coefficients = np.append(active, joining), np.append(coefficients, 0.0)
-            found += [active] if len(active) == len(found) else []
-        signs = np.sign(products[active])
-        chosen = columns[:, active] * signs
-        slopes = np.linalg.solve(chosen.T @ chosen + SMALL * np.eye(len(active)), np.ones(len(active)))
+        found.append(np.append(found[-1], joining))
+        chosen = columns[:, found[-1]] * np.sign(products[found[-1]])
+        slopes = np.linalg.solve(chosen.T @ chosen + SMALL * np.eye(len(found[-1])), np.ones(len(found[-1])))
         moved = (chosen @ slopes) @ columns
         # How far the common product sinks until a column has it, with either sign.
         steps = np.minimum(
             np.where(moved < 1 - COPY, (highest - products) / np.maximum(1 - moved, COPY), np.inf),
             np.where(moved > COPY - 1, (highest + products) / np.maximum(1 + moved, COPY), np.inf),
         )
-        steps[active if dropped < 0 else [*active, dropped]] = np.inf
+        steps[found[-1]] = np.inf
         joining = int(steps.argmin())
-        vanishing = np.where(coefficients * signs * slopes < 0, np.abs(coefficients / slopes), np.inf)
-        place = int(vanishing.argmin())
-        step = min(highest, float(steps[joining]), float(vanishing[place]))
-        dropped = int(active[place]) if vanishing[place] == step else -1
-        coefficients, products, highest = coefficients + step * signs * slopes, products - step * moved, highest - step
-        if dropped >= 0:
-            active, coefficients = np.delete(active, place), np.delete(coefficients, place)
+        step = min(highest, float(steps[joining]))
+        products, highest = products - step * moved, highest - step
     return found
-
-
-PATHS = {LASSO: lasso_path, FORWARD: forward_path}
 
 
 def ridge_logistic(design: Floats, y: Floats, training: Floats, penalties: Floats, free: int) -> Floats:

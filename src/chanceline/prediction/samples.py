@@ -102,8 +102,7 @@ def make_samples(
 ) -> Samples:
     """Check everything, and decide what stays together."""
     values, labels, _ = check_arrays(X, y)
-    given = np.zeros((len(labels), 0)) if covariates is None else np.asarray(covariates, dtype=float)
-    beside = np.column_stack([np.ones(len(labels)), given])
+    beside = np.column_stack([np.ones(len(labels)), *([] if covariates is None else [np.asarray(covariates, dtype=float)])])
     block_of = (
         np.zeros(len(labels), dtype=np.int64) if blocks is None else codes(np.asarray(blocks).astype(str), len(labels), "blocks")
     )

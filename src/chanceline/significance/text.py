@@ -161,10 +161,9 @@ class RuleToUse(PredictionRule):
     _hidden = ("along", "firmness", "alternatives")
 
     def summary(self) -> str:
-        expected, who = self.expected_error, f"rule of {plural(len(self.features), 'feature')}"
-        who = who if self.features else "no feature helps"
-        who += f"; no set of {MOST_FEATURES} or fewer does as well" * self.dense
-        if expected is None:
+        more = f"; no set of {MOST_FEATURES} or fewer does as well" * self.dense
+        who = f"rule of {plural(len(self.features), 'feature')}{more}" if self.features else "no feature helps"
+        if (expected := self.expected_error) is None:
             return f"{who}, not cross-validated (too few samples of a class)"
         error = expected.summary()
         if expected.covariates_rate is not None:
@@ -348,8 +347,7 @@ def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], 
             shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
     who, sign = (positive, ">") if side > 0 else (negative, "≥")
     if isinstance(rule, PredictionRule) and rule.dense:
-        heavy = np.argsort(-np.abs(weights) * columns.std(axis=0))
-        first = [f"{'−' * bool(side * weights[j] < 0)}{names[rule.support[j]]}" for j in heavy]
+        first = [names[rule.support[j]] for j in np.argsort(-np.abs(weights) * columns.std(axis=0))]
         return f"predict {who} if a weighted sum of {len(weights)} features is large; the most weight has {listed(first)}"
     return f"predict {who} if {_combination(shown, [names[j] for j in rule.support])} {sign} {limit.replace('-', '−')}"
 
