@@ -19,8 +19,8 @@ from chanceline.perceptron.rule import make_rule
 from chanceline.prediction.rule import UNTUNED, PredictionRule, explained, least_angle_path, probability, ridge_logistic
 from chanceline.prediction.samples import Bools, Floats, Ints, Samples, make_samples, make_scale, narrowed
 
-# Halves of the samples, and columns that are tried in the place of each feature.
-HALVES, TRIED = 50, 30
+# Halves of the samples, columns that are tried in the place of each feature, and features of a rule on many that are looked at.
+HALVES, TRIED, LOOKED_AT = 50, 30, 10
 # Largest weight of a scorecard, and the number of scales at which weights are rounded to begin with.
 LARGEST, SCALES = 5, 40
 

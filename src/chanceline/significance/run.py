@@ -15,7 +15,7 @@ from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
-from chanceline.prediction.features import firmness, scorecard
+from chanceline.prediction.features import LOOKED_AT, firmness, scorecard
 from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
@@ -46,8 +46,6 @@ FRONT_BUDGET = 2000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 1e11
 # The column of y beside a DataFrame whose blocks, groups or pairs are named.
-# Features of a rule on many whose choice is looked at.
-MOST_SHOWN = 10
 LABEL = "y (given beside the table)"
 
 
@@ -296,18 +294,16 @@ def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: boo
 
 def usable_rule(plan: Plan) -> RuleToUse:
     """The rule for new samples on all features, or on those named, and its cross-validated error."""
-    data, settings = plan.data, plan.settings
-    blocks = data.blocks if data.pairs is None else data.pairs
-    named = None if plan.features is None else plan.features.tolist()
+    data, settings, blocks = plan.data, plan.settings, plan.data.blocks if plan.data.pairs is None else plan.data.pairs
     design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
-    wanted: dict[str, Any] = {"features": named, "max_features": MOST_FEATURES if settings.integer else None}
+    wanted: dict[str, Any] = {"features": plan.features, "max_features": MOST_FEATURES if settings.integer else None}
     made = fit_rule(data.X, data.y, **design, **wanted)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
-    heavy = np.argsort(-np.abs(made.weights) * data.X[:, made.support].std(axis=0))[: MOST_SHOWN if made.dense else None]
+    heavy = np.argsort(-np.abs(made.weights) * data.X[:, made.support].std(axis=0))[: LOOKED_AT if made.dense else None]
     firm = firmness(data.X, data.y, made.support[heavy], **design, penalty=UNTUNED if made.dense else made.penalty)
-    card = scorecard(data.X, data.y, made) if settings.integer and len(made.support) else None
+    card = scorecard(data.X, data.y, made) if settings.integer and made.support.size else None
     return RuleToUse(
         **vars(made),
         features=plan.names_of(made.support),
