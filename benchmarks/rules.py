@@ -205,8 +205,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "Error on new samples and number of features, by `python benchmarks/rules.py`: ten-fold cross-validation around all for",
         "published tables, 100,000 new samples for designs (ten sets each). Last: SparseRule's difference to the best of the",
-        "others with its standard error, over samples for tables, over sets for designs. SparseRule's candidates and constants were",
-        "chosen by looking at these tables and sets, so that its column is somewhat flattered.",
+        "others with its standard error, over samples for tables, over sets for designs. SparseRule's candidates and constants",
+        "were chosen by looking at these tables and sets, so that its column is somewhat flattered.",
         "",
         f"| table or design | {' | '.join(METHODS)} | difference |",
         f"|---|{'---|' * (len(METHODS) + 1)}",
