@@ -95,14 +95,17 @@ def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
     arguments = ["memory", "--neurons", "400", "--load", "1.2", "--fan-in", "minimal", "-j", "2", "--quiet"]
     process = subprocess.Popen([*CHANCELINE, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     parent = psutil.Process(process.pid)
-    deadline = time.monotonic() + 60
-    while len(parent.children(recursive=True)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    children = parent.children(recursive=True)
-    assert len(children) >= 2
-    time.sleep(1.0)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + 60
+        while len(parent.children(recursive=True)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        children = parent.children(recursive=True)
+        assert len(children) >= 2
+        time.sleep(1.0)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, out) == (128 + number, b"")
     assert one_sentence(err)
     assert psutil.wait_procs(children, timeout=30)[1] == []
