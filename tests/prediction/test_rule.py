@@ -151,6 +151,9 @@ def test_folds_keep_groups_together_and_spread_classes():
     assert np.array_equal(small.unit_of, small.block_of)
     large = make_samples(X, y, None, np.arange(120) % 3, None)
     assert len(set(large.unit_of)) == 120
+    # As many of each class in every fold, and so in the training samples: guessing is right in half of the cases.
+    odd = make_samples(X[:90], np.arange(90) % 2, None, np.arange(90) // 30, None)
+    assert set(np.bincount(odd.fold_of(10, [1]), weights=odd.y)) == {0.0}
 
 
 def test_columns_are_measured_from_the_training_samples_of_their_block():
@@ -223,7 +226,7 @@ def test_a_very_wide_table_is_screened_within_the_training_samples(monkeypatch):
     """By correlation with the labels, both without block means; with columns kept that hold the rule, it is the same rule."""
     X, y = planted()
     blocks, training = np.arange(120) % 3, np.arange(120) < 90
-    plain = fit_rule(X, y)
+    plain = fit_rule(X, y, max_features=2)
     monkeypatch.setattr("chanceline.prediction.samples.SINGLE", 30)
     monkeypatch.setattr("chanceline.prediction.samples.LIKELY", 8)
     member = blocks[:90]
@@ -231,7 +234,7 @@ def test_a_very_wide_table_is_screened_within_the_training_samples(monkeypatch):
     sizes = np.abs([column @ centred[-1] / part.std() for column, part in zip(centred[:-1], X[:90].T, strict=True)])
     kept = narrowed(make_samples(X, y, None, blocks, None), training, (39,))[1]
     assert kept.tolist() == sorted({*np.argsort(-sizes)[:8].tolist(), 39})
-    wide = fit_rule(X, y)
+    wide = fit_rule(X, y, max_features=2)
     assert wide.support.tolist() == plain.support.tolist()
     np.testing.assert_allclose(wide.scores(X), plain.scores(X), atol=1e-9)
     outside = firmness(X, y, [3, 11, 20])
