@@ -50,8 +50,8 @@ class Samples:
         return Samples(self.X[rows], self.y[rows], self.beside[rows], self.unit_of[rows], self.block_of[rows])
 
     def fold_of(self, folds: int, seed: list[int]) -> Ints:
-        """A fold for every sample: units are dealt like cards, class by class and block by block. Every class begins with the first
-        fold: were the classes out of balance in a fold, they would be in the training samples the other way round, and guessing
+        """A fold for every sample: units are dealt like cards, class by class and block by block. Every class begins with the
+        first fold: were classes out of balance in a fold, they would be the other way round in the training samples, and guessing
         seem worse than it is.
         """
         units, first = np.unique(self.unit_of, return_index=True)
