@@ -73,7 +73,7 @@ def test_an_own_method_that_finds_nothing_says_so(own_module):
     assert not outcome.separates
     assert outcome.n_selected == 0
     assert outcome.errors == 20
-    assert outcome.summary().startswith("0 of 4 variables leave 20 errors among 20 patterns")
+    assert outcome.summary().startswith("0 of 4 variables leave 20 errors among 20 samples")
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,8 @@ class RuleToUse(PredictionRule):
     _hidden = ("along", "firmness", "alternatives")
 
     def summary(self) -> str:
-        more = f"; no set of {MOST_FEATURES} or fewer does as well" * (self.dense and not self.standing.startswith("no "))
+        large = self.dense and len(self.features) > MOST_FEATURES and not self.standing.startswith("no ")
+        more = f"; no set of {MOST_FEATURES} or fewer does as well" * large
         who = f"rule of {plural(len(self.features), 'feature')}{more}" if self.features else "no feature helps"
         if (expected := self.expected_error) is None:
             return f"{who}, not cross-validated (too few samples of a class)"
