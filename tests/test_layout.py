@@ -45,16 +45,16 @@ PACKAGES = {
     "reproduce": {"theory", "experiments", "memory", "figures"},
     "sklearn": {"perceptron", "select", "prediction"},
     "cli": {
-        "theory", "chance", "perceptron", "select", "tables", "significance", "experiments", "memory", "figures", "report",
-        "reproduce",
+        "theory", "chance", "perceptron", "select", "prediction", "tables", "significance", "experiments", "memory", "figures",
+        "report", "reproduce",
     },
     "__main__": {"cli"},
 }  # fmt: skip
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 356, "perceptron": 1006, "select": 1810, "prediction": 487, "theory": 1806, "chance": 315, "tables": 1015,
-    "significance": 1713, "experiments": 753, "memory": 531, "figures": 392, "report": 394, "reproduce": 207, "cli": 711,
+    "top": 359, "perceptron": 955, "select": 1860, "prediction": 520, "theory": 1806, "chance": 315, "tables": 1015,
+    "significance": 1676, "experiments": 753, "memory": 531, "figures": 392, "report": 395, "reproduce": 207, "cli": 711,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 
@@ -127,7 +127,7 @@ def test_files_modules_functions_tests_and_kernels_are_few_and_short():
     counted = architecture.figures(TREE)
     assert len(MODULES) <= 120
     assert counted["lines of tests"] <= 12_800
-    assert counted["compiled kernels"] <= 64
+    assert counted["compiled kernels"] <= 60
     assert counted["modules over 450 lines"] == []
     assert counted["functions over 80 lines"] == []
 

@@ -6,7 +6,7 @@ import html
 import math
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -70,3 +70,8 @@ def visible(text: str, keep: str = "") -> str:
         else letter.encode("unicode_escape").decode("ascii")
         for letter in text
     )
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first names, and a sign that there are more."""
+    return ", ".join(names[:most]) + ", …" * (len(names) > most)

@@ -11,13 +11,14 @@ from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
 from chanceline.perceptron import linalg
-from chanceline.perceptron.hinge import find_flips, find_pulls, fit, flip_four, make_hinge, set_support
+from chanceline.perceptron.hinge import find_flips, fit, flip_four, make_hinge, set_support
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
 from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
 from chanceline.select.pairs import constraints, pair_separates, separating_single
+from chanceline.select.swaps import find_pulls
 
 
 def plain_inverse(hinge):
@@ -40,7 +41,10 @@ def flip_these(hinge, patterns):
     for place in range(patterns.size):
         hinge.loose[place] = patterns[place]
         hinge.active[patterns[place]] = 1.0 - hinge.active[patterns[place]]
-    return flip_four(hinge, 0, patterns.size)
+    return flip_four(
+        hinge.rows, hinge.loose, 0, patterns.size, hinge.support, hinge.k[0], hinge.active,
+        hinge.inverse, hinge.target, hinge.flipped, hinge.images, hinge.factors,
+    )  # fmt: skip
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -105,7 +109,7 @@ def test_pulls_are_the_gradient(patterns):
     hinge = make_hinge(columns_of("gaussian", patterns=patterns), 4)
     set_support(hinge, np.array([2, 5]), np.array([0.7, -1.2]))
     fit(hinge, newton=0)
-    find_pulls(hinge)
+    find_pulls(hinge.rows, hinge.margins, hinge.active, hinge.loose, hinge.shift, hinge.pulls)
     slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.columns[[2, 5]], 0.0)
     np.testing.assert_allclose(hinge.pulls, hinge.columns @ slack, atol=1e-12)
 
@@ -129,7 +133,7 @@ def test_the_smallest_margins_are_forgiven(allowed):
     set_support(hinge, np.array([1, 5, 8]), [0.5, -0.5, 0.5])
     fit(hinge, newton=0)
     before = hinge.active.copy()
-    flips = from_python(find_flips)(hinge, allowed, 0.0)
+    flips = from_python(find_flips)(hinge.margins, hinge.active, allowed, 0.0, hinge.random, hinge.shift, hinge.work, hinge.loose)
     inactive = np.flatnonzero((hinge.active < 0.5) & (hinge.margins < 1.0))
     assert inactive.size == allowed
     assert hinge.margins[inactive].max() <= hinge.margins[hinge.active > 0.5].min()

@@ -12,7 +12,8 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights
-from chanceline.select.exact import fitted_to_rest
+from chanceline.select.exact import EXHAUSTED, FOUND, all_supports
+from chanceline.select.outcome import fitted
 
 
 def fewest_by_rays(rows):
@@ -155,16 +156,16 @@ def test_bad_options(options):
 def test_fewest_errors_on_a_support_are_proven(kind):
     X, y = small_problem(kind, 7)
     for intercept, support in itertools.product([True, False], [(0, 1), (1, 2, 3)]):
-        problem = make_problem(X, y, intercept, contradictions=True)
+        problem = make_problem(X[:, support], y, intercept, contradictions=True)
         columns = np.column_stack([X[:, list(support)], *([np.ones(len(y))] if intercept else [])])
         zero = int(np.sum(np.all(columns == 0, axis=1)))
         fewest = zero + fewest_by_rays(columns * y[:, None])
-        for allowed in (fewest, fewest - 1):
-            found = fitted_to_rest(problem, np.array(support), 0, max(allowed, 0))
-            weights, bias = problem.original(found.support, found.weights, found.constant)
-            assert (np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12) <= allowed) == (
-                allowed == fewest
-            )
+        for allowed in range(max(fewest - 1, 0), fewest + 1):
+            *_, step = all_supports(problem, len(support), allowed)
+            assert step.verdict == (FOUND if allowed == fewest else EXHAUSTED)
+        found = fitted(problem, step.support, 0, step.right)
+        weights, bias = problem.original(found.support, found.weights, found.constant)
+        assert np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12) == fewest
 
 
 @pytest.mark.parametrize("intercept", [True, False])

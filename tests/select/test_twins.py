@@ -11,12 +11,9 @@ from scipy.special import expit, log_ndtr
 
 from chanceline.perceptron.hinge import (
     NEWTON,
-    NEWTON_AFTER_ADDITION,
-    NOISE,
     RIDGE,
     SEPARATED,
     fit,
-    fit_and_swap,
     make_hinge,
     random_state,
     set_support,
@@ -25,7 +22,7 @@ from chanceline.perceptron.linalg import next_random
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, amp_steps
-from chanceline.select.swaps import fit_greedily, swap_down
+from chanceline.select.swaps import NEWTON_AFTER_ADDITION, NOISE, fit_and_swap, fit_greedily, swap_down
 
 
 def columns_of(inputs, n, patterns, seed=0):

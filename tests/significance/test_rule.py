@@ -10,8 +10,8 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.prediction.rule import rule_sentence
 from chanceline.significance import separation_test
-from chanceline.significance.text import rule_sentence
 from chanceline.tables.examples import load_example
 
 FAST = {"permutations": 0, "expected_error": False}

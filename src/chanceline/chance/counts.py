@@ -31,7 +31,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, gammaln, log_ndtr, logsumexp, wofz
 
 LOG2 = float(np.log(2.0))
@@ -177,6 +176,8 @@ def log_fixed(
 @lru_cache(maxsize=100_000)
 def log_share(positives: int, negatives: int) -> float:
     """ln β(i, j), by the trapezoidal rule on the contour Re z = s, stretched for its slow decay at small n."""
+    from scipy.optimize import brentq
+
     i, j = positives, negatives
 
     def slope(s: float) -> float:

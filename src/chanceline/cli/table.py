@@ -165,10 +165,8 @@ def search(
 
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """
-    import pandas as pd
-
+    from chanceline.prediction.rule import rule_sentence
     from chanceline.select import iter_search
-    from chanceline.significance.text import rule_sentence
 
     if (data is None) == (random is None):
         raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
@@ -187,6 +185,8 @@ def search(
                 tell(f"iteration {outcome.iterations}: {outcome.n_selected} variables{left}")
     record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
     if out is not None:
+        import pandas as pd
+
         weights = dict(zip(record["features"], record["weights"], strict=True)) | {"(intercept)": outcome.bias}
         write_text(out, pd.Series(weights, name="weight").to_csv(index_label="feature"))
         say(f"rule written to {out}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
@@ -138,12 +138,12 @@ def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     Inputs are picked so in Kuhlmann et al., "A dilution algorithm for neural networks" (J. Phys. A 25, 1992). All inputs give
     Gardner's 1/I₂(κ).
     """
-    theta = norm.isf(rho / 2)
+    theta, root = -ndtri(rho / 2), np.sqrt(2 * np.pi)
 
     def load(b: float) -> float:
-        one = b * norm.cdf(b) + norm.pdf(b)
-        two = norm.cdf(b) + b * one
-        return float((rho * two + 2 * theta * norm.pdf(theta) * one**2) / (kappa * one + norm.cdf(b)) ** 2)
+        one = b * ndtr(b) + np.exp(-(b**2) / 2) / root
+        two = ndtr(b) + b * one
+        return float((rho * two + 2 * theta * np.exp(-(theta**2) / 2) / root * one**2) / (kappa * one + ndtr(b)) ** 2)
 
     return float(minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9}).fun)
 

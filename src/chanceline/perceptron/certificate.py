@@ -15,7 +15,6 @@ from math import lcm
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
@@ -122,6 +121,8 @@ def _widest_box_margin(rows: Floats, patterns: int) -> tuple[Floats, Floats]:
 
     If no w has s > 0, the dual's optimum is a vertex with Σ λ_μ a_μ = 0, so that few patterns carry it.
     """
+    from scipy.optimize import linprog
+
     total, size = rows.shape
     result = linprog(
         np.append(np.zeros(size), -1.0),

@@ -45,10 +45,7 @@ DAMPED_FROM = 8  # steps of a refit
 UNSTABLE = 1e-5  # a smaller pivot: the inverse is computed anew
 MAX_NEWTON = 200  # steps of a refit, which as a rule ends within a dozen
 REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against drift
-NOISE = 0.2  # of swaps, in what is added and dropped
 NEWTON = counter(30)
-# After an addition two Newton steps rank the removals as well as the exact minimum does, in half the time.
-NEWTON_AFTER_ADDITION = counter(2)
 
 
 class Hinge(
@@ -157,94 +154,101 @@ def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: i
 
 
 @inner_kernel(allocates=False)
-def find_flips(hinge: Any, allowed: int, noise: float) -> int:
+def find_flips(
+    margins: NDArray, active: NDArray, allowed: int, noise: float, random: NDArray, ranks: NDArray, work: NDArray, loose: NDArray
+) -> int:
     """Bring the active set in line with the margins; the patterns that flip are the first of `loose`, their number is returned.
 
     The `allowed` patterns of smallest margin are forgiven; with noise of smallest margin + noise·u, u ~ U(−1, 1).
     """
-    ranks, level, quota, flips = hinge.shift, -np.inf, ZERO, ZERO
+    level, quota, flips = -np.inf, ZERO, ZERO
     if allowed > 0:
         for pattern in range(ranks.size):
-            ranks[pattern] = hinge.margins[pattern]
+            ranks[pattern] = margins[pattern]
             if noise > 0.0:
-                ranks[pattern] += noise * (2.0 * next_random(hinge.random) - 1.0)
-            hinge.work[pattern] = ranks[pattern]
-        smallest_first(hinge.work, allowed)
+                ranks[pattern] += noise * (2.0 * next_random(random) - 1.0)
+            work[pattern] = ranks[pattern]
+        smallest_first(work, allowed)
         for place in range(allowed):
-            level = hinge.work[place] if hinge.work[place] > level else level
+            level = work[place] if work[place] > level else level
         for place in range(allowed):
-            quota += hinge.work[place] == level
+            quota += work[place] == level
     for pattern in range(ranks.size):
-        wanted = hinge.margins[pattern] < 1.0
+        wanted = margins[pattern] < 1.0
         if quota > 0 and ranks[pattern] == level:
             wanted = False
             quota -= 1
         elif ranks[pattern] < level:
             wanted = False
-        if wanted != (hinge.active[pattern] > 0.5):
-            hinge.active[pattern] = 1.0 - hinge.active[pattern]
-            hinge.loose[flips] = pattern
+        if wanted != (active[pattern] > 0.5):
+            active[pattern] = 1.0 - active[pattern]
+            loose[flips] = pattern
             flips += 1
     return flips
 
 
 @inlined_kernel()
-def border_inverse(hinge: Any, known: int) -> None:
+def border_inverse(
+    columns: NDArray, support: NDArray, known: int, k: int, active: NDArray, ridge: float, damping: float,
+    inverse: NDArray, target: NDArray, cross: NDArray, work: NDArray,
+) -> None:  # fmt: skip
     """Let the inverse of the first `known` columns of the support, and the target, take in those after them."""
-    cross = hinge.flipped[0]
-    for size in range(known, hinge.k[0]):
-        column = hinge.columns[hinge.support[size]]
+    for size in range(known, k):
+        column = columns[support[size]]
         for i in range(size):
-            cross[i] = dot_masked(hinge.columns[hinge.support[i]], column, hinge.active)
-        diagonal = dot_masked(column, column, hinge.active) + hinge.ridge + hinge.damping[0]
-        pivot = next_pivot(hinge.inverse, size, cross, diagonal, hinge.trial)
-        border(hinge.inverse, size, pivot if pivot > hinge.ridge else hinge.ridge, hinge.trial)
-        hinge.target[size] = dot_first(column, hinge.active, column.size)
+            cross[i] = dot_masked(columns[support[i]], column, active)
+        diagonal = dot_masked(column, column, active) + ridge + damping
+        pivot = next_pivot(inverse, size, cross, diagonal, work)
+        border(inverse, size, pivot if pivot > ridge else ridge, work)
+        target[size] = dot_first(column, active, column.size)
 
 
 @inlined_kernel()
-def flip_four(hinge: Any, start: int, count: int) -> bool:
+def flip_four(
+    rows: NDArray, loose: NDArray, start: int, count: int, support: NDArray, k: int, active: NDArray,
+    inverse: NDArray, target: NDArray, flipped: NDArray, images: NDArray, factors: NDArray,
+) -> bool:  # fmt: skip
     """Update for up to four patterns r, loose ones from `start` on, that entered or left the active set (t = ±1).
 
     Sherman and Morrison: (H + t r rᵀ)⁻¹ = H⁻¹ − u uᵀ / (t + rᵀu), u = H⁻¹r. False if the update would be unstable.
     """
-    k, rows, images, factors = hinge.k[0], hinge.flipped, hinge.images, hinge.factors
     for b in range(FOUR):
         factors[b] = 1.0
         if b < count:
-            pattern = hinge.loose[start + b]
-            factors[b] = 2.0 * hinge.active[pattern] - 1.0
+            pattern = loose[start + b]
+            factors[b] = 2.0 * active[pattern] - 1.0
             for i in range(k):
-                rows[b, i] = hinge.rows[pattern, hinge.support[i]]
-            add_scaled(hinge.target, factors[b], rows[b], k)
+                flipped[b, i] = rows[pattern, support[i]]
+            add_scaled(target, factors[b], flipped[b], k)
         else:
             for i in range(k):
-                rows[b, i] = 0.0
-    four_products(hinge.inverse, rows, k, images)
+                flipped[b, i] = 0.0
+    four_products(inverse, flipped, k, images)
     for b in range(FOUR):
         turn = factors[b]
-        pivot = turn + dot_first(rows[b], images[b], k)
+        pivot = turn + dot_first(flipped[b], images[b], k)
         if turn * pivot < UNSTABLE:
             return False
         factors[b] = -1.0 / pivot
         for later in range(b + 1, FOUR):
-            add_scaled(images[later], factors[b] * dot_first(rows[later], images[b], k), images[b], k)
-    rank_four(hinge.inverse, factors, images, k)
+            add_scaled(images[later], factors[b] * dot_first(flipped[later], images[b], k), images[b], k)
+    rank_four(inverse, factors, images, k)
     return True
 
 
 @inlined_kernel()
-def drop_column(hinge: Any, place: int) -> None:
+def drop_column(
+    columns: NDArray, support: NDArray, place: int, last: int, position: NDArray, weights: NDArray, margins: NDArray,
+    inverse: NDArray, target: NDArray, work: NDArray,
+) -> None:  # fmt: skip
     """Take the variable at this place of the support out (its part of the margins too); the last one takes its place."""
-    last = hinge.k[0] - 1
-    add_scaled(hinge.margins, -hinge.weights[place], hinge.columns[hinge.support[place]], hinge.margins.size)
-    hinge.position[hinge.support[last]] = place
-    hinge.position[hinge.support[place]] = -1
-    hinge.support[place] = hinge.support[last]
-    hinge.weights[place] = hinge.weights[last]
-    hinge.target[place] = hinge.target[last]
-    unborder(hinge.inverse, last + 1, place, hinge.trial)
-    hinge.k[0] = last
+    add_scaled(margins, -weights[place], columns[support[place]], margins.size)
+    position[support[last]] = place
+    position[support[place]] = -1
+    support[place] = support[last]
+    weights[place] = weights[last]
+    target[place] = target[last]
+    unborder(inverse, last + 1, place, work)
 
 
 @inner_kernel(allocates=False, fastmath=FAST)
@@ -265,15 +269,17 @@ def energy_at(margins: NDArray, shift: NDArray, work: NDArray, step: float, allo
 
 
 @inlined_kernel()
-def length_of_step(hinge: Any, allowed: int, shortest: float, longest: float) -> float:
+def length_of_step(
+    weights: NDArray, trial: NDArray, k: int, ridge: float, margins: NDArray, shift: NDArray, work: NDArray, allowed: int,
+    shortest: float, longest: float,
+) -> float:  # fmt: skip
     """How far to go along the Newton step, at most `longest`: halved until E falls."""
-    k, weights, trial, ridge = hinge.k[0], hinge.weights, hinge.trial, 0.5 * hinge.ridge
-    norm = ridge * dot_first(weights, weights, k)
-    cross = 2.0 * ridge * dot_first(weights, trial, k)
-    curve = ridge * dot_first(trial, trial, k)
+    norm = 0.5 * ridge * dot_first(weights, weights, k)
+    cross = ridge * dot_first(weights, trial, k)
+    curve = 0.5 * ridge * dot_first(trial, trial, k)
     step, before = 0.0, 0.0
     while True:
-        energy = energy_at(hinge.margins, hinge.shift, hinge.work, step, allowed) + norm + step * (cross + step * curve)
+        energy = energy_at(margins, shift, work, step, allowed) + norm + step * (cross + step * curve)
         if step == 0.0:
             step, before = longest, energy
         elif energy > before and step > shortest:
@@ -283,20 +289,21 @@ def length_of_step(hinge: Any, allowed: int, shortest: float, longest: float) ->
 
 
 @inlined_kernel()
-def find_step(hinge: Any) -> None:
+def find_step(
+    columns: NDArray, support: NDArray, weights: NDArray, k: int, margins: NDArray, active: NDArray, ridge: float, damping: float,
+    inverse: NDArray, target: NDArray, trial: NDArray, gradient: NDArray, work: NDArray,
+) -> None:  # fmt: skip
     """The Newton step, H⁻¹A_actᵀ1 − w; with damping (H + δI)⁻¹g from the gradient g itself, which leads down for every δ."""
-    k, gradient = hinge.k[0], hinge.flipped[0]
-    if hinge.damping[0] > 0.0:
-        for pattern in range(hinge.margins.size):
-            hinge.work[pattern] = hinge.active[pattern] * (1.0 - hinge.margins[pattern])
+    if damping > 0.0:
+        for pattern in range(margins.size):
+            work[pattern] = active[pattern] * (1.0 - margins[pattern])
         for i in range(k):
-            pull = dot_first(hinge.columns[hinge.support[i]], hinge.work, hinge.work.size)
-            gradient[i] = pull - hinge.ridge * hinge.weights[i]
+            gradient[i] = dot_first(columns[support[i]], work, work.size) - ridge * weights[i]
         for i in range(k):
-            hinge.trial[i] = dot_first(hinge.inverse[i], gradient, k)
+            trial[i] = dot_first(inverse[i], gradient, k)
     else:
         for i in range(k):
-            hinge.trial[i] = dot_first(hinge.inverse[i], hinge.target, k) - hinge.weights[i]
+            trial[i] = dot_first(inverse[i], target, k) - weights[i]
 
 
 @kernel(allocates=False)
@@ -308,137 +315,68 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
 
     A kernel of its own, not part of those with swaps: a first verdict needs no more, and it compiles once for all of them.
     """
+    # A tuple that is taken apart at once: a third less to compile than its arrays by name, here and there.
+    (columns, rows, _, signed, _, ridge, in_use, support, weights, position, margins, active, inverse, target, damping,
+     flipped_ago, trial, shift, flipped, images, factors, loose, work, _, until, clock, random) = hinge  # fmt: skip
     # Where patterns are forgiven E is not convex, and a step may lead nowhere.
-    shortest, step = 1e-3 if allowed > 0 else 1e-4, 1.0
-    patterns = hinge.margins.size
+    shortest, step, patterns = 1e-3 if allowed > 0 else 1e-4, 1.0, margins.size
     for turn in range(-1, most + 1):
-        flips, k = ZERO, hinge.k[0]
+        flips, k = ZERO, in_use[0]
         if turn > 0 or (turn == 0 and noise > 0.0):
-            flips = find_flips(hinge, allowed, noise if turn == 0 else 0.0)
-        if turn > 0 and not dot_first(hinge.weights, hinge.weights, k) < np.inf:
+            flips = find_flips(margins, active, allowed, noise if turn == 0 else 0.0, random, shift, work, loose)
+        if turn > 0 and not dot_first(weights, weights, k) < np.inf:
             # Updates have worn the inverse out: once more from nothing.
             for i in range(k):
-                hinge.weights[i] = 0.0
-            hinge.flips_since_rebuild[0] = REBUILD_AFTER
+                weights[i] = 0.0
+            flipped_ago[0] = REBUILD_AFTER
             flips += 1
         elif turn > 0 and flips == 0 and step == 1.0:
-            if hinge.damping[0] == 0.0:
+            if damping[0] == 0.0:
                 return False
-            hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
+            flipped_ago[0] = REBUILD_AFTER + 1
         # Bring the inverse in line with the active set, by updates or, when there are many, anew.
-        hinge.flips_since_rebuild[0] += flips
-        settled = flips <= 4 * k and hinge.flips_since_rebuild[0] <= REBUILD_AFTER
+        flipped_ago[0] += flips
+        settled, known = flips <= 4 * k and flipped_ago[0] <= REBUILD_AFTER, k
         for start in range(0, flips, FOUR):
-            settled = settled and flip_four(hinge, start, flips - start)
-        known = k
+            settled = settled and flip_four(
+                rows, loose, start, flips - start, support, k, active, inverse, target, flipped, images, factors
+            )
         if not settled:
-            combine(hinge.columns, hinge.support, hinge.weights, k, hinge.margins)
-            find_flips(hinge, allowed, 0.0)
-            hinge.flips_since_rebuild[0] = 0
+            combine(columns, support, weights, k, margins)
+            find_flips(margins, active, allowed, 0.0, random, shift, work, loose)
             # With fewer active patterns than columns, A_actᵀA_act + εI is singular but for ε, and soon worn out.
-            count = dot_first(hinge.active, hinge.active, patterns)
-            hinge.damping[0] = DAMPING * count if turn >= DAMPED_FROM and count < k else 0.0
-            known = ZERO
+            count = dot_first(active, active, patterns)
+            damping[0] = DAMPING * count if turn >= DAMPED_FROM and count < k else 0.0
+            flipped_ago[0], known = 0, ZERO
         if turn < 0 and add >= 0:
-            hinge.support[k] = add
-            hinge.position[add] = k
-            hinge.weights[k] = 0.0
-            hinge.k[0] = k + 1
-        border_inverse(hinge, known)
+            support[k], position[add], weights[k], in_use[0] = add, k, 0.0, k + 1
+        border_inverse(columns, support, known, in_use[0], active, ridge, damping[0], inverse, target, flipped[0], trial)
         if turn == most or (allowed > 0 and step <= shortest):
             return False
         if turn >= 0:
             # As far as the first signed weight that becomes zero.
-            find_step(hinge)
+            find_step(columns, support, weights, k, margins, active, ridge, damping[0], inverse, target, trial, flipped[0], work)
             step, leaving = 1.0, NONE
             for i in range(k):
-                if hinge.signed[hinge.support[i]] and hinge.weights[i] + step * hinge.trial[i] < 0.0:
-                    step, leaving = hinge.weights[i] / -hinge.trial[i], i
-            combine(hinge.columns, hinge.support, hinge.trial, k, hinge.shift)
+                if signed[support[i]] and weights[i] + step * trial[i] < 0.0:
+                    step, leaving = weights[i] / -trial[i], i
+            combine(columns, support, trial, k, shift)
             longest = step
             if turn > 0 and step > 0.0:
-                step = length_of_step(hinge, allowed, shortest, longest)
-            add_scaled(hinge.weights, step, hinge.trial, k)
-            add_scaled(hinge.margins, step, hinge.shift, patterns)
+                step = length_of_step(weights, trial, k, ridge, margins, shift, work, allowed, shortest, longest)
+            add_scaled(weights, step, trial, k)
+            add_scaled(margins, step, shift, patterns)
             above = ZERO
             for pattern in range(patterns):
-                above += hinge.margins[pattern] > SEPARATED
+                above += margins[pattern] > SEPARATED
             if leaving >= 0 and step == longest:
                 # Neither at rest nor stuck: it is tabu, and the others go on.
-                hinge.weights[leaving], drop, step = 0.0, leaving, 0.5
-                hinge.until[hinge.support[leaving]] = hinge.clock[0] + 4 + int(6 * next_random(hinge.random))
+                weights[leaving], drop, step = 0.0, leaving, 0.5
+                until[support[leaving]] = clock[0] + 4 + int(6 * next_random(random))
             if above + allowed >= patterns:
                 return True
         if drop >= 0:
-            drop_column(hinge, drop)
+            in_use[0] -= 1
+            drop_column(columns, support, drop, in_use[0], position, weights, margins, inverse, target, trial)
             drop = NONE
     return False
-
-
-@inlined_kernel()
-def find_pulls(hinge: Any) -> None:
-    """a_jᵀr for every column, the gradient of E, from the active rows alone."""
-    count = ZERO
-    for pattern in range(hinge.margins.size):
-        if hinge.active[pattern] > 0.5:
-            hinge.loose[count] = pattern
-            hinge.shift[count] = 1.0 - hinge.margins[pattern]
-            count += 1
-    combine(hinge.rows, hinge.loose, hinge.shift, count, hinge.pulls)
-
-
-@inlined_kernel()
-def choose_addition(hinge: Any) -> int:
-    """The non-tabu column with the largest |a_jᵀr| (1 + 0.2u), u ~ U(−1, 1), which is tabu from now on; −1 if there is none."""
-    hinge.clock[0] += 1
-    find_pulls(hinge)
-    best, largest = NONE, -1.0
-    for attempt in range(2):
-        for j in range(hinge.position.size):
-            if attempt > 0:
-                # Everything else was tabu: few variables. Forget the tabus.
-                hinge.until[j] = 0
-            if hinge.position[j] < 0 and hinge.until[j] <= hinge.clock[0]:
-                pull = -10.0 if hinge.signed[j] and hinge.pulls[j] <= 0.0 else abs(hinge.pulls[j])
-                size = pull * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
-                if size > largest:
-                    best, largest = j, size
-        if best >= 0:
-            hinge.until[best] = hinge.clock[0] + 2 + int(6 * next_random(hinge.random))
-            break
-    return best
-
-
-@inlined_kernel()
-def choose_removal(hinge: Any) -> int:
-    """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u), tabu from now on; else the last one in."""
-    removal, least = hinge.k[0] - 1, np.inf
-    for i in range(hinge.kept, hinge.k[0]):
-        if hinge.until[hinge.support[i]] <= hinge.clock[0]:
-            cost = hinge.weights[i] ** 2 / hinge.inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0))
-            if cost < least:
-                removal, least = i, cost
-    if least < np.inf:
-        hinge.until[hinge.support[removal]] = hinge.clock[0] + 4 + int(6 * next_random(hinge.random))
-    return removal
-
-
-@kernel(allocates=False)
-def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int, size: int) -> tuple[int, bool]:
-    """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
-
-    A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
-    few steps after it came or went. Noise keeps the walk from going in circles. The support keeps to `size` columns: where signed
-    ones have left it, additions fill it up.
-    """
-    for half in range(2 * swaps + 1):
-        enough = refit(hinge, add, drop, allowed, 0.0, most)
-        if half == 2 * swaps or (enough and hinge.k[0] <= size):
-            return half // 2, enough and (swaps == 0 or hinge.k[0] <= size)
-        if hinge.k[0] > size:
-            add, drop, most = NONE, choose_removal(hinge), NEWTON
-        else:
-            add, drop, most = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION
-            if add < 0:
-                break
-    return swaps, False

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
 from chanceline.significance.result import SeparationTest, readings
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED, listed
+from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
 from chanceline.tables.dataset import Dataset
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}

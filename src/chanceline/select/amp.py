@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import erfcx, expit, log_ndtr
 
 from chanceline.perceptron.hinge import Hinge, fit, random_state, set_support
@@ -35,6 +34,8 @@ def inverse_mills(x: NDArray) -> NDArray:
 
 def log_odds_for(evidence: NDArray, count: float) -> float:
     """ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count."""
+    from scipy.optimize import brentq
+
     low, high = -evidence.max() - 40.0, -evidence.min() + 40.0
     return float(brentq(lambda odds: expit(odds + evidence).sum() - count, low, high, xtol=1e-12))
 

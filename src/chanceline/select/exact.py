@@ -24,11 +24,11 @@ from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED, hard
 from chanceline.perceptron.problem import Problem
 from chanceline.select.auto import run_auto
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
-from chanceline.select.outcome import Candidate, LowerBound
+from chanceline.select.outcome import Candidate, LowerBound, fitted
 
 OPEN, IN, OUT = counter(0), counter(1), counter(2)
 EXHAUSTED, PAUSED, FOUND = 0, 1, 2
-BY_WORDS, BEGUN, BY_MARGIN = 0, 1, 2  # how the cut of a level is found
+CHOSEN, BY_WORDS, BEGUN, BY_MARGIN = 0, 1, 2, 3  # how the cut of a level is found; by words it is chosen first, then taken
 MARGIN_FROM = 5  # variables still to be chosen, from which a hard margin is worth its time where there are other cuts
 NODES_A_CHUNK = 2_000
 EXACT_NODES = 20_000_000
@@ -58,7 +58,9 @@ def make_walk(problem: Problem, wanted: int, errors: int = 0, counting: bool = F
         order, smallest = arranged_cuts(problem, wanted >= SIXES_FROM)
     cuts = np.zeros((wanted, *smallest.shape), dtype=np.uint64)
     cuts[0] = smallest
-    every = np.append(order, np.arange(n, n + kept))
+    every, patterns = np.append(order, np.arange(n, n + kept)), problem.n_samples
+    certain, rest = np.zeros((2, patterns), dtype=np.bool_)
+    rows = np.zeros((patterns + len(every), len(every)))
     return Walk(
         columns=problem.columns[every],
         signed=problem.signed[every],
@@ -79,10 +81,20 @@ def make_walk(problem: Problem, wanted: int, errors: int = 0, counting: bool = F
         how=np.zeros(wanted, dtype=np.int64),
         row=np.zeros(wanted, dtype=np.int64),
         weights=np.zeros((n + 2, n)),
-        multipliers=np.zeros((n + 2, problem.n_samples)),
+        multipliers=np.zeros((n + 2, patterns)),
         level=np.full(1, -1),
         tally=np.zeros(3, dtype=np.int64),
-        room=make_room(n + kept, problem.n_samples, errors),
+        room=Room(
+            used=np.arange(len(every)),
+            alive=~rest,
+            certain=certain,
+            rest=rest,
+            conflicts=np.zeros((errors + 1, patterns), dtype=np.bool_),
+            rows=rows,
+            values=np.zeros(len(rows)),
+            weights=np.zeros(len(every)),
+            passive=make_passive(*rows.shape),
+        ),
     )
 
 
@@ -92,15 +104,7 @@ Room.__doc__ = (
 )
 
 
-def make_room(columns: int, patterns: int, errors: int) -> Room:
-    """Room for so many columns, all of them used, and patterns, all of them alive."""
-    certain, rest = np.zeros((2, patterns), dtype=np.bool_)
-    conflicts, rows = np.zeros((errors + 1, patterns), dtype=np.bool_), np.zeros((patterns + columns, columns))
-    passive = make_passive(*rows.shape)
-    return Room(np.arange(columns), ~rest, certain, rest, conflicts, rows, np.zeros(len(rows)), np.zeros(columns), passive)
-
-
-@kernel(allocates=False)
+@inner_kernel(allocates=False)
 def errors_suffice(
     columns: NDArray, signed: NDArray, k: int, errors: int, multipliers: NDArray, early: bool, tally: NDArray, room: Any
 ) -> int:
@@ -160,126 +164,112 @@ def errors_suffice(
 
 
 @inner_kernel(allocates=False)
-def put(walk: Any, j: int, status: int) -> None:
+def put(status: NDArray, opened: NDArray, j: int, now: int) -> None:
     """Variable j is now open, in or out."""
     bit, w = ONE << np.uint64(j & 63), j >> 6
-    walk.status[j] = status
-    walk.open[w] = walk.open[w] | bit if status == OPEN else walk.open[w] & ~bit
+    status[j] = now
+    opened[w] = opened[w] | bit if now == OPEN else opened[w] & ~bit
 
 
 @inlined_kernel()
-def keep_unmet(walk: Any, level: int) -> None:
-    """The cuts of this level: those of the one above that its variable does not meet."""
-    j, count = walk.chosen[level - 1], 0
-    bit, home = ONE << np.uint64(j & 63), walk.cuts[level - 1, j >> 6]
-    for w in range(walk.open.size):
-        before, now, count = walk.cuts[level - 1, w], walk.cuts[level, w], 0
-        for i in range(walk.unmet[level - 1]):
+def keep_unmet(cuts: NDArray, unmet: NDArray, j: int, level: int) -> None:
+    """The cuts of this level: those of the one above that its variable j does not meet."""
+    bit, home, count = ONE << np.uint64(j & 63), cuts[level - 1, j >> 6], 0
+    for w in range(cuts.shape[1]):
+        before, now, count = cuts[level - 1, w], cuts[level, w], 0
+        for i in range(unmet[level - 1]):
             now[count] = before[i]
             count += (home[i] & bit) == NOTHING
-    walk.unmet[level] = count
+    unmet[level] = count
 
 
 @inlined_kernel()
-def shared_by_unmet(walk: Any, level: int) -> int:
-    """The open variables that meet all cuts which the one above does not: how many."""
-    j, shared, above = walk.chosen[level - 1], 0, level - 1
-    bit, home = ONE << np.uint64(j & 63), j >> 6
-    for w in range(walk.words.size):
-        both = walk.open[w]
-        for i in range(walk.unmet[above]):
-            if (walk.cuts[above, home, i] & bit) == NOTHING:
-                both &= walk.cuts[above, w, i]
+def shared_by_unmet(cuts: NDArray, unmet: NDArray, j: int, above: int, opened: NDArray, words: NDArray) -> int:
+    """The open variables that meet all cuts of the level above which its variable j does not: how many."""
+    bit, home, shared = ONE << np.uint64(j & 63), j >> 6, 0
+    for w in range(words.size):
+        both = opened[w]
+        for i in range(unmet[above]):
+            if (cuts[above, home, i] & bit) == NOTHING:
+                both &= cuts[above, w, i]
                 if both == NOTHING:
                     break
-        walk.words[w] = both
+        words[w] = both
         shared += bits_set(both)
     return shared
 
 
 @inlined_kernel()
-def smallest_unmet(walk: Any, level: int) -> int:
-    """The open part of the cut for which that is smallest (all that are open if there is none): its size."""
-    fewest, best, cuts, first = walk.status.size, -1, walk.cuts[level], walk.open[0]
-    for i in range(walk.unmet[level]):
+def smallest_unmet(cuts: NDArray, unmet: int, opened: NDArray, words: NDArray, most: int) -> int:
+    """The open part of the cut of this level for which that is smallest (all that are open if there is none): its size."""
+    fewest, best, first = most, -1, opened[0]
+    for i in range(unmet):
         size = bits_set(cuts[0, i] & first)
-        for w in range(1, walk.words.size):
-            size += bits_set(cuts[w, i] & walk.open[w])
+        for w in range(1, words.size):
+            size += bits_set(cuts[w, i] & opened[w])
         if size < fewest:
             fewest, best = size, i
             if size == 0:
                 break
-    for w in range(walk.words.size):
-        walk.words[w] = walk.open[w] & (cuts[w, best] if best >= 0 else ~NOTHING)
+    for w in range(words.size):
+        words[w] = opened[w] & (cuts[w, best] if best >= 0 else ~NOTHING)
     return fewest
 
 
-@inner_kernel(allocates=False)
-def open_level(walk: Any, level: int) -> None:
-    """Go on to a level, unless a cut not met has no open variable."""
-    fewest, last = walk.status.size, level == walk.wanted - 1
-    walk.tally[0] += level == 0 or level <= walk.wanted - 3
-    if walk.cuts.shape[2] > 0:
-        if level > 0 and not last:
-            keep_unmet(walk, level)
-        fewest = shared_by_unmet(walk, level) if last else smallest_unmet(walk, level)
-        if fewest == 0:
-            return
-    walk.level[0], walk.chosen[level], walk.left[level], walk.most[level] = level, -1, 0, fewest
+@inlined_kernel()
+def fewest_to_try(
+    cuts: NDArray, unmet: NDArray, chosen: NDArray, level: int, last: bool, opened: NDArray, words: NDArray, most: int
+) -> int:
+    """How many open variables the smallest cut of this level has, at most all that there are; they are in `words`."""
+    if last and cuts.shape[2] > 0:
+        return shared_by_unmet(cuts, unmet, chosen[level - 1], level - 1, opened, words)
     if level > 0:
-        # What is in or open is what the level above had in one of its fits.
-        walk.row[level] = walk.row[level - 1] + (walk.left[level - 1] if walk.how[level - 1] == BY_MARGIN else 0)
-    # Whether many variables suffice with errors takes long to decide: then every support is tried.
-    if walk.errors == 0 and (walk.cuts.shape[2] == 0 or walk.wanted - level >= MARGIN_FROM):
-        walk.how[level] = BEGUN
-    else:
-        take_words(walk, level)
-
-
-@inner_kernel(allocates=False)
-def take_words(walk: Any, level: int) -> None:
-    """Take the variables in `words` out until their turn comes."""
-    walk.how[level], count = BY_WORDS, 0
-    for w in range(walk.open.size):
-        word = walk.words[w] if walk.cuts.shape[2] > 0 else walk.open[w]
-        while word != NOTHING:
-            walk.todo[level, count] = 64 * w + bits_set((word & (~word + ONE)) - ONE)
-            put(walk, walk.todo[level, count], OUT)
-            word &= word - ONE
-            count += 1
-    walk.left[level] = count
+        keep_unmet(cuts, unmet, chosen[level - 1], level)
+    return smallest_unmet(cuts[level], unmet[level], opened, words, most)
 
 
 @inlined_kernel()
-def extend_cut(walk: Any, level: int, row: int, verdict: int) -> None:
-    """After a fit of what is in or open: if it suffices, take the heaviest open variable out; if not, the cut is complete."""
+def take_out(status: NDArray, opened: NDArray, words: NDArray, todo: NDArray) -> int:
+    """Take the variables in `words` out until their turn comes: how many."""
+    count = 0
+    for w in range(words.size):
+        word = words[w]
+        while word != NOTHING:
+            todo[count] = 64 * w + bits_set((word & (~word + ONE)) - ONE)
+            put(status, opened, todo[count], OUT)
+            word &= word - ONE
+            count += 1
+    return count
+
+
+@inlined_kernel()
+def extend_cut(status: NDArray, opened: NDArray, todo: NDArray, count: int, most: int, weights: NDArray, verdict: int) -> int:
+    """After a fit of what is in or open: if it suffices, take the heaviest open variable out; if not, the cut is complete.
+
+    How the cut is found from now on.
+    """
     if verdict == INSEPARABLE:
-        walk.how[level] = BY_MARGIN
-        return
+        return BY_MARGIN
     heaviest, largest = NONE, -1.0
-    for j in range(walk.status.size):
-        if walk.status[j] == OPEN and abs(walk.weights[row, j]) > largest:
-            heaviest, largest = j, abs(walk.weights[row, j])
-    count = walk.left[level]
-    if verdict == SEPARABLE and heaviest >= 0 and count + 1 < walk.most[level]:
-        walk.todo[level, count] = heaviest
-        walk.left[level] += 1
-        put(walk, heaviest, OUT)
-        for pattern in range(walk.columns.shape[1]):
-            walk.multipliers[row + 1, pattern] = walk.multipliers[row, pattern]
-        return
+    for j in range(status.size):
+        if status[j] == OPEN and abs(weights[j]) > largest:
+            heaviest, largest = j, abs(weights[j])
+    if verdict == SEPARABLE and heaviest >= 0 and count + 1 < most:
+        todo[count] = heaviest
+        put(status, opened, heaviest, OUT)
+        return BEGUN
     # No smaller cut this way.
     for place in range(count):
-        put(walk, walk.todo[level, place], OPEN)
-    take_words(walk, level)
+        put(status, opened, todo[place], OPEN)
+    return CHOSEN
 
 
-@inner_kernel(allocates=False)
-def choices(walk: Any, missing: int) -> int:
+@inlined_kernel()
+def choices(status: NDArray, missing: int) -> int:
     """In how many ways the missing variables can be chosen from the open ones."""
     others, ways = 0, 1
-    for j in range(walk.status.size):
-        others += walk.status[j] == OPEN
+    for j in range(status.size):
+        others += status[j] == OPEN
     for i in range(missing):
         ways = ways * (others - i) // (i + 1)
     return ways
@@ -288,63 +278,83 @@ def choices(walk: Any, missing: int) -> int:
 @kernel(allocates=False)
 def walk_on(walk: Any, budget: int) -> int:
     """Walk on for about `budget` nodes: EXHAUSTED, PAUSED, or FOUND (the variables in suffice)."""
-    limit, spare, patterns = walk.tally[0] + budget, walk.weights.shape[0] - 1, walk.columns.shape[1]
-    if walk.tally[0] == 0:
-        open_level(walk, walk.level[0] + 1)
-    while walk.level[0] >= 0:
-        level = walk.level[0]
-        if walk.tally[0] >= limit:
+    (columns, signed, _, kept, wanted, errors, counting, cuts, unmet, status, opened, words, todo, left, most, chosen, how, row,
+     weights, multipliers, at, tally, room) = walk  # fmt: skip
+    used, alive, certain, fitted_weights = room.used, room.alive, room.certain, room.weights
+    limit, spare, patterns, deeper = tally[0] + budget, weights.shape[0] - 1, columns.shape[1], tally[0] == 0
+    while deeper or at[0] >= 0:
+        if deeper:
+            # Go on to a level, unless a cut not met has no open variable.
+            level, deeper = at[0] + 1, False
+            tally[0] += level == 0 or level <= wanted - 3
+            fewest = fewest_to_try(cuts, unmet, chosen, level, level == wanted - 1, opened, words, status.size)
+            if fewest > 0:
+                at[0], chosen[level], left[level], most[level] = level, -1, 0, fewest
+                # What is in or open is what the level above had in one of its fits.
+                if level > 0:
+                    row[level] = row[level - 1] + (left[level - 1] if how[level - 1] == BY_MARGIN else 0)
+                # Whether many variables suffice with errors takes long to decide: then every support is tried.
+                by_margin = errors == 0 and (cuts.shape[2] == 0 or wanted - level >= MARGIN_FROM)
+                how[level] = BEGUN if by_margin else CHOSEN
+            continue
+        level = at[0]
+        if tally[0] >= limit:
             return PAUSED
-        cutting, row = walk.how[level] == BEGUN, walk.row[level] + walk.left[level]
-        needed = walk.left[level] > 0 or level == 0 or walk.how[level - 1] != BY_MARGIN
+        if how[level] == CHOSEN:
+            how[level], left[level] = BY_WORDS, take_out(status, opened, words, todo[level])
+        cutting, fit = how[level] == BEGUN, row[level] + left[level]
+        needed = left[level] > 0 or level == 0 or how[level - 1] != BY_MARGIN
         if not cutting:
-            if walk.chosen[level] >= 0:
-                put(walk, walk.chosen[level], OPEN)
-            if walk.left[level] == 0:
-                walk.level[0] = level - 1
+            if chosen[level] >= 0:
+                put(status, opened, chosen[level], OPEN)
+            if left[level] == 0:
+                at[0] = level - 1
                 continue
-            walk.left[level] -= 1
-            walk.chosen[level] = walk.todo[level, walk.left[level]]
-            put(walk, walk.chosen[level], IN)
-            needed, row = walk.counting or level == walk.wanted - 1, spare
+            left[level] -= 1
+            chosen[level] = todo[level, left[level]]
+            put(status, opened, chosen[level], IN)
+            needed, fit = counting or level == wanted - 1, spare
         verdict = SEPARABLE if cutting else INSEPARABLE
         if needed:
             # On the variables in, for a cut also those open, and the kept columns.
-            k, room = ZERO, walk.room
-            for j in range(walk.columns.shape[0]):
-                if j >= walk.status.size or walk.status[j] == IN or (walk.status[j] == OPEN and cutting):
-                    room.used[k] = j
+            k = ZERO
+            for j in range(columns.shape[0]):
+                if j >= status.size or status[j] == IN or (status[j] == OPEN and cutting):
+                    used[k] = j
                     k += 1
             for pattern in range(patterns):
-                room.alive[pattern], room.certain[pattern] = True, False
+                alive[pattern], certain[pattern] = True, False
                 if not cutting:
-                    walk.multipliers[row, pattern] = 0.0
+                    multipliers[fit, pattern] = 0.0
             if k > 0:
-                verdict = errors_suffice(
-                    walk.columns, walk.signed, k, walk.errors, walk.multipliers[row], not cutting, walk.tally, room
-                )
-            for i in range(k - walk.kept):
-                walk.weights[row, room.used[i]] = room.weights[i]
+                verdict = errors_suffice(columns, signed, k, errors, multipliers[fit], not cutting, tally, room)
+            for i in range(k - kept):
+                weights[fit, used[i]] = fitted_weights[i]
         if cutting:
-            extend_cut(walk, level, row, verdict)
-        elif verdict == SEPARABLE and not walk.counting:
+            how[level] = extend_cut(status, opened, todo[level], left[level], most[level], weights[fit], verdict)
+            if how[level] == BEGUN:
+                left[level] += 1
+                for pattern in range(patterns):
+                    multipliers[fit + 1, pattern] = multipliers[fit, pattern]
+        elif verdict == SEPARABLE and not counting:
             return FOUND
         elif verdict == SEPARABLE:
-            walk.tally[2] += choices(walk, walk.wanted - level - 1)
-        elif level < walk.wanted - 1:
-            open_level(walk, level + 1)
+            tally[2] += choices(status, wanted - level - 1)
+        elif level < wanted - 1:
+            deeper = True
         else:
-            walk.tally[1] += verdict == UNDECIDED
+            tally[1] += verdict == UNDECIDED
     return EXHAUSTED
 
 
 class Step(NamedTuple):
-    """How far the walk has come: EXHAUSTED, PAUSED or FOUND, and at what cost."""
+    """How far the walk has come: EXHAUSTED, PAUSED or FOUND, and at what cost; the support found and what it has right."""
 
     verdict: int
     nodes: int
     undecided: int
     support: NDArray[np.int64]
+    right: NDArray[np.int64]
 
 
 def all_supports(problem: Problem, size: int, errors: int = 0, chunk: int = NODES_A_CHUNK) -> Iterator[Step]:
@@ -353,7 +363,8 @@ def all_supports(problem: Problem, size: int, errors: int = 0, chunk: int = NODE
     verdict = PAUSED
     while verdict == PAUSED:
         verdict = walk_on(walk, chunk)
-        yield Step(verdict, int(walk.tally[0]), int(walk.tally[1]), np.sort(walk.order[walk.status == IN]))
+        found, right = np.sort(walk.order[walk.status == IN]), np.flatnonzero(walk.room.alive)
+        yield Step(verdict, int(walk.tally[0]), int(walk.tally[1]), found, right)
 
 
 def prove(
@@ -379,21 +390,12 @@ def prove(
         nodes += step.nodes
         if step.verdict == FOUND:
             smallest = size
-            yield fitted_to_rest(problem, step.support, best.iterations + nodes, errors)
+            yield fitted(problem, step.support, best.iterations + nodes, step.right)
         elif step.verdict == EXHAUSTED and not step.undecided:
             refuted = size
             yield LowerBound(size + 1, nodes)
         else:
             return
-
-
-def fitted_to_rest(problem: Problem, support: NDArray[np.int64], iterations: int, errors: int) -> Candidate:
-    """The candidate of largest margin on what is left after giving up at most `errors` patterns, if that separates."""
-    columns = np.ascontiguousarray(problem.rows(support).T)
-    room = make_room(len(columns), problem.n_samples, errors)
-    signed = np.append(problem.signed[support], problem.signed[problem.n_features :])
-    errors_suffice(columns, signed, len(columns), errors, np.zeros(problem.n_samples), False, np.zeros(3, dtype=np.int64), room)
-    return Candidate(support, *problem.split(room.weights), iterations)
 
 
 def run_exact(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:

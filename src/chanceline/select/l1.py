@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from chanceline.perceptron.hinge import NEWTON, Hinge, fit, set_support
 from chanceline.perceptron.problem import Problem
@@ -18,6 +17,8 @@ ROUNDS = 8
 
 def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """The LP on some columns (the intercept is free of cost); None if it has no solution: not separable."""
+    from scipy.optimize import linprog
+
     rows, free = problem.columns[columns].T, problem.columns[problem.n_features :].T
     objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
     # A weight that must not be negative has no negative part.

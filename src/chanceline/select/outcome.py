@@ -26,9 +26,11 @@ class Candidate(NamedTuple):
 NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a method has that finds nothing
 
 
-def fitted(problem: Problem, support: NDArray[np.int64], iterations: int) -> Candidate:
-    """The candidate of largest margin on a support."""
-    return Candidate(support, *problem.split(margin_on(problem, support).weights), iterations)
+def fitted(
+    problem: Problem, support: NDArray[np.int64], iterations: int, samples: NDArray[np.int64] | slice = slice(None)
+) -> Candidate:
+    """The candidate of largest margin on a support and these samples."""
+    return Candidate(support, *problem.split(margin_on(problem, support, samples).weights), iterations)
 
 
 class LowerBound(NamedTuple):

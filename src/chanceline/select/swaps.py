@@ -17,13 +17,8 @@ from numpy.typing import NDArray
 from chanceline.perceptron.hinge import (
     MAX_NEWTON,
     NEWTON,
-    NEWTON_AFTER_ADDITION,
-    NOISE,
     Hinge,
-    choose_addition,
-    choose_removal,
     fit,
-    fit_and_swap,
     make_hinge,
     random_state,
     refit,
@@ -47,7 +42,88 @@ from chanceline.select.outcome import Candidate
 NARROWEST = 1e-9  # intervals narrower than this, relative to their place, do not count: rounding could close them
 ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
 IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
+NEWTON_AFTER_ADDITION = counter(2)  # steps rank the removals as well as the exact minimum does, in half the time
+NOISE = 0.2  # of swaps, in what is added and dropped
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
+
+
+@inlined_kernel()
+def find_pulls(rows: NDArray, margins: NDArray, active: NDArray, loose: NDArray, slack: NDArray, pulls: NDArray) -> None:
+    """a_jᵀr for every column, the gradient of E, from the active rows alone."""
+    count = ZERO
+    for pattern in range(margins.size):
+        if active[pattern] > 0.5:
+            loose[count], slack[count] = pattern, 1.0 - margins[pattern]
+            count += 1
+    combine(rows, loose, slack, count, pulls)
+
+
+@inlined_kernel()
+def choose_addition(position: NDArray, signed: NDArray, pulls: NDArray, until: NDArray, now: int, random: NDArray) -> int:
+    """The non-tabu column with the largest |a_jᵀr| (1 + 0.2u), u ~ U(−1, 1), which is tabu from now on; −1 if there is none."""
+    best, largest = NONE, -1.0
+    for attempt in range(2):
+        for j in range(position.size):
+            if attempt > 0:
+                # Everything else was tabu: few variables. Forget the tabus.
+                until[j] = 0
+            if position[j] < 0 and until[j] <= now:
+                pull = -10.0 if signed[j] and pulls[j] <= 0.0 else abs(pulls[j])
+                size = pull * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+                if size > largest:
+                    best, largest = j, size
+        if best >= 0:
+            until[best] = now + 2 + int(6 * next_random(random))
+            break
+    return best
+
+
+@inlined_kernel()
+def choose_removal(
+    support: NDArray, kept: int, k: int, weights: NDArray, inverse: NDArray, until: NDArray, now: int, random: NDArray
+) -> int:
+    """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u), tabu from now on; else the last one in."""
+    removal, least = k - 1, np.inf
+    for i in range(kept, k):
+        if until[support[i]] <= now:
+            cost = weights[i] ** 2 / inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            if cost < least:
+                removal, least = i, cost
+    if least < np.inf:
+        until[support[removal]] = now + 4 + int(6 * next_random(random))
+    return removal
+
+
+@inlined_kernel()
+def choose_swap(hinge: Any, size: int) -> tuple[int, int]:
+    """Which column comes next and which place goes, one of them −1: a removal where there are more than `size` columns."""
+    (_, rows, _, signed, kept, _, in_use, support, weights, position, margins, active, inverse, _, _, _, _, shift, _, _, _,
+     loose, _, pulls, until, clock, random) = hinge  # fmt: skip
+    if in_use[0] > size:
+        return NONE, choose_removal(support, kept, in_use[0], weights, inverse, until, clock[0], random)
+    clock[0] += 1
+    find_pulls(rows, margins, active, loose, shift, pulls)
+    return choose_addition(position, signed, pulls, until, clock[0], random), NONE
+
+
+@kernel(allocates=False)
+def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int, size: int) -> tuple[int, bool]:
+    """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
+
+    A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
+    few steps after it came or went. Noise keeps the walk from going in circles. The support keeps to `size` columns: where signed
+    ones have left it, additions fill it up.
+    """
+    in_use = hinge.k
+    for half in range(2 * swaps + 1):
+        enough = refit(hinge, add, drop, allowed, 0.0, most)
+        if half == 2 * swaps or (enough and in_use[0] <= size):
+            return half // 2, enough and (swaps == 0 or in_use[0] <= size)
+        add, drop = choose_swap(hinge, size)
+        most = NEWTON if drop >= 0 else NEWTON_AFTER_ADDITION
+        if add + drop < -1:
+            break
+    return swaps, False
 
 
 @kernel(allocates=False)
@@ -71,7 +147,7 @@ def make_line(patterns: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 @inner_kernel(allocates=False)
 def fewest_on_line(margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction, t > least; ties are drawn by lot."""
-    breaks, rising, turning, errors, largest = line[0], line[1], 0, 0, 0.0
+    (breaks, rising), turning, errors, largest = line, 0, 0, 0.0
     for pattern in range(margins.size):
         if abs(direction[pattern]) > largest:
             largest = abs(direction[pattern])
@@ -173,36 +249,34 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
 
 
 @inner_kernel(allocates=False)
-def store(hinge: Any, best: Any, weights: NDArray, errors: int) -> None:
-    k = hinge.k[0]
-    features = k - hinge.kept
+def store(best: Any, features: int, errors: int, support: NDArray, weights: NDArray, k: int) -> None:
     best.errors[features] = errors
     for i in range(k):
-        best.supports[features, i] = hinge.support[i]
+        best.supports[features, i] = support[i]
         best.weights[features, i] = weights[i]
 
 
 @inlined_kernel()
-def note(hinge: Any, best: Any, near: int) -> int:
+def note(
+    best: Any, features: int, near: int, columns: NDArray, signed: NDArray, support: NDArray, k: int, weights: NDArray,
+    margins: NDArray, random: NDArray,
+) -> int:  # fmt: skip
     """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
-    k = hinge.k[0]
-    features = k - hinge.kept
-    errors = count_errors(hinge.margins)
-    if features < 1 or features >= best.errors.size:
+    fewest, supports, _, trial, trial_margins, line = best
+    errors = count_errors(margins)
+    if features < 1 or features >= fewest.size:
         return errors
-    if errors < best.errors[features] or best.supports[features, 0] < 0:
-        store(hinge, best, hinge.weights, errors)
-    if errors == 0 or errors > best.errors[features] + near:
+    if errors < fewest[features] or supports[features, 0] < 0:
+        store(best, features, errors, support, weights, k)
+    if errors == 0 or errors > fewest[features] + near:
         return errors
     for i in range(k):
-        best.trial[i] = hinge.weights[i]
-    for pattern in range(best.margins.size):
-        best.margins[pattern] = hinge.margins[pattern]
-    errors = descend(
-        hinge.columns, hinge.signed, hinge.support, k, best.trial, best.margins, best.line, hinge.random, IDLE_ROUNDS
-    )
-    if errors < best.errors[features]:
-        store(hinge, best, best.trial, errors)
+        trial[i] = weights[i]
+    for pattern in range(margins.size):
+        trial_margins[pattern] = margins[pattern]
+    errors = descend(columns, signed, support, k, trial, trial_margins, line, random, IDLE_ROUNDS)
+    if errors < fewest[features]:
+        store(best, features, errors, support, trial, k)
     return errors
 
 
@@ -217,19 +291,22 @@ def fit_and_note(
     With share = 1 always after one error fewer than the best; with less, so much of that is forgiven, down to the plain
     squared hinge, whose landscape is smoother. Returns the errors after the first fit and the swaps done.
     """
-    features, errors, jitter, watch = size - hinge.kept, ZERO, 0.0, near
+    columns, signed, kept, in_use, support = hinge.columns, hinge.signed, hinge.kept, hinge.k, hinge.support
+    weights, margins, random, fewest = hinge.weights, hinge.margins, hinge.random, best.errors
+    features, errors, jitter, watch = size - kept, ZERO, 0.0, near
     for half in range(2 * swaps + 1):
         refit(hinge, add, drop, allowed, jitter, most)
-        counted = note(hinge, best, watch)
+        k = in_use[0]
+        counted = note(best, k - kept, watch, columns, signed, support, k, weights, margins, random)
         if half == 0:
             errors = counted
-        if half == 2 * swaps or (hinge.k[0] <= size and best.errors[features] <= wanted):
+        if half == 2 * swaps or (in_use[0] <= size and fewest[features] <= wanted):
             return errors, half // 2
-        if hinge.k[0] > size:
-            add, drop, most, jitter, watch = NONE, choose_removal(hinge), NEWTON, 0.0, near
-        else:
-            allowed = int(share * (best.errors[features] - 1))
-            add, drop, most, jitter, watch = choose_addition(hinge), NONE, NEWTON_AFTER_ADDITION, noise, NONE
+        add, drop = choose_swap(hinge, size)
+        most, jitter, watch = NEWTON, 0.0, near
+        if drop < 0:
+            allowed = int(share * (fewest[features] - 1))
+            most, jitter, watch = NEWTON_AFTER_ADDITION, noise, NONE
             if add < 0:
                 break
     return errors, swaps

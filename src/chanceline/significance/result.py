@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._io import write_text
-from chanceline._results import Result, plain
+from chanceline._results import Result, listed, plain
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
 from chanceline.prediction.features import FeatureReading, effect
@@ -24,7 +24,7 @@ from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
 from chanceline.significance.plan import AlphaSpending, FeatureBound
-from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating, listed
+from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
 

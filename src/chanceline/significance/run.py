@@ -16,7 +16,7 @@ from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.expected import expected_error
 from chanceline.prediction.features import LOOKED_AT, firmness, scorecard
-from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule
+from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule, rule_sentence
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints
@@ -36,7 +36,7 @@ from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bo
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stepwise import Columns, Paths, fewest_by_threshold, make_columns
-from chanceline.significance.text import Evidence, RuleToUse, Separating, Story, card_sentence, rule_sentence, unavoidable_errors
+from chanceline.significance.text import Evidence, RuleToUse, Separating, Story, card_sentence, unavoidable_errors
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
 from chanceline.tables.subjects import undeclared_design

@@ -1,4 +1,4 @@
-"""The test's sentences: what the p-value rests on, the verdict and its reason, what separates, what would change it, the rule.
+"""The test's sentences: what the p-value rests on, the verdict and its reason, what separates, what would change it.
 
 The only place where readings become words.
 """
@@ -12,10 +12,10 @@ from math import ceil, inf, isfinite, log10, sqrt
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from chanceline._results import Result
+from chanceline._results import Result, listed
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
-from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.perceptron.rule import consistent_rows
 from chanceline.prediction.expected import ExpectedError
 from chanceline.prediction.features import Firmness, Scorecard
 from chanceline.prediction.rule import MOST_FEATURES, PredictionRule
@@ -33,15 +33,6 @@ UNDECIDED = "cannot tell"
 # "Chance allows this" is said where a feature whose class means lie so many standard deviations apart (alone it classifies 84 %
 # of the samples) would have been seen with this probability.
 LARGE_EFFECT, POWER = 2.0, 0.8
-FEWEST_DIGITS = 3
-# In the sentence of the rule to use.
-FEW_DIGITS = 4
-MOST_DIGITS = 17
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and a sign that there are more."""
-    return ", ".join(names[:most]) + ", …" * (len(names) > most)
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,33 +317,6 @@ class Story:
         return f"more permutations would narrow the interval (permutations={enough - 1})."
 
 
-def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object]) -> str:
-    """The rule with as few digits as classify every sample of X the same way (three at least; four at most, if it is meant for
-    new samples), and with the class for which most of the weights are added.
-    """
-    (negative, positive), most = classes, FEW_DIGITS if isinstance(rule, PredictionRule) else MOST_DIGITS
-    if not np.any(rule.weights):
-        return f"predict {positive} always" if rule.bias > 0 else f"predict {negative} always"
-    largest, columns = float(np.abs(rule.weights).max()), X[:, rule.support]
-    weights, threshold = rule.weights / largest, -rule.bias / largest
-    wanted = columns @ rule.weights > -rule.bias
-    # From the side of the first class it is the same rule; a sample on the threshold belongs to that class.
-    side = -1.0 if np.sign(weights).sum() < 0 else 1.0
-    for digits in range(FEWEST_DIGITS, most + 1):
-        shown, limit = [f"{side * weight:z.{digits}g}" for weight in weights], f"{side * threshold:z.{digits}g}"
-        if np.array_equal(columns @ (side * np.array(shown, dtype=float)) > side * float(limit), wanted):
-            break
-    else:
-        if most == MOST_DIGITS:
-            # Dividing by the largest weight costs the last digit, and here it matters.
-            shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
-    who, sign = (positive, ">") if side > 0 else (negative, "≥")
-    if isinstance(rule, PredictionRule) and rule.dense:
-        first = [names[rule.support[j]] for j in np.argsort(-np.abs(weights) * columns.std(axis=0))]
-        return f"predict {who} if a weighted sum of {len(weights)} features is large; the most weight has {listed(first)}"
-    return f"predict {who} if {_combination(shown, [names[j] for j in rule.support])} {sign} {limit.replace('-', '−')}"
-
-
 def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> str:
     """`2 points for every 1.3 of g1, −1 for every 40 of g7; ill above 3.5 points (9 errors, 1 more than the rule)`."""
     parts = [
@@ -361,17 +325,3 @@ def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> st
     ]
     than = f"{abs(card.loss)} {'more' if card.loss > 0 else 'fewer'} than" if card.loss else "as many as"
     return f"{', '.join(parts)}; {positive} above {card.threshold:.3g} points ({plural(card.errors, 'error')}, {than} the rule)"
-
-
-def _combination(weights: Sequence[str], names: Sequence[str]) -> str:
-    """`0.52·g1 − 0.31·g7`; features that weigh nothing are left out."""
-    text = ""
-    for weight, name in zip(weights, names, strict=True):
-        if float(weight) == 0:
-            continue
-        sign = "−" if weight.startswith("-") else "+"
-        size = weight.lstrip("-").replace("-", "−")
-        # A name that begins like a number needs its weight beside it.
-        term = name if size == "1" and not name[:1].isdigit() else f"{size}·{name}"
-        text += f" {sign} {term}" if text else f"−{term}" if sign == "−" else term
-    return text
