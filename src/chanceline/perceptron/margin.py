@@ -81,34 +81,31 @@ def make_passive(patterns: int, k: int) -> Passive:
 @inlined_kernel()
 def take_in(passive: Any, rows: NDArray, patterns: int, k: int, unit: float, queued: int, room: int) -> None:
     """Add the rows that wait, as long as there is room, but none that depends on those inside."""
-    for waiting in range(passive.size[0], queued):
-        size, pattern = passive.size[0], passive.members[waiting]
+    filled, members, inside, values, inverse, work, cross = passive
+    for waiting in range(filled[0], queued):
+        size, pattern = filled[0], members[waiting]
         own = unit if pattern < patterns else 0.0
         for i in range(size):
-            both = own if passive.members[i] < patterns else 0.0
-            passive.cross[i] = dot_first(rows[passive.members[i]], rows[pattern], k) + both
+            cross[i] = dot_first(rows[members[i]], rows[pattern], k) + (own if members[i] < patterns else 0.0)
         diagonal = dot_first(rows[pattern], rows[pattern], k) + own
-        pivot = next_pivot(passive.inverse, size, passive.cross, diagonal, passive.work)
-        passive.inside[pattern] = 0
+        pivot = next_pivot(inverse, size, cross, diagonal, work)
+        inside[pattern] = 0
         if size < room and pivot >= 1e-13 * diagonal:
-            border(passive.inverse, size, pivot, passive.work)
-            passive.inside[pattern] = 1
-            passive.members[size] = pattern
-            passive.values[size] = passive.values[waiting]
-            passive.size[0] = size + 1
+            border(inverse, size, pivot, work)
+            inside[pattern], members[size], values[size], filled[0] = 1, pattern, values[waiting], size + 1
 
 
 @inlined_kernel()
 def settle(passive: Any, patterns: int, unit: float) -> int:
     """Least squares on the passive rows, walking back to the positive orthant; how many had to leave."""
-    values, inverse, goal, left = passive.values, passive.inverse, passive.cross, ZERO
-    while passive.size[0] > 0:
-        size = passive.size[0]
-        step, leaving = 1.0, NONE
+    filled, members, inside, values, inverse, work, goal = passive
+    left = ZERO
+    while filled[0] > 0:
+        size, step, leaving = filled[0], 1.0, NONE
         for i in range(size):
             goal[i] = 0.0
             for j in range(size):
-                goal[i] += inverse[i, j] if passive.members[j] < patterns else 0.0
+                goal[i] += inverse[i, j] if members[j] < patterns else 0.0
             goal[i] *= unit
             if goal[i] <= 1e-13:
                 fall = values[i] - goal[i]
@@ -120,11 +117,10 @@ def settle(passive: Any, patterns: int, unit: float) -> int:
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
             break
-        passive.inside[passive.members[leaving]] = 0
-        unborder(inverse, size, leaving, passive.work)
-        passive.size[0] = size - 1
-        passive.members[leaving] = passive.members[size - 1]
-        values[leaving] = values[size - 1]
+        inside[members[leaving]] = 0
+        unborder(inverse, size, leaving, work)
+        filled[0] = size - 1
+        members[leaving], values[leaving] = members[size - 1], values[size - 1]
         left += 1
     return left
 
@@ -141,29 +137,29 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
     early : stop at the first separating w rather than at the largest margin.
     passive : room, from `make_passive` for as many rows and columns or more.
     """
-    every, k = rows.shape[0], weights.size
+    (filled, members, inside, values, _, _, _), every, k = passive, rows.shape[0], weights.size
     room = every if every < k + 1 else k + 1
     # The last coordinate has the length of the longest row, so that neither drowns the other.
-    longest, queued, passive.size[0] = 1e-300, ZERO, 0
+    longest, queued, filled[0] = 1e-300, ZERO, 0
     for pattern in range(every):
         length = dot_first(rows[pattern], rows[pattern], k)
         longest = length if length > longest else longest
-        passive.inside[pattern] = 0
+        inside[pattern] = 0
         if multipliers[pattern] > 0.0:
-            passive.members[queued], passive.values[queued] = pattern, multipliers[pattern]
+            members[queued], values[queued] = pattern, multipliers[pattern]
             queued += 1
     warm, status, changes, entering, lowest = queued > 0, UNDECIDED, queued, NONE, 0.0
     for _ in range(80 * (every + k) + 80):
-        size = passive.size[0]
+        size = filled[0]
         take_in(passive, rows, patterns, k, longest, queued, room)
-        if entering < 0 or passive.size[0] > size:
+        if entering < 0 or filled[0] > size:
             changes += settle(passive, patterns, longest)
-            size, total = passive.size[0], 0.0
+            size, total = filled[0], 0.0
             for j in range(k):
                 weights[j] = 0.0
             for i in range(size):
-                total += passive.values[i] if passive.members[i] < patterns else 0.0
-                add_scaled(weights, passive.values[i], rows[passive.members[i]], k)
+                total += values[i] if members[i] < patterns else 0.0
+                add_scaled(weights, values[i], rows[members[i]], k)
             if size > 0 and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total:
                 status = INSEPARABLE
                 break
@@ -174,14 +170,14 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
                 if margin < lowest and (pattern < patterns or margin < -1e-12 * longest):
                     lowest = margin
                 margin += 0.0 if pattern < patterns else slack
-                if passive.inside[pattern] > 0:
+                if inside[pattern] > 0:
                     off = abs(margin - slack)
                     drift = off if off > drift else drift
                 elif margin < worst:
                     worst, entering = margin, pattern
             if drift > 1e-11 * longest and changes > 0:
                 # On the passive set a_μ·w = 1 − s; if not, updates have worn the inverse out.
-                passive.size[0], queued, changes, entering = 0, size, ZERO, NONE
+                filled[0], queued, changes, entering = 0, size, ZERO, NONE
                 continue
             if early and lowest > 1e-12 * longest * total and size > 0:
                 status = SEPARABLE
@@ -192,21 +188,21 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
                 break
             changes += 1
             if not done:
-                passive.members[size], passive.values[size], queued = entering, 0.0, size + 1
+                members[size], values[size], queued = entering, 0.0, size + 1
                 continue
         if lowest > 0.0 and size > 0:
             status = SEPARABLE
         if status == SEPARABLE or not warm:
             break
         # The start led nowhere: once more from nothing.
-        warm, passive.size[0], queued, entering = False, 0, ZERO, NONE
+        warm, filled[0], queued, entering = False, 0, ZERO, NONE
         for pattern in range(every):
-            passive.inside[pattern] = 0
+            inside[pattern] = 0
     for pattern in range(every):
         multipliers[pattern] = 0.0
         value = dot_first(rows[pattern], weights, k) if pattern >= patterns else 0.0
-        if value < 0.0 or passive.inside[pattern] > 0:  # zero up to rounding
+        if value < 0.0 or inside[pattern] > 0:  # zero up to rounding
             add_scaled(weights, -value, rows[pattern], k)
-    for i in range(passive.size[0]):
-        multipliers[passive.members[i]] = passive.values[i]
+    for i in range(filled[0]):
+        multipliers[members[i]] = values[i]
     return status

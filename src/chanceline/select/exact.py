@@ -113,9 +113,10 @@ def errors_suffice(
     SEPARABLE, INSEPARABLE or UNDECIDED. Afterwards `alive` is the rest that separates, if there is one, else as it was.
     multipliers and early are those of `hard_margin`, its weights are in the room.
     """
-    rest, values, conflict, found, verdict = room.rest, room.values, room.conflicts[errors], 0, INSEPARABLE
+    used, alive, certain, rest, conflicts, rows, values, weights, passive = room
+    conflict, found, verdict = conflicts[errors], 0, INSEPARABLE
     for pattern in range(rest.size):
-        rest[pattern] = room.alive[pattern]
+        rest[pattern] = alive[pattern]
         conflict[pattern] = False
     tally[0] += 1
     while verdict == INSEPARABLE:
@@ -124,17 +125,17 @@ def errors_suffice(
             if rest[pattern]:
                 values[count] = multipliers[pattern] if found == 0 else 0.0
                 for i in range(k):
-                    room.rows[count, i] = columns[room.used[i], pattern]
+                    rows[count, i] = columns[used[i], pattern]
                 count += 1
         verdict, total = SEPARABLE, count
         for i in range(k):
-            if signed[room.used[i]]:
+            if signed[used[i]]:
                 for j in range(k):
-                    room.rows[total, j] = 1.0 if i == j else 0.0
+                    rows[total, j] = 1.0 if i == j else 0.0
                 values[total] = 0.0
                 total += 1
         if count > 0:
-            verdict = hard_margin(room.rows[:total], count, room.weights[:k], values[:total], early, room.passive)
+            verdict = hard_margin(rows[:total], count, weights[:k], values[:total], early, passive)
         place = 0
         for pattern in range(rest.size):
             value = values[place] if rest[pattern] else 0.0
@@ -143,23 +144,23 @@ def errors_suffice(
             rest[pattern] &= value <= 0.0
             if found == 0:
                 multipliers[pattern] = value
-                conflict[pattern] = value > 0.0 and not room.certain[pattern]
+                conflict[pattern] = value > 0.0 and not certain[pattern]
         found += 1
         if (found == 1 and verdict != INSEPARABLE) or (verdict == INSEPARABLE and found > errors):
             return verdict
     verdict = INSEPARABLE
     for pattern in range(rest.size):
         if conflict[pattern]:
-            room.alive[pattern] = False
+            alive[pattern] = False
             below = errors_suffice(columns, signed, k, errors - 1, multipliers, early, tally, room)
             if below == SEPARABLE:
                 return SEPARABLE
-            room.alive[pattern] = True
+            alive[pattern] = True
             verdict = UNDECIDED if below == UNDECIDED else verdict
             # From here on this pattern is right: all sets of errors with it have been seen.
-            room.certain[pattern] = True
+            certain[pattern] = True
     for pattern in range(rest.size):
-        room.certain[pattern] &= not conflict[pattern]
+        certain[pattern] &= not conflict[pattern]
     return verdict
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.perceptron.linalg import inner_kernel, kernel
+from chanceline.perceptron.linalg import inlined_kernel, kernel
 from chanceline.perceptron.margin import SEPARABLE
 from chanceline.perceptron.problem import Floats, Problem
 from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
@@ -35,7 +35,7 @@ CHUNK = 1_000_000  # entries of a table of angles
 COMPARED_AT_MOST = 20_000  # sets of nearly equal angles that are compared exactly
 
 
-@inner_kernel(allocates=False)
+@inlined_kernel()
 def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     """Intersect the open cone between directions (c0, c1) and (c2, c3), counter-clockwise, with x·u + y·v > 0.
 
@@ -54,7 +54,7 @@ def cut_cone(cone: NDArray, x: float, y: float) -> bool:
     return True
 
 
-@kernel(allocates=False)
+@inlined_kernel()
 def pair_separates(left: NDArray, right: NDArray, first: NDArray, second: NDArray, cone: NDArray) -> bool:
     """Whether some (u, v) has u·left_c + v·right_c > 0 for all constraints c = first − second."""
     x = left[first[0]] - (left[second[0]] if second[0] >= 0 else 0.0)
@@ -139,34 +139,21 @@ def separates(problem: Problem, support: NDArray[np.int64]) -> bool:
     return margin_on(problem, support, early=True).verdict == SEPARABLE
 
 
-@kernel(allocates=False)
-def sweep_singles_for_errors(
-    columns: NDArray, signed: NDArray, kept: int, errors: NDArray, rules: NDArray, state: NDArray, margins: NDArray, line: Any
-) -> None:
-    """For every column alone the fewest errors, and its rule (threshold, weight).
+def all_singles(
+    columns: NDArray[np.float64], signed: NDArray[np.bool_], kept: int, state: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The fewest errors of every column alone, exactly, and its rule (threshold, weight).
 
     With a threshold the rule is ±1 + t·x, a line search from m = ±y along y·x; without one it is t·x.
     """
     n, patterns = columns.shape[0] - kept, columns.shape[1]
+    errors, rules, line = np.full(n, patterns + 1), np.zeros((n, 2)), make_line(patterns)
+    starts = [(1.0, columns[n]), (-1.0, -columns[n])] if kept else [(0.0, np.zeros(patterns))]
     for j in range(n):
-        errors[j] = patterns + 1
-        for sign in range(1, -2 * kept, -2):
-            if kept:
-                for pattern in range(patterns):
-                    margins[pattern] = sign * columns[n, pattern]
+        for threshold, margins in starts:
             found, step = fewest_on_line(margins, columns[j], 0.0 if signed[j] else -np.inf, line, state)
             if found < errors[j]:
-                errors[j] = found
-                rules[j, 0], rules[j, 1] = sign * kept, step
-
-
-def all_singles(
-    columns: NDArray[np.float64], signed: NDArray[np.bool_], kept: int, state: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The fewest errors of every column alone, exactly, and its rule (threshold, weight)."""
-    n, patterns = columns.shape[0] - kept, columns.shape[1]
-    errors, rules = np.zeros(n, dtype=np.int64), np.zeros((n, 2))
-    sweep_singles_for_errors(columns, signed, kept, errors, rules, state, np.zeros(patterns), make_line(patterns))
+                errors[j], rules[j] = found, (threshold, step)
     return errors, rules
 
 

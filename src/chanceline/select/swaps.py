@@ -126,7 +126,7 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
     return swaps, False
 
 
-@kernel(allocates=False)
+@inner_kernel(allocates=False)
 def count_errors(margins: NDArray) -> int:
     """Patterns whose margin is not safely positive."""
     largest = 0.0
@@ -144,7 +144,7 @@ def make_line(patterns: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     return np.zeros(patterns), np.zeros(patterns, dtype=np.bool_)
 
 
-@inner_kernel(allocates=False)
+@kernel(allocates=False)
 def fewest_on_line(margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction, t > least; ties are drawn by lot."""
     (breaks, rising), turning, errors, largest = line, 0, 0, 0.0
