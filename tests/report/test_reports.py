@@ -124,9 +124,20 @@ def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
     ]
     methods = [" ".join(page[page.index("to paste into a paper") :].split()) for page in pages]
     assert "40 samples in 20 groups, whose rows kept one label" in methods[0]
-    assert "19 labellings permuted" in methods[0]
+    assert "19 permuted labellings" in methods[0]
     assert "drawn from a logistic model of the covariates" in methods[1]
     assert ["by Cover's count" in text for text in methods] == [True, False]
+
+
+def test_a_rule_without_features_is_called_none(tmp_path):
+    rng = np.random.default_rng(3)
+    result = separation_test(rng.normal(size=(40, 30)), np.tile(["ill", "well"], 20), permutations=19)
+    assert not result.rule.features
+    text = " ".join(write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8").split())
+    assert "None: by cross-validation no set of features clearly improves on" in text
+    assert "no set of features clearly improved on the majority class; the whole procedure had a cross-validated error of" in text
+    assert "AUC" not in result.rule.summary()
+    assert "Every sample along the rule" not in text
 
 
 def test_the_card_of_a_notebook_is_the_short_story(noise):

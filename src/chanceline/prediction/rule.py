@@ -2,7 +2,7 @@
 
 The candidates are no feature at all; the sets of 1 … 30 features that least angle regression (the lasso's path) goes through,
 their weights from logistic regression with a ridge; and *dense* rules, least squares with a ridge on the
-16, 32, … or all features that differ most between the classes (with a large ridge the weights are those of shrunken centroids),
+32, 64, … or all features that differ most between the classes (with a large ridge the weights are those of shrunken centroids),
 their scores turned into probabilities by those of samples left out (Platt 1999). One is chosen by the Brier score of
 samples that had no part in the fit, five folds within the samples given, in standard errors of the *difference*, sample by
 sample: no feature, if that lies within one of the best; a dense rule, the mean of all within half of one of the best, if no small
@@ -41,7 +41,7 @@ FEW, MANY, NAMED = "least angle regression", "many features", "named beforehand"
 SIZES = (0, 1, 2, 3, 4, 6, 9, 13, 20)
 PENALTIES = np.array([0.001, 0.3, 3.0, 30.0])
 # Of dense rules, in units of the mean eigenvalue; the smallest number of features, and the largest matrix that is taken apart.
-DENSE_PENALTIES, DENSE, LARGEST_MATRIX = np.array([0.01, 0.1, 1.0, 1000.0]), 16, 600
+DENSE_PENALTIES, DENSE, LARGEST_MATRIX = np.array([0.01, 0.1, 1.0, 1000.0]), 32, 600
 # Standard errors that no feature and fewer features are worth.
 NONE, FEWER = 1.0, 0.5
 # The ridge where there are too few samples to tune, and how many are enough to.

@@ -42,8 +42,7 @@ def unequal_nodes() -> tuple[list[float], list[float], list[float]]:
     """Densities, balances and errors (as a share of the rarer class) at which the chance line for unequal classes is solved."""
     densities = expit(lobatto(logit(DENSITIES[0]), logit(DENSITIES[1]), GRID[0]))
     balances = expit(-np.sqrt(lobatto(0.0, logit(LEAST_BALANCE) ** 2, GRID[1])))
-    errors = lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2]) ** 3
-    return densities.tolist(), balances.tolist(), errors.tolist()
+    return densities.tolist(), balances.tolist(), (lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2]) ** 3).tolist()
 
 
 def unequal_table() -> dict[str, Any]:

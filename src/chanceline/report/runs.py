@@ -110,8 +110,7 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 def averages(records: list[Record]) -> pd.DataFrame:
     """Mean and error (`average`) of every numeric result over the trials of each point; constant parameters left out."""
     keys = sorted({key for record in records for key in record.task.parameters if key != "trial"})
-    rows = [{**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}} for record in records]
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame({**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}} for record in records)
     varied = [key for key in keys if frame[key].nunique(dropna=False) > 1] or keys[:1]
     grouped = frame.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()

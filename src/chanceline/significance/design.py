@@ -82,8 +82,7 @@ class NullSizes:
     def of_count(self, count: int) -> NullSizes:
         """`count` units of the same balance, or `count` blocks like the given ones in turn."""
         if self.blocks is None:
-            share = self.positives / self.n_units
-            return NullSizes(count, min(max(round(share * count), 1), max(count - 1, 1)), None, self.null)
+            return NullSizes(count, min(max(round(count * self.positives / self.n_units), 1), max(count - 1, 1)), None, self.null)
         blocks = tuple(islice(cycle(self.blocks), count))
         return NullSizes(sum(size for size, _ in blocks), sum(number for _, number in blocks), blocks, self.null)
 

@@ -1,16 +1,22 @@
 """The test on labels from the null: the same procedure on the observed and on shuffled labels, parallel, interruptible, and valid
 throughout.
 
-**The front.** With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k (`stepwise`), and as one more
-column the negative sum of squared correlations of all features with the labels, for signal that is spread over many,
+**The front.** With S[b, k] the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k (`stepwise`), and as further
+columns the negative mean squared correlation with the labels of all features, of a tenth and of a hundredth of them, for signal
+that is spread over many, every labelling has its place among all in each column,
 
-    p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B),   T[b] = min_k p[b, k],   p = #{b : T[b] ≤ T[0]}/(1 + B)
+    p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B).
 
-(Westfall and Young 1993, single step). The best labelling at each K has the same p[b, k] = 1/(1 + B); of equals, that which lies
-more standard deviations below the mean of its K comes first, so that p can be as small as 1/(1 + B). Under the null the
-labellings are exchangeable given the table, the map from losses to (T[0], …, T[B]) treats all of them alike, and p is valid
-whatever the path does: the choice of K is paid for. The adjusted p-value of one K, #{b : T[b] ≤ p[0, k]}/(1 + B), holds for all K
-together.
+Its smallest p[b, k] over the numbers of features K is turned into a place once more, q[b], and the four are combined by their
+harmonic mean, which is small if one of them is very small or several are small (Good 1958; Wilson 2019):
+
+    T[b] = 1/q[b] + Σ 1/p[b, share],   p = #{b : T[b] ≥ T[0]}/(1 + B).
+
+The best labelling at each K has the same p[b, k] = 1/(1 + B); of equals, that which lies more standard deviations below the mean
+of its K comes first, so that p can be as small as 1/(1 + B). Under the null the labellings are exchangeable given the
+table, the map from losses to (T[0], …, T[B]) treats all of them alike, and p is valid whatever the path does: the choice of K is
+paid for. The adjusted p-value of one column counts the labellings one of whose terms reaches its own, which holds for all columns
+together (Westfall and Young 1993, single step); it is p where that is larger, so that no part says more than the whole.
 
 **A search of one's own** is run again on every labelling. Its statistic T(X, y) is a deterministic function: same search, same
 iteration budget, same seed for every run, and (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value. Drawing stops when h of the T_b are
@@ -39,7 +45,7 @@ from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, mak
 from chanceline.prediction.expected import clopper_pearson
 from chanceline.select.api import FORGIVING, search
 from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
-from chanceline.significance.stepwise import SAME, Columns, Paths, follow_paths
+from chanceline.significance.stepwise import SAME, SHARES, Columns, Paths, follow_paths
 
 INTERRUPT, TIME_LIMIT = "interrupt", "time limit"
 # Labellings in one batch, the observed one among the first; errors are counted in the first batch alone.
@@ -231,7 +237,7 @@ class SpreadReading:
 class FrontDraws:
     """Losses and errors of the observed labelling (row 0) and of the draws, and the permutation reading they make.
 
-    `losses` has a column for every K and a last one with the negative spread; `errors` has the rows of the first batch.
+    `losses` has a column for every K and further ones with the negative spread; `errors` has the rows of the first batch.
     """
 
     losses: Floats
@@ -244,9 +250,10 @@ class FrontDraws:
         return len(self.losses) - 1
 
     def adjusted(self) -> Floats:
-        """Adjusted p-values of K = 1, 2, …, and of the spread."""
-        places = place_losses(self.losses)
-        return np.count_nonzero(places.min(axis=1, keepdims=True) <= places[0] + SAME, axis=0) / len(places)
+        """Adjusted p-values of K = 1, 2, …, and of the spread over every share of the features."""
+        terms, total = combine(self.losses)
+        reached = np.count_nonzero(terms.max(axis=1, keepdims=True) >= terms[0] - SAME, axis=0)
+        return np.maximum(reached, np.count_nonzero(total >= total[0] - SAME)) / len(total)
 
     def alone(self, columns: Columns, y: Floats) -> Floats:
         """Adjusted p-value of every single column: the share of labellings whose best column fits no worse than it."""
@@ -261,25 +268,37 @@ class FrontDraws:
         return [Band(*(int(value) for value in column)) for column in ends.T]
 
     def spread(self) -> SpreadReading:
-        """The last member of the combination."""
-        low, middle, high = np.quantile(-self.losses[1:, -1], ENDS).tolist()
-        return SpreadReading(-float(self.losses[0, -1]), (low, middle, high), float(self.adjusted()[-1]))
+        """Over all features."""
+        at = self.errors.shape[1]
+        low, middle, high = np.quantile(-self.losses[1:, at], ENDS).tolist()
+        return SpreadReading(-float(self.losses[0, at]), (low, middle, high), float(self.adjusted()[at]))
 
     def reading(self) -> PermutationReading:
         """The Monte Carlo reading; set sizes (of the first batch) are those with which the path leaves no error, None if more
         would be needed.
         """
-        least = place_losses(self.losses).min(axis=1)
+        total = combine(self.losses)[1]
         most, sizes, errors = self.errors.shape[1], self.errors.argmin(axis=1) + 1, self.errors.min(axis=1)
         values = [Value(k if e == 0 else most + e, k, e) for k, e in zip(sizes.tolist(), errors.tolist(), strict=True)]
         return read_draws(
             values[0],
             values[1:],
-            least[1:] <= least[0] + SAME,
+            total[1:] >= total[0] - SAME,
             self.requested,
             stopped_by=self.stopped_by,
             statistic="front",
         )
+
+
+def combine(losses: Floats) -> tuple[Floats, Floats]:
+    """The terms 1/q and 1/p of every labelling and column, in units of 1 + B, and their sums T, to which the best number of
+    features alone contributes.
+    """
+    places, steps = place_losses(losses), losses.shape[1] - len(SHARES)
+    best = np.sort(places[:, :steps].min(axis=1))
+    terms = 1 / np.rint(places)
+    terms[:, :steps] = 1 / np.searchsorted(best, places[:, :steps] + SAME, side="right")
+    return terms, terms[:, :steps].max(axis=1) + terms[:, steps:].sum(axis=1)
 
 
 def place_losses(losses: Floats) -> Floats:

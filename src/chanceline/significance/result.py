@@ -238,16 +238,14 @@ class SeparationTest(Result):
             "bound_spent": self.spending.spent,
             "later_share": self.spending.later,
         }
-        sizes = self.permutation.null_sizes if self.permutation is not None else ()
-        old = {name: plain(self._moved(name)) for name in MOVED}
         return {
             **super().to_dict(),
             "alternatives": plain(self.alternatives[:MOST_SETS]),
             "n_alternatives": len(self.alternatives),
-            "null_distribution": list(sizes),
+            "null_distribution": [] if self.permutation is None else list(self.permutation.null_sizes),
             "explorer": self.explorer,
             "settings": in_force,
-            **old,
+            **{name: plain(self._moved(name)) for name in MOVED},
         }
 
     def summary(self) -> str:

@@ -124,8 +124,7 @@ def separation_test(
         numbers = pd.DataFrame(data, columns=list(names), copy=False)
         given["undeclared"] = undeclared_design(numbers[[]], numbers, labels)
     given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
-    dataset = Dataset(data, labels, names, (negative, positive), **given)
-    return run(make_plan(dataset, features, settings), progress)
+    return run(make_plan(Dataset(data, labels, names, (negative, positive), **given), features, settings), progress)
 
 
 def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **options: Any) -> SeparationTest:
@@ -218,8 +217,7 @@ def find_rules(plan: Plan, columns: Columns, path_errors: Ints) -> Found:
     points, allowed = tuple(point.rule for point in front.points[1:]), plan.declared or 0
     enough = [point for point in points if point.errors <= allowed]
     if plan.features is None and settings.search is None and enough:
-        smaller = rule.errors <= allowed and rule.n_selected <= enough[0].n_selected
-        rule = rule if smaller else enough[0]
+        rule = rule if rule.errors <= allowed and rule.n_selected <= enough[0].n_selected else enough[0]
         bound = bounds.bound(rule)
     if settings.errors is None:
         proven = min(proven, *(bounds.afterwards(point.n_selected, point.errors) + LOG10_2 for point in (rule, *points)))
@@ -410,10 +408,11 @@ def rests_on(
     at = min(front, key=place)
     if by_bound and not plan.spending.convinces(at.log10_bound):
         return Evidence(separating.n_selected, separating.features, separating.errors, None, by="bound")
-    # Of equal p-values a set of features counts first: it says more.
-    if spread is not None and not by_bound and spread.pvalue < (at.pvalue or 0.0):
-        return Evidence(None, (), None, None, spread=True)
-    return Evidence(len(at.features), at.features, at.errors, at.shuffled, by="bound" if by_bound else "shuffles")
+    # Of equal p-values a set of features counts first: it says more; and what shows nothing is not spread.
+    if spread is not None and not by_bound and spread.pvalue < min(at.pvalue or 0.0, plan.settings.level):
+        return Evidence(None, (), None, None, spread.pvalue, spread=True)
+    pvalue, by = (None, "bound") if by_bound else (at.pvalue, "shuffles")
+    return Evidence(len(at.features), at.features, at.errors, at.shuffled, pvalue, by=by)
 
 
 def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:

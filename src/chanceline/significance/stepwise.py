@@ -8,8 +8,9 @@ everything is made orthogonal to it. The labels of many draws are rows of one ma
 with Z the normalised columns and Q the direction that each draw took last. From V follow the products of all columns with the
 residuals (C ← C − dV, d the part of the labels along Q) and the squared lengths of the columns outside the chosen span
 (L ← L − V²); the gain of a column is C²/L. Beside the path stands the best *pair* of a list of highly correlated columns, which a
-greedy first step cannot find: each alone says nothing, their difference may say everything. And beside both stands the sum of
-squares of all products of the first step, which sees what is spread over many columns, each too weak to be found.
+greedy first step cannot find: each alone says nothing, their difference may say everything. And beside both stand the squares of
+all products of the first step: their mean over all columns, over the tenth and over the hundredth that fit best sees what is
+spread over many columns, each too weak to be found.
 
 What depends on the table alone (`Columns`) is made once. The columns are pulled in at `CLIP` robust standard deviations from
 their medians, which costs nothing for bell-shaped columns and keeps a few large values from hiding the rest.
@@ -37,6 +38,8 @@ SPENT, ROUND = 1e-6, {"d": 1e-6, "f": 6e-6}
 FEW_PAIRS = 2_000
 # All overlaps of so many columns are too many to look at; then there is no pair.
 MOST_COLUMNS = 40_000
+# Of all columns, those that fit best: how many the mean square is taken of.
+SHARES = (1.0, 0.1, 0.01)
 # Values closer than this are one value: thresholds do not part them.
 SAME = 1e-9
 # Columns that have so many times as many samples, and are few enough for that to pay, are followed within their own span.
@@ -92,8 +95,8 @@ class Paths:
         (and the block, where there are blocks) fits them: the fit whose loss stands beside it.
     chosen : labellings × K, columns of X in the order taken, −1 where the path ended.
     pair : labellings × 2, columns of X, where the pair is better than the path's first two; else −1.
-    spread : labellings, the mean over all columns of their squared correlation with the labels, times P − 1: 1 on average for
-        labels that are permuted freely.
+    spread : labellings × SHARES, the mean squared correlation with the labels of that share of the columns, those that fit best,
+        times P − 1: over all columns 1 on average for labels that are permuted freely.
     """
 
     losses: Floats
@@ -142,7 +145,7 @@ def clipped(values: Floats) -> Floats:
 
 
 def _medians(values: Floats) -> Floats:
-    """Of every column; in twice the time of a sort, NumPy's own."""
+    """Of every column, by a sort, which takes half the time of `np.median`."""
     ranked = np.sort(np.ascontiguousarray(values.T), axis=1)
     middle: Floats = ranked[:, (len(values) - 1) // 2 : len(values) // 2 + 1].mean(axis=1)
     return middle
@@ -188,7 +191,9 @@ def follow_paths(columns: Columns, labels: Floats, steps: int, *, with_errors: b
     # A little more than their length, and than its rounding, keeps columns that the span has used up from a division by nothing.
     kind, count = fitted.dtype, fitted.shape[1]
     products, lengths = residual.astype(kind) @ fitted, np.full((draws, count), 1 + ROUND[kind.char], dtype=kind)
-    spread = np.einsum("ij,ij->i", products, products) / scale * ((labels.shape[1] - 1) / count)
+    ends = [count - max(1, round(share * count)) for share in SHARES]
+    ranked = np.partition(products**2, ends, axis=1)
+    spread = (labels.shape[1] - 1) * np.column_stack([ranked[:, end:].mean(axis=1, dtype=float) / scale for end in ends])
     pair, pair_gain = _largest(_pair_gains(columns, products), draws)
     losses, span = np.empty((draws, steps)), np.zeros((draws, steps, len(fitted)))
     errors = np.zeros((draws if with_errors else 0, steps), dtype=np.int64)

@@ -45,6 +45,7 @@ class Evidence(Result):
     errors : samples that least squares on these features (and the block, where there are blocks) gets wrong at its best
         threshold; of a search of one's own, and of features named after looking, the samples on the wrong side of the rule.
     shuffled : errors of the same procedure on shuffled labels; None without shuffles of that kind.
+    pvalue : of these features (or the spread) alone, adjusted for the choice; None without shuffles of that kind.
     spread : many features hold it, each a little, and no small set does.
     by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every shuffle).
     """
@@ -53,6 +54,7 @@ class Evidence(Result):
     features: tuple[str, ...]
     errors: int | None
     shuffled: Band | None
+    pvalue: float | None = None
     spread: bool = False
     by: str = "shuffles"
 
@@ -160,7 +162,7 @@ class RuleToUse(PredictionRule):
         error = expected.summary()
         if expected.covariates_rate is not None:
             error += f", covariates alone {100 * expected.covariates_rate:.0f} %"
-        standing, area = self.standing, f", AUC {expected.auc:.2f}" if isfinite(expected.auc) else ""
+        standing, area = self.standing, f", AUC {expected.auc:.2f}" if self.features and isfinite(expected.auc) else ""
         return f"{standing}{'; ' * bool(standing)}{error}{area} ({who})"
 
     @property
@@ -171,8 +173,7 @@ class RuleToUse(PredictionRule):
         expected = self.expected_error
         if expected is None or not expected.no_better_than_guessing:
             return ""
-        near = expected.guess <= (expected.rate + expected.interval[1]) / 2
-        return "no better than guessing" if near else "not clearly better than guessing"
+        return f"{'no' if expected.guess <= (expected.rate + expected.interval[1]) / 2 else 'not clearly'} better than guessing"
 
 
 def unavoidable_errors(X: Floats, y: Floats) -> str:
@@ -243,7 +244,8 @@ class Story:
         if self.plan.data.covariates:
             shown = f"Beyond what {listed(list(self.plan.data.covariates))} explain: {shown}"
         if log10_p <= log10(level):
-            return STRUCTURE, shown
+            alone = self.evidence.pvalue or 0.0
+            return STRUCTURE, shown + f" Alone p = {alone:.2g}; few and many features together convince." * (alone > level)
         if reading is None or reading.done == 0:
             return UNDECIDED, f"{shown} The bound is silent here and no labels were shuffled."
         if reading.void:
