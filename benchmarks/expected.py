@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._io import write_text
-from chanceline.prediction.expected import EFFECTIVE, clopper_pearson, error_of, expected_error
 from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.worth import EFFECTIVE, clopper_pearson, error_of, expected_error
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "expected.jsonl"

@@ -28,7 +28,7 @@ GRAPH = architecture.graph(MODULES)
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
-    "errors": set(), "_lazy": set(), "_validation": {"errors"}, "_io": set(), "_results": set(), "_parallel": {"errors"},
+    "errors": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
 }  # fmt: skip
 PACKAGES = {
     "perceptron": set(),
@@ -53,8 +53,8 @@ PACKAGES = {
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 359, "perceptron": 951, "select": 1853, "prediction": 520, "theory": 1806, "chance": 315, "tables": 1015,
-    "significance": 1683, "experiments": 753, "memory": 531, "figures": 392, "report": 393, "reproduce": 207, "cli": 711,
+    "top": 356, "perceptron": 951, "select": 1851, "prediction": 510, "theory": 1803, "chance": 314, "tables": 1015,
+    "significance": 1680, "experiments": 751, "memory": 529, "figures": 392, "report": 393, "reproduce": 207, "cli": 699,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 
@@ -133,7 +133,7 @@ def test_files_modules_functions_tests_and_kernels_are_few_and_short():
 
 
 def test_a_table_goes_to_its_page_through_few_modules(tmp_path):
-    """table → verdict → page: at most sixty-four modules of ours are imported."""
+    """table → verdict → page: at most sixty modules of ours are imported."""
     table, page = tmp_path / "table.csv", tmp_path / "page.html"
     generator = np.random.default_rng(0)
     values = np.column_stack([generator.standard_normal((30, 40)), generator.permutation(30) % 2])
@@ -143,7 +143,7 @@ def test_a_table_goes_to_its_page_through_few_modules(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = [name for name in done.stdout.split() if name.partition(".")[0] == "chanceline"]
     assert page.stat().st_size > 10_000
-    assert 30 < len(ours) <= 64, ours
+    assert 30 < len(ours) <= 60, ours
 
 
 @pytest.mark.parametrize("code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"])

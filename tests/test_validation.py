@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from chanceline._validation import real_number, shown, whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, shown, whole_number
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.array(3), Fraction(3)])

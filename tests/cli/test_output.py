@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from chanceline.cli import output
-from chanceline.cli.output import complain, in_flags, print_json, progress_bar, say, show, status_line
+from chanceline.cli import terminal
+from chanceline.cli.terminal import complain, in_flags, print_json, progress_bar, say, show, status_line
 
 
 def test_messages_show_what_is_hidden_and_name_flags(capsys):
@@ -45,7 +45,7 @@ def test_quiet_is_quiet(capsys):
 
 
 def test_a_pipe_gets_a_line_now_and_then(capsys, monkeypatch):
-    monkeypatch.setattr(output, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "LINE_SECONDS", 0.0)
     with progress_bar("things", quiet=False) as progress, status_line(quiet=False) as tell:
         progress(3, 30)
         tell("12 variables")

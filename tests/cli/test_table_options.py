@@ -9,8 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from chanceline.cli.main import main
-from chanceline.cli.options import names_in, with_settings
-from chanceline.cli.output import PARAMETERS
+from chanceline.cli.terminal import PARAMETERS, names_in, with_settings
 from chanceline.tables import TableSettings
 
 

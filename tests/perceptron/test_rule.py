@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from chanceline.perceptron.certificate import strictly_right
-from chanceline.perceptron.rule import make_rule, rule_on
+from chanceline.perceptron.rule import make_rule, rule_on, strictly_right
 
 
 def separable(X, y):

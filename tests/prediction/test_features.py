@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from chanceline.prediction.features import firmness
+from chanceline.prediction.worth import firmness
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lars_path
 
 from chanceline.errors import InputError
-from chanceline.prediction.expected import area, clopper_pearson, expected_error
-from chanceline.prediction.features import firmness
 from chanceline.prediction.rule import (
     DENSE_PENALTIES,
     directions_of,
@@ -20,6 +18,7 @@ from chanceline.prediction.rule import (
     smallest_within_error,
 )
 from chanceline.prediction.samples import make_samples, make_scale, narrowed
+from chanceline.prediction.worth import area, clopper_pearson, expected_error, firmness
 
 
 def planted(P=120, N=40, slope=3.0, seed=0):

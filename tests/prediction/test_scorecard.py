@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chanceline.errors import InputError
-from chanceline.prediction.features import cut, scorecard
 from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.worth import cut, scorecard
 
 
 def noisy(seed=0):

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._results import Result
-from chanceline._validation import real_number, whole_number
 from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve, log_fixed, log_hamming_ball
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, whole_number
 
 LARGEST = 10**7
 # At most so many sizes on either side of the crossing are looked at one by one.

@@ -8,8 +8,19 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, drawable, writable
-from chanceline.cli.output import answer, complain, print_json, progress_bar, say
+from chanceline.cli.terminal import (
+    Jobs,
+    Json,
+    Quiet,
+    Scheduler,
+    answer,
+    complain,
+    drawable,
+    print_json,
+    progress_bar,
+    say,
+    writable,
+)
 from chanceline.errors import InputError
 
 StoreOption = Annotated[Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")]

@@ -26,7 +26,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from chanceline import __version__
-from chanceline.cli.output import complain, say
+from chanceline.cli.terminal import complain, say
 from chanceline.errors import ChancelineError, InputError
 
 # What another name puts right; any other refusal of the system is the machine's (a full disk).

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, Seed, writable
-from chanceline.cli.output import answer, progress_bar
+from chanceline.cli.terminal import Jobs, Json, Quiet, Scheduler, Seed, answer, progress_bar, writable
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Json, Out, writable
-from chanceline.cli.output import answer, say
+from chanceline.cli.terminal import Json, Out, answer, say, writable
 from chanceline.errors import InputError
 
 

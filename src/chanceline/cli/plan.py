@@ -9,10 +9,8 @@ from typing import Annotated
 import typer
 
 import chanceline
-from chanceline._validation import real_number
-from chanceline.cli.options import Intercept, Json, Level, Null
-from chanceline.cli.output import answer
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.cli.terminal import Intercept, Json, Level, Null, answer
+from chanceline.errors import ConvergenceError, InputError, real_number
 
 Features = Annotated[int, typer.Option("-N", "--features", help="Number of features to choose from, N.")]
 Errors = Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")]

@@ -13,7 +13,7 @@ import typer
 import chanceline
 from chanceline._io import write_text
 from chanceline._results import visible
-from chanceline.cli.options import (
+from chanceline.cli.terminal import (
     Budget,
     Data,
     Figure,
@@ -26,11 +26,18 @@ from chanceline.cli.options import (
     Scheduler,
     Seed,
     Signs,
+    answer,
+    draw_figure,
+    in_flags,
     names_in,
+    print_json,
+    progress_bar,
+    say,
+    show,
+    status_line,
     with_settings,
     writable,
 )
-from chanceline.cli.output import answer, draw_figure, in_flags, print_json, progress_bar, say, show, status_line
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings

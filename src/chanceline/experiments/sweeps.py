@@ -23,8 +23,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from chanceline._validation import whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, whole_number
 from chanceline.experiments.tasks import Task, make_task
 
 _FOLDER = resources.files("chanceline") / "data" / "sweeps"

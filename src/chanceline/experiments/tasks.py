@@ -15,8 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from chanceline._validation import real_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number
 
 Kind = Callable[..., Mapping[str, Any]]
 

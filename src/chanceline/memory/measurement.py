@@ -17,8 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
-from chanceline._validation import real_number, whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, whole_number
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
 from chanceline.memory.wiring import WIRINGS, Patterns, Rule, can_learn
 

@@ -17,8 +17,7 @@ from scipy.sparse import csr_array
 from chanceline._io import write_bytes
 from chanceline._parallel import Progress, n_jobs_from, run_ordered
 from chanceline._results import Result
-from chanceline._validation import real_number, whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, whole_number
 from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
 
 ORDERS = ("parallel", "sequential")

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import Floats, make_problem
+from chanceline.perceptron.rule import strictly_right
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,22 +54,6 @@ class Certificate(Result):
             verdict = f"{self.errors} errors"
         accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
         return f"{verdict}, {accuracy}" + ("" if np.isnan(self.margin) else f", margin {self.margin:.4g}")
-
-
-def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
-    """Whether y_μ(x_μ·w + b) > 0, decided exactly: in rational arithmetic wherever rounding could matter."""
-    margins = y * (columns @ weights + bias)
-    size = np.abs(columns) @ np.abs(weights) + abs(bias)
-    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
-    doubtful = np.abs(margins) <= 4 * (columns.shape[1] + 2) * np.finfo(float).eps * size
-    right = margins > 0
-    for i in np.flatnonzero(doubtful):
-        exact = sum(
-            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
-            Fraction(bias),
-        )
-        right[i] = exact * int(y[i]) > 0
-    return right
 
 
 def check_weights(

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline._validation import real_number, whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, whole_number
 
 Floats = NDArray[np.float64]
 INPUTS = ("binary", "gaussian", "sphere")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.certificate import strictly_right
 from chanceline.perceptron.hinge import Hinge, fit, make_hinge
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, Margin, largest_margin
 from chanceline.perceptron.problem import Floats, Problem, contradicting_rows, make_problem
@@ -57,6 +57,22 @@ class Rule(Result):
 
     def summary(self) -> str:
         return f"{self.n_selected} features, {self.errors} errors, margin {self.margin:.3g}"
+
+
+def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
+    """Whether y_μ(x_μ·w + b) > 0, decided exactly: in rational arithmetic wherever rounding could matter."""
+    margins = y * (columns @ weights + bias)
+    size = np.abs(columns) @ np.abs(weights) + abs(bias)
+    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
+    doubtful = np.abs(margins) <= 4 * (columns.shape[1] + 2) * np.finfo(float).eps * size
+    right = margins > 0
+    for i in np.flatnonzero(doubtful):
+        exact = sum(
+            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
+            Fraction(bias),
+        )
+        right[i] = exact * int(y[i]) > 0
+    return right
 
 
 def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline._results import Result, listed
-from chanceline._validation import whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import find_features
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.samples import (

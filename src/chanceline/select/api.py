@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chanceline._validation import whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import scaled_rule, widest_rule
 from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, fitted

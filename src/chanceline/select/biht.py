@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline._validation import whole_number
+from chanceline.errors import whole_number
 from chanceline.perceptron.linalg import add_scaled, inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result, visible
-from chanceline._validation import whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule

@@ -10,8 +10,7 @@ from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from chanceline._parallel import check_jobs, n_jobs_from
-from chanceline._validation import real_number, whole_number
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, whole_number
 
 
 def setting(default: Any, help: str, at_least: int | None = None) -> Any:

@@ -42,7 +42,7 @@ from chanceline._parallel import ended_early, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
-from chanceline.prediction.expected import clopper_pearson
+from chanceline.prediction.worth import clopper_pearson
 from chanceline.select.api import FORGIVING, search
 from chanceline.significance.design import Bools, Floats, Ints, LabelScheme
 from chanceline.significance.stepwise import SAME, SHARES, Columns, Paths, follow_paths

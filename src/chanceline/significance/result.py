@@ -19,7 +19,7 @@ from chanceline._io import write_text
 from chanceline._results import Result, listed, plain
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
-from chanceline.prediction.features import FeatureReading, effect
+from chanceline.prediction.worth import FeatureReading, effect
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading

@@ -14,9 +14,8 @@ from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
-from chanceline.prediction.expected import expected_error
-from chanceline.prediction.features import LOOKED_AT, firmness, scorecard
 from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule, rule_sentence
+from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, scorecard
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints

@@ -16,9 +16,8 @@ from chanceline._results import Result, listed
 from chanceline.chance.bound import Bound, format_p
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import consistent_rows
-from chanceline.prediction.expected import ExpectedError
-from chanceline.prediction.features import Firmness, Scorecard
 from chanceline.prediction.rule import MOST_FEATURES, PredictionRule
+from chanceline.prediction.worth import ExpectedError, Firmness, Scorecard
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan

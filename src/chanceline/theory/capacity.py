@@ -21,8 +21,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import logit
 
-from chanceline._validation import shown
-from chanceline.errors import InputError
+from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (

@@ -30,8 +30,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcinv, gammainc, ndtr
 
 from chanceline._results import Result
-from chanceline._validation import real_number, shown
-from chanceline.errors import InputError
+from chanceline.errors import InputError, real_number, shown
 
 LARGEST_MARGIN = 10.0
 _ROOT_2PI = math.sqrt(2 * math.pi)

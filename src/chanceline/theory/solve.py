@@ -15,8 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, logit
 
-from chanceline._validation import shown
-from chanceline.errors import InputError
+from chanceline.errors import InputError, shown
 from chanceline.theory.ensemble import PLAIN, Ensemble, capacity_table, check_alpha, check_rho, gardner
 from chanceline.theory.numerics import Array, Solved, first_success, follow
 from chanceline.theory.rs import Branch, RSState
