@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import chanceline
+from chanceline.perceptron.linalg import Uncollected
 
 ONE_SEARCH = """
 import json, sys
@@ -84,3 +86,39 @@ dot_first(np.ones(4), np.arange(4.0), 3)
 print(json.dumps(0))"""
     run(program, NUMBA_CACHE_DIR=str(tmp_path))
     assert list(tmp_path.rglob("linalg.dot_first-*.nbi"))
+
+
+def test_no_kernel_is_compiled_in_two_versions():
+    program = """
+import json, sys
+import numpy as np
+import chanceline
+from chanceline.select import random_problem
+from numba.core.dispatcher import Dispatcher
+
+X, y = random_problem(12, 1.0, 3)
+for options in {}, {"intercept": True}, {"errors": 1}, {"signs": 1, "intercept": True}:
+    chanceline.search(X, y, "exact", budget=20, **options)
+chanceline.front(np.asfortranarray(X), y, max_features=3, budget=20)
+kernels = {value for name, module in sys.modules.items() if name.startswith("chanceline") for value in vars(module).values()
+           if isinstance(value, Dispatcher)}
+print(json.dumps([[kernel.py_func.__name__, len(kernel.signatures)] for kernel in kernels]))"""
+    versions = dict(run(program))
+    assert sum(versions.values()) > 8
+    assert max(versions.values()) == 1, versions
+
+
+def test_collection_waits_while_kernels_compile_and_goes_on_as_before():
+    listener = Uncollected()
+    for before in (True, False):
+        (gc.enable if before else gc.disable)()
+        try:
+            listener.on_start(None)
+            listener.on_start(None)
+            assert not gc.isenabled()
+            listener.on_end(None)
+            assert not gc.isenabled()
+            listener.on_end(None)
+            assert gc.isenabled() == before
+        finally:
+            gc.enable()

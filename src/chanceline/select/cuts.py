@@ -145,5 +145,5 @@ def arranged_cuts(problem: Problem, sixes: bool) -> tuple[NDArray[np.int64], NDA
     Such a variable is tried first: its branch is one, and all those after it go without it.
     """
     cuts = smallest_cuts(problem, sixes)
-    order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1]
+    order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1].copy()
     return order, pack(cuts[:, order])
