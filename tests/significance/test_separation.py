@@ -107,6 +107,14 @@ def test_chance_is_said_only_where_a_large_effect_would_have_been_seen():
     assert re.search(r"Only a feature whose class means lie [3-9]\.\d SD apart would have been seen", small.reason)
 
 
+def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing(monkeypatch):
+    X, y = np.random.default_rng(2).normal(size=(80, 100)), np.arange(80) % 2
+    plain = separation_test(X, y, permutations=199)
+    assert (plain.verdict, plain.rule.standing) == ("chance allows this", "no better than guessing")
+    monkeypatch.setattr("chanceline.significance.text.RuleToUse.standing", "")
+    assert separation_test(X, y, permutations=199).verdict == "not shown"
+
+
 def test_the_effect_said_to_be_seen_is_seen():
     """Power at the distance stated, 60 tables: 0.8 within three standard errors."""
     n_samples, n_features, seen = 40, 100, 0

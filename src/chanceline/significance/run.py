@@ -337,7 +337,8 @@ def conclude(
     largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(reported, plan.settings.level)
     by_bound = plan.spending.convinces(bound.log10_p) or plan.spending.later_convinces(found.later)
     evidence = rests_on(plan, found, front, spread, permutation, separating, by_bound=by_bound)
-    story = Story(plan, evidence, separating, permutation, spread, needed)
+    better = rule is not None and rule.expected_error is not None and not rule.standing
+    story = Story(plan, evidence, separating, permutation, spread, needed, better)
     verdict, reason = story.decide(log10_p)
     interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.stand_ins)}
     shown = {name: j for j, name in enumerate(data.feature_names) if name in interesting}

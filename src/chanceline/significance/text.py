@@ -211,6 +211,7 @@ class Story:
     Attributes
     ----------
     needed : the units with which the separating rule would convince by the bound alone.
+    better : the rule to use does better than guessing by its cross-validated error, of which nobody says that chance allows it.
     """
 
     plan: Plan
@@ -219,6 +220,7 @@ class Story:
     permutation: PermutationReading | None
     spread: SpreadReading | None
     needed: int | None
+    better: bool
 
     @property
     def unit(self) -> str:
@@ -264,7 +266,8 @@ class Story:
         if self.evidence.by == "search":
             return NOT_SHOWN, shown
         effect = detectable_effect(self.plan)
-        verdict, who = (CHANCE, "A feature") if effect <= LARGE_EFFECT else (NOT_SHOWN, "Only a feature")
+        who = "A feature" if effect <= LARGE_EFFECT else "Only a feature"
+        verdict = CHANCE if effect <= LARGE_EFFECT and not self.better else NOT_SHOWN
         seen = f"{who} whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
         return verdict, f"{shown} {seen if effect < inf else 'No single feature could have been seen.'}"
 
