@@ -40,7 +40,7 @@ bench: $(READY)  ## every benchmark table in docs/; DATA=FOLDER of tables for th
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	# It asks for versions of NumPy and pandas that are long gone, and works with today's.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps fasterrisk
-	for script in biht classes cost first_use front_claims plane power rsb signs theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in biht breaking classes cost first_use front_claims plane power rsb signs theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/search.py --instances 10 --large 2
 	if [ -n "$(DATA)" ]; then $(BIN)/python benchmarks/front.py --data $(DATA) && $(BIN)/python benchmarks/front_test.py $(DATA); fi
 

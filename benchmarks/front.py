@@ -277,7 +277,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of tables")
     parser.add_argument("--tables", nargs="*", help="names of some of them")
-    parser.add_argument("--longer", type=int, default=120_000, help="swaps of a second, longer run of the front")
+    parser.add_argument("--longer", type=int, default=120_000, help="swaps of a second run of the front, longer on large tables")
     parser.add_argument("--renew", action="store_true", help="measure the rows of the front again")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # peers warn of convergence; their rules are counted all the same
@@ -305,23 +305,21 @@ def main() -> None:
         better += [sum(int(np.sum(peer.errors < mine.errors)) for peer in rows[2:]) for mine in rows[:2]]
         lines += lines_for(name, X.shape, rows)
         print("\n".join(lines_for(name, X.shape, rows)), flush=True)
-        write_text(TABLE, "\n".join([*heading(sorted(versions)), *lines, summary(better)]) + "\n")
-    print(summary(better))
+        write_text(TABLE, "\n".join([*heading(sorted(versions)), *lines, summary(better, arguments.longer)]) + "\n")
+    print(summary(better, arguments.longer))
 
 
 def heading(versions: list[str]) -> list[str]:
     title = (
         "Training errors with at most K features and a threshold. Refitted for few errors where that helps; as fitted by the "
-        "peer in brackets. The front has its default budget, then a longer one."
+        "peer in brackets. The front has its default budget, then the swaps named, on small tables fewer than by default."
     )
     return [title, f"Versions: {', '.join(versions)}.", ""]
 
 
-def summary(better: np.ndarray) -> str:
-    return (
-        f"Points at which a peer has fewer errors than the front: {better[0]} with the default budget, "
-        f"{better[1]} with the longer one."
-    )
+def summary(better: np.ndarray, swaps: int) -> str:
+    default, named = better
+    return f"Points at which a peer has fewer errors than the front: {default} by default, {named} with {swaps:,} swaps."
 
 
 if __name__ == "__main__":
