@@ -253,16 +253,15 @@ def dense_candidates(
     """Rules on many features, and the chances that they give to samples left out, by a link from score to chance that is fitted
     to the scores left out.
     """
-    width, free, everyone = samples.X.shape[1], samples.beside.shape[1], np.arange(len(fold_of))
+    width, free = samples.X.shape[1], samples.beside.shape[1]
     doubled = {min(DENSE * 2**power, width) for power in range(width.bit_length())}
     sizes = [size for size in sorted(doubled) if min(size, len(fold_of)) <= LARGEST_MATRIX]
     found = [directions_of(one, sizes) for one in seen]
-    # Of every size a score for each sample, from the rule made without it, and each penalty.
-    given = (
-        [scale.design(samples, at[place][0])[:, free:] @ at[place][1].T for scale, at in zip(scales, found, strict=True)]
-        for place in range(len(sizes))
-    )
-    scores = np.vstack([np.stack(each)[fold_of, everyone].T for each in given])
+    # Of every size and penalty a score for each sample, from the rule made without it; each set begins with the one before.
+    scores = np.empty((len(sizes) * len(DENSE_PENALTIES), len(fold_of)))
+    for mask, scale, at in zip(masks, scales, found, strict=True):
+        left_out = scale.design(samples.take(~mask), at[-1][0])[:, free:]
+        scores[:, ~mask] = np.vstack([rows @ left_out[:, : len(columns)].T for columns, rows in at])
     spread = np.maximum(scores.std(axis=1, keepdims=True), SMALL)
     design = np.stack([np.column_stack([samples.beside, score]) for score in scores / spread])
     # The ridge on the scale of a score is 1, for scores in standard deviations.
