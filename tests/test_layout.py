@@ -54,7 +54,7 @@ PACKAGES = {
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
     "top": 356, "perceptron": 954, "select": 1851, "prediction": 512, "theory": 1803, "chance": 314, "tables": 1015,
-    "significance": 1683, "experiments": 751, "memory": 529, "figures": 392, "report": 393, "reproduce": 207, "cli": 699,
+    "significance": 1684, "experiments": 751, "memory": 529, "figures": 392, "report": 393, "reproduce": 207, "cli": 699,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}
 

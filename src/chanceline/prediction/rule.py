@@ -284,10 +284,10 @@ def directions_of(seen: Explained, sizes: Sequence[int]) -> list[tuple[Ints, Flo
     columns, target, lengths = seen
     products = np.abs(target @ columns)
     order, found = np.argsort(-products, kind="stable"), []
-    ranked = np.append(np.maximum(products[order], SMALL), 0.0)
+    ranked, best = np.append(np.maximum(products[order], SMALL), 0.0), columns[:, order[: max(sizes)]]
     for size in sizes:
         soft = np.sqrt(1 - ranked[size] / ranked[:size])
-        chosen = columns[:, order[:size]] * soft
+        chosen = best[:, :size] * soft
         few = size < len(target)
         values, vectors = np.linalg.eigh(chosen.T @ chosen if few else chosen @ chosen.T)
         ridge = values + DENSE_PENALTIES[:, None] * max(values.mean(), SMALL)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.problem import check_arrays
+from chanceline.perceptron.problem import check_arrays, distinct_columns
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
 from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule, rule_sentence
 from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, scorecard
@@ -147,9 +147,10 @@ class Found:
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
     settings, scheme, X, shuffles = plan.settings, plan.scheme, plan.data.X, plan.settings.permutations or 0
-    columns = make_columns(X[:, plan.features] if plan.settings.preregistered else X, scheme, settings.intercept)
-    if plan.settings.preregistered and plan.features is not None:
-        columns = replace(columns, index=plan.features[columns.index])
+    named, index = plan.features if settings.preregistered else None, plan.distinct
+    if named is not None:
+        index = named[distinct_columns(X[:, named], settings.intercept)]
+    columns = make_columns(X, scheme, settings.intercept, index)
     steps = max(1, min(settings.largest, len(columns.index), len(scheme.y) - 2))
     own = settings.search is not None and not settings.preregistered
     # One batch of shuffles comes first: it has the observed path, and shows what the front is to be compared with.

@@ -111,9 +111,9 @@ class Paths:
         return np.sort(columns[columns >= 0])
 
 
-def make_columns(X: Floats, scheme: LabelScheme, intercept: bool) -> Columns:
-    """Clip, centre and normalise the distinct columns of a checked table, and list its correlated pairs."""
-    index = distinct_columns(X, intercept)
+def make_columns(X: Floats, scheme: LabelScheme, intercept: bool, index: Ints | None = None) -> Columns:
+    """Clip, centre and normalise the distinct columns of a checked table (or those of `index`), and list its correlated pairs."""
+    index = distinct_columns(X, intercept) if index is None else index
     block_of = scheme.block_of[scheme.unit_of] if intercept and scheme.sizes.blocks is not None else None
     # Where there are too many columns for pairs, single precision is enough to rank them.
     fitted = np.empty((len(X), len(index)), dtype=float if len(index) <= MOST_COLUMNS else np.float32)
