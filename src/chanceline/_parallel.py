@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from chanceline.errors import ChancelineError, InputError
@@ -146,9 +148,15 @@ def cluster(scheduler: str | None) -> Iterator[None]:
 
 def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) -> Value:
     """What a worker does: one call with one BLAS thread, so that sums are made in one order; Ctrl-C is the parent's to handle."""
-    from threadpoolctl import threadpool_limits
-
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with threadpool_limits(limits=1):
+    with _thread_pools(len(sys.modules)).limit(limits=1):
         return function(item, *common)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(_: int) -> Any:
+    """Those of the libraries loaded. Finding them takes longer than a short call: again only when there are more modules."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
