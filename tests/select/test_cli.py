@@ -91,7 +91,7 @@ def test_a_long_rule_is_cut_and_the_proven_bound_is_named(capsys):
     ("arguments", "message"),
     [
         (["--random", "N=8"], "alpha"),
-        (["--random", "N=8,alpha=1", "--budget", "many"], "'--budget': Input should be a valid integer, not 'many'; see 'chanc"),
+        (["--random", "N=8,alpha=1", "--budget", "many"], "'--budget': .*'many'.*; see 'chanceline search --help'"),
         (["--random", "M=8,alpha=1"], "M=8"),
         (["--random", "N=8,alpha=x"], "alpha"),
         (["--random", "N=8,alpha=1,inputs=ternary"], "ternary"),
@@ -103,7 +103,7 @@ def test_a_long_rule_is_cut_and_the_proven_bound_is_named(capsys):
 def test_bad_requests(capsys, arguments, message):
     code, out, err = run(capsys, *arguments, "-q")
     assert code == 2
-    assert message in err
+    assert re.search(message, err)
     assert out == ""
 
 
