@@ -150,8 +150,15 @@ def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) 
     """What a worker does: one call with one BLAS thread, so that sums are made in one order; Ctrl-C is the parent's to handle."""
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with _thread_pools(len(sys.modules)).limit(limits=1):
+    with one_thread():
         return function(item, *common)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One BLAS thread within the block or, as a decorator, within the function: its matrices are small."""
+    with _thread_pools(len(sys.modules)).limit(limits=1):
+        yield
 
 
 @lru_cache(maxsize=1)

@@ -157,9 +157,9 @@ class SparseSeparator(_SparseLinear):
 class SparseRule(_SparseLinear):
     """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
 
-    The features are those of least angle regression, their weights from logistic regression with a ridge; number of
-    features and ridge are chosen by cross-validation within the samples given, the smallest number within half a standard error
-    of the best. Where no set of thirty does as well it is a rule on many features; `max_features` rules that out.
+    The features are those of least angle or of forward stepwise regression, their weights from logistic regression with a ridge;
+    number of features and ridge are chosen by cross-validation within the samples given, the smallest number within half a
+    standard error of the best. Where no set of thirty does as well it is a rule on many features; `max_features` rules that out.
 
     Parameters
     ----------

@@ -50,6 +50,9 @@ def test_effects_and_shares(copied):
     assert noise.selected < 0.5
     # Of two copies each half takes one, or both.
     assert 0.2 < found.readings[0].selected < 1.0
+    # A stepwise rule is chosen again stepwise.
+    shares = [firmness(X, y, [0, 1, 5], kind=kind).readings[2].selected for kind in ("", "forward stepwise, ridge 3")]
+    assert shares == [0.12, 0.26]
     blocks = np.arange(80) % 2
     shifted = firmness(X + 10.0 * blocks[:, None], y, [0, 1, 7], blocks=blocks)
     plain = firmness(X, y, [0, 1, 7], blocks=blocks)

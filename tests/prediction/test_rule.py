@@ -16,6 +16,7 @@ from chanceline.prediction.rule import (
     least_angle_path,
     ridge_logistic,
     smallest_within_error,
+    stepwise_path,
 )
 from chanceline.prediction.samples import make_samples, make_scale, narrowed
 from chanceline.prediction.worth import area, clopper_pearson, expected_error, firmness
@@ -43,14 +44,29 @@ def test_the_path_is_that_of_another_implementation(seed):
     assert [support.tolist() for support in least_angle_path(X, target, 12)] == [joined[:size] for size in range(13)]
 
 
-def test_copies_and_constants_never_join():
+@pytest.mark.parametrize("seed", range(4))
+def test_stepwise_adds_what_lowers_the_residual_most(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 25)) + rng.normal(size=(30, 1)) * seed
+    target = np.sign(X[:, 0] - X[:, 3] + rng.normal(size=30))
+    X, target = X - X.mean(axis=0), target - target.mean()
+    X /= np.linalg.norm(X, axis=0)
+    support: list[int] = []
+    for _ in range(6):
+        rest = [j for j in range(25) if j not in support]
+        support.append(min(rest, key=lambda j: np.linalg.lstsq(X[:, [*support, j]], target, rcond=None)[1][0]))
+    assert [found.tolist() for found in stepwise_path(X, target, 6)] == [support[:size] for size in range(7)]
+
+
+@pytest.mark.parametrize("path", [least_angle_path, stepwise_path])
+def test_copies_and_constants_never_join(path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 6))
     X[:, 2] = X[:, 1] = X[:, 0]
     X[:, 5] = 0
     X -= X.mean(axis=0)
     X /= np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    last = least_angle_path(X, X[:, 0] + X[:, 3] - X[:, 4], 6)[-1]
+    last = path(X, X[:, 0] + X[:, 3] - X[:, 4], 6)[-1]
     assert sorted(last.tolist()) == [0, 3, 4]
 
 
@@ -137,6 +153,14 @@ def test_of_equally_good_choices_the_smallest():
     losses = np.array([[0.1, 0.2, 0.1, 0.2], [0.1, 0.1, 0.3, 0.25]])
     assert smallest_within_error(np.array([2, 1]), losses) == 0
     assert smallest_within_error(np.array([2, 0]), losses) == 1
+
+
+@pytest.mark.parametrize(("beyond", "taken"), [(0.4, 0), (0.6, 1)])
+def test_a_dense_rule_is_taken_where_no_small_set_is_near(beyond, taken):
+    noise = np.random.default_rng(0).normal(size=100)
+    worse = (noise - noise.mean()) / noise.std() + beyond / 10
+    # Half a standard error, of the difference sample by sample, is allowed.
+    assert smallest_within_error(np.array([5, 64]), np.array([worse, np.zeros(100)])) == taken
 
 
 def test_folds_keep_groups_together_and_spread_classes():

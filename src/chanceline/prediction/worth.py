@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
-from chanceline._parallel import run_ordered
+from chanceline._parallel import one_thread, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays, find_features
 from chanceline.perceptron.rule import make_rule
 from chanceline.prediction.rule import (
+    MANY,
+    PATHS,
     UNTUNED,
     PredictionRule,
     Trained,
@@ -203,6 +205,7 @@ class Firmness(Result):
         return f"{len(self.readings)} features, {self.errors} errors, {len(self.alternatives)} other sets that make no more"
 
 
+@one_thread()
 def firmness(
     X: ArrayLike,
     y: ArrayLike,
@@ -212,18 +215,21 @@ def firmness(
     blocks: ArrayLike | None = None,
     covariates: ArrayLike | None = None,
     penalty: float = UNTUNED,
+    kind: str = "",
     seed: int = 0,
 ) -> Firmness:
-    """How firm the features of a set are; `penalty` is the ridge of its rule, the rest as in `fit_rule`."""
+    """How firm the features of a set are; `penalty` and `kind` are those of its rule, the rest as in `fit_rule`."""
     samples = make_samples(X, y, groups, blocks, covariates)
     chosen, everybody = np.sort(np.asarray(support, dtype=np.int64)), np.ones(len(samples.y), dtype=bool)
+    # The ridge of a dense rule has other units.
+    penalty = UNTUNED if kind.startswith(MANY) else penalty
     samples, kept = narrowed(samples, everybody, chosen)
     # Positions are those among the columns kept, until they are told.
     chosen = np.searchsorted(kept, chosen)
     scale = make_scale(samples, everybody)
     free, positive = samples.beside.shape[1], samples.y > 0
     columns = scale.design(samples, np.arange(samples.X.shape[1]))[:, free:]
-    shares = chosen_by_halves(samples, len(chosen), seed)
+    shares = chosen_by_halves(samples, len(chosen), kind, seed)
     errors = int(errors_of(samples, columns[:, chosen][None], penalty)[0])
     readings, alternatives = [], []
     for feature in chosen:
@@ -243,13 +249,13 @@ def effect(column: Floats, positive: Bools) -> tuple[float, float]:
     return difference, float(np.mean(ranks) / (~positive).sum())
 
 
-def chosen_by_halves(samples: Samples, size: int, seed: int) -> Floats:
-    """For every column the share of halves of the samples whose path of least angle regression has it, at this size."""
-    counts = np.zeros(samples.X.shape[1])
+def chosen_by_halves(samples: Samples, size: int, kind: str, seed: int) -> Floats:
+    """For every column the share of halves of the samples whose path, of the rule's kind, has it at this size."""
+    counts, path = np.zeros(samples.X.shape[1]), PATHS.get(kind.partition(",")[0], least_angle_path)
     for number in range(HALVES // 2):
         side = samples.fold_of(2, [seed, 5, number])
         for half in (side == 0, side == 1):
-            counts[least_angle_path(*explained(samples.take(half), make_scale(samples, half))[:2], size)[-1]] += 1
+            counts[path(*explained(samples.take(half), make_scale(samples, half))[:2], size)[-1]] += 1
     return counts / HALVES
 
 

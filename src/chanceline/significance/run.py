@@ -14,7 +14,7 @@ from chanceline.chance.bound import Bound
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import check_arrays, distinct_columns
 from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
-from chanceline.prediction.rule import MOST_FEATURES, UNTUNED, fit_rule, rule_sentence
+from chanceline.prediction.rule import MOST_FEATURES, fit_rule, rule_sentence
 from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, scorecard
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
@@ -300,7 +300,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
     along = made.scores(data.X, blocks, plan.scheme.terms)
     heavy = np.argsort(-np.abs(made.weights) * data.X[:, made.support].std(axis=0))[: LOOKED_AT if made.dense else None]
-    firm = firmness(data.X, data.y, made.support[heavy], **design, penalty=UNTUNED if made.dense else made.penalty)
+    firm = firmness(data.X, data.y, made.support[heavy], **design, penalty=made.penalty, kind=made.kind)
     card = scorecard(data.X, data.y, made) if settings.integer and made.support.size else None
     return RuleToUse(
         **vars(made),
