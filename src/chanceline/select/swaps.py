@@ -261,7 +261,10 @@ def note(
     best: Any, features: int, near: int, columns: NDArray, signed: NDArray, support: NDArray, k: int, weights: NDArray,
     margins: NDArray, random: NDArray,
 ) -> int:  # fmt: skip
-    """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first."""
+    """Keep the present rule if it is the best of its size; within `near` errors of it, descend on the errors first.
+
+    What a descent finds replaces a rule with as many errors: the next visits begin elsewhere on the plateau.
+    """
     fewest, supports, _, trial, trial_margins, line = best
     errors = count_errors(margins)
     if features < 1 or features >= fewest.size:
@@ -275,7 +278,7 @@ def note(
     for pattern in range(margins.size):
         trial_margins[pattern] = margins[pattern]
     errors = descend(columns, signed, support, k, trial, trial_margins, line, random, IDLE_ROUNDS)
-    if errors < fewest[features]:
+    if errors <= fewest[features]:
         store(best, features, errors, support, trial, k)
     return errors
 
