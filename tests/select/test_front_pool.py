@@ -8,8 +8,7 @@ import pytest
 import chanceline
 from chanceline.perceptron.hinge import random_state
 from chanceline.perceptron.problem import make_problem
-from chanceline.select import check_weights, pareto as front_pool
-from chanceline.select.pairs import all_singles
+from chanceline.select import check_weights, pairs, pareto as front_pool
 
 
 @pytest.fixture
@@ -17,8 +16,8 @@ def wide(monkeypatch):
     """A table that counts as very wide, with a pool of thirty columns; two columns decide, but for one sample."""
     monkeypatch.setattr(front_pool, "WIDE", 1000)
     monkeypatch.setattr(front_pool, "pool_size", lambda problem: 30)
-    monkeypatch.setattr(front_pool, "SINGLES_KEPT", 3)
-    monkeypatch.setattr(front_pool, "BLOCK_ENTRIES", 40 * 17)
+    monkeypatch.setattr(pairs, "SINGLES_KEPT", 3)
+    monkeypatch.setattr(pairs, "BLOCK_ENTRIES", 40 * 17)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 200)) * np.geomspace(1e-3, 1e3, 200) + 5.0
     score = (X[:, 20] - 5.0) / X[:, 20].std() + (X[:, 150] - 5.0) / X[:, 150].std()
@@ -63,6 +62,6 @@ def test_best_singles_are_those_of_the_sweep(wide, monkeypatch, intercept):
     X, y = wide
     X = np.where(np.arange(200) % 2, np.round(X / np.geomspace(1e-3, 1e3, 200)), X)
     problem = make_problem(X, y, intercept, contradictions=True, signs=np.arange(200) % 3 - 1)
-    monkeypatch.setattr(front_pool, "SINGLES_KEPT", 25)
-    errors, _ = all_singles(problem.columns, problem.signed, problem.kept, random_state(0))
-    assert front_pool.best_singles(problem).tolist() == np.argsort(errors, kind="stable")[:25].tolist()
+    monkeypatch.setattr(pairs, "SINGLES_KEPT", 25)
+    errors, _ = pairs.all_singles(problem.columns, problem.signed, problem.kept, random_state(0))
+    assert pairs.best_singles(problem).tolist() == np.argsort(errors, kind="stable")[:25].tolist()

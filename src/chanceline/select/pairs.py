@@ -21,12 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.perceptron.linalg import inlined_kernel, kernel
 from chanceline.perceptron.margin import SEPARABLE
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
 from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
 from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000
+SINGLES_KEPT = 100  # in a pool of columns
 BLOCK = 512
 NEARLY_EQUAL = 1e-6  # 1 − g² below this: one variable twice
 ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
@@ -155,6 +156,25 @@ def all_singles(
             if found < errors[j]:
                 errors[j], rules[j] = found, (threshold, step)
     return errors, rules
+
+
+def best_singles(problem: Problem) -> NDArray[np.int64]:
+    """The columns with the fewest errors alone, exactly, a block of columns at a time."""
+    width, y = max(1, BLOCK_ENTRIES // problem.n_samples), problem.y
+    errors = np.zeros(problem.n_features, dtype=np.int64)
+    for start in range(0, problem.n_features, width):
+        block = np.arange(start, min(start + width, problem.n_features))
+        values = np.ascontiguousarray(problem.rows(block)[:, : len(block)].T) * y
+        if problem.intercept:
+            order = np.argsort(values, axis=1)
+            # Positives less negatives below a threshold after each sample; none between equal values.
+            below = np.cumsum(y[order], axis=1)
+            below[:, :-1][np.diff(np.take_along_axis(values, order, axis=1), axis=1) == 0] = 0
+            higher, lower = np.sum(y < 0) + below.min(axis=1), np.sum(y > 0) - below.max(axis=1)
+        else:
+            higher, lower = np.sum(values * y <= 0, axis=1), np.sum(values * y >= 0, axis=1)
+        errors[block] = np.where(problem.signed[block], higher, np.minimum(higher, lower))
+    return np.argsort(errors, kind="stable")[:SINGLES_KEPT]
 
 
 def promising_pairs(problem: Problem, count: int) -> NDArray[np.int64]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result, visible
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem, column_names, make_problem
+from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import all_singles, fewest_on_pairs, promising_pairs
+from chanceline.select.pairs import all_singles, best_singles, fewest_on_pairs, promising_pairs
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 2_000_000  # of the columns in the pool
-SINGLES_KEPT = 100
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
+WALKS = 3  # from the same beginning, each with its share of the budget; the last begins at the best rules of all before
+WALK = 6000  # swaps at least, about one visit of every kind to ten sizes
 # Where a visit to a size begins, and how much of the errors wanted is forgiven, in turn: at the best rule of the size, of one
 # variable more or of one fewer, or where the last visit of that share ended.
 VISITS = (("best", 1.0), ("end", 0.0), ("above", 1.0), ("end", 0.5), ("end", 0.0), ("below", 1.0))
@@ -246,7 +248,7 @@ class FrontSearch:
         self.done = 0
 
     def run(self, budget: int) -> Iterator[int]:
-        """Singles, pairs, greedy paths, then visits to every size in turn; yields the swaps done."""
+        """Singles, pairs, greedy paths, then walks; yields the swaps done."""
         self.best.errors[0], constant = majority(self.problem)
         self.best.supports[0, 0], self.best.weights[0, 0] = self.problem.n_features, constant
         if self.most == 0:
@@ -261,17 +263,26 @@ class FrontSearch:
             self._fit(2, 0.0)
             self._fit(2, 1.0)
         yield 0
-        turn = 0
-        while self.done < budget:
+        first, found = deepcopy(self.best), deepcopy(self.best)
+        walks = max(1, min(WALKS, budget // WALK))
+        for walk in range(1, walks + 1):
+            # Where no errors are left there is nothing to find again.
+            self.best.take(found if walk == walks else first, found.errors > 0)
+            self.ends.clear()
+            yield from self._walk(walk * budget // walks)
+            found.take(self.best, self.best.errors < found.errors)
+
+    def _walk(self, until: int) -> Iterator[int]:
+        """Visits to every size in turn, until so many swaps are done."""
+        for turn in count():
             sizes = [k for k in range(2, self.most + 1) if self.best.errors[k - 1] > 0]
             before = self.done
             for k in sizes[::-1] if turn % 2 else sizes:
-                if self.done < budget:
-                    self._visit(k, *VISITS[turn % len(VISITS)], min(VISIT, budget - self.done))
+                if self.done < until:
+                    self._visit(k, *VISITS[turn % len(VISITS)], min(VISIT, until - self.done))
                     yield self.done
             if self.done == before:
                 return
-            turn += 1
 
     def _singles(self) -> None:
         errors, rules = all_singles(self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random)
@@ -406,25 +417,6 @@ def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
     highest[chosen] = np.inf
     highest[best_singles(problem)] = np.inf
     return np.sort(np.argpartition(-highest, pool_size(problem))[: pool_size(problem)])
-
-
-def best_singles(problem: Problem) -> NDArray[np.int64]:
-    """The columns with the fewest errors alone, exactly, a block of columns at a time."""
-    width, y = max(1, BLOCK_ENTRIES // problem.n_samples), problem.y
-    errors = np.zeros(problem.n_features, dtype=np.int64)
-    for start in range(0, problem.n_features, width):
-        block = np.arange(start, min(start + width, problem.n_features))
-        values = np.ascontiguousarray(problem.rows(block)[:, : len(block)].T) * y
-        if problem.intercept:
-            order = np.argsort(values, axis=1)
-            # Positives less negatives below a threshold after each sample; none between equal values.
-            below = np.cumsum(y[order], axis=1)
-            below[:, :-1][np.diff(np.take_along_axis(values, order, axis=1), axis=1) == 0] = 0
-            higher, lower = np.sum(y < 0) + below.min(axis=1), np.sum(y > 0) - below.max(axis=1)
-        else:
-            higher, lower = np.sum(values * y <= 0, axis=1), np.sum(values * y >= 0, axis=1)
-        errors[block] = np.where(problem.signed[block], higher, np.minimum(higher, lower))
-    return np.argsort(errors, kind="stable")[:SINGLES_KEPT]
 
 
 def pooled(problem: Problem, pool: NDArray[np.int64]) -> Problem:

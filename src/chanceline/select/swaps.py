@@ -230,6 +230,11 @@ class Best(NamedTuple):
     margins: NDArray[np.float64]
     line: tuple[NDArray[np.float64], NDArray[np.bool_]]
 
+    def take(self, other: Best, where: NDArray[np.bool_]) -> None:
+        """The rules of another at these sizes."""
+        for mine, theirs in zip(self[:3], other[:3], strict=True):
+            mine[where] = theirs[where]
+
     def candidate(self, k: int, kept: int, iterations: int) -> Candidate:
         """The best rule of k variables, in scaled weights."""
         return as_candidate(self.supports[k, : k + kept], self.weights[k, : k + kept], kept, iterations)
