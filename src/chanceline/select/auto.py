@@ -35,6 +35,7 @@ from chanceline.select.swaps import (
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
+SQUARE_ENTRIES = 20_000_000  # up to which a table no wider than long is searched whole: it needs too many variables for a pool
 MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
 PATIENCE = 0.5  # of the default budget without success
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
@@ -47,7 +48,7 @@ WORK = 3.6e10  # of the default budget with errors at 128 × 128, in multiplicat
 
 def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
     """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort."""
-    if is_wide(problem):
+    if is_wide(problem) and (problem.n_features > problem.n_samples or problem.X.size > SQUARE_ENTRIES):
         pool = pool_of_columns(problem, problem.n_samples)
         yield from from_pool(run_auto(pooled(problem, pool), budget, seed, errors), pool)
         return
