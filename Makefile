@@ -36,13 +36,18 @@ slow: $(READY)  ## longer statistical and full-size checks
 docs: $(READY)  ## build the documentation, warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir results/site
 
-bench: $(READY)  ## every benchmark table in docs/; DATA=FOLDER of tables for those on real data
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	# It asks for versions of NumPy and pandas that are long gone, and works with today's.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps fasterrisk
-	for script in biht breaking classes cost first_use front_claims plane power rsb signs theory; do $(BIN)/python benchmarks/$$script.py || exit 1; done
-	$(BIN)/python benchmarks/search.py --instances 10 --large 2
-	if [ -n "$(DATA)" ]; then $(BIN)/python benchmarks/front.py --data $(DATA) && $(BIN)/python benchmarks/front_test.py $(DATA); fi
+bench: BENCH := .venv-bench/bin/python
+bench:  ## every benchmark table in docs/, for hours; DATA=FOLDER of tables for those on real data
+	$(PYTHON) -m venv .venv-bench
+	# FasterRisk asks for versions of other packages that are long gone, but works without what NumPy 2.3 removed.
+	$(BENCH) -m pip install --quiet --disable-pip-version-check --editable '.[bench,excel]' requests 'numpy<2.3'
+	$(BENCH) -m pip install --quiet --disable-pip-version-check --no-deps fasterrisk
+	for script in biht breaking classes cost expected first_use front_claims large memory patience plane pool rsb signs theory traps; do \
+		$(BENCH) benchmarks/$$script.py || exit 1; done
+	$(BENCH) benchmarks/power.py --tests ours 'largest t' 'Σr²' 'higher criticism' 'energy distance' 'shrunken centroids' 'L1 logistic' 'random forest'
+	$(BENCH) benchmarks/search.py --instances 10 --large 2
+	if [ -n "$(DATA)" ]; then $(BENCH) benchmarks/front.py --data $(DATA) && $(BENCH) benchmarks/front_test.py $(DATA) && \
+		$(BENCH) benchmarks/rules.py --tables $(DATA); fi
 
 floors:  ## run the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-floors
@@ -63,4 +68,4 @@ wheel: $(READY)  ## build the wheel and the source archive, install each into an
 	rm -rf dist/env
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .venv-floors dist results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-floors .venv-bench dist results .pytest_cache .mypy_cache .ruff_cache

@@ -6,7 +6,7 @@
 
 All are tuned inside by five-fold cross-validation. Published tables: ten folds around everything, the same for all; designs: ten
 sets, the true error on 100,000 new samples. Rows are stored one by one in benchmarks/results/rules.jsonl, so that a run can be
-stopped and taken up again. FasterRisk pins old versions of other packages (pip install --no-deps fasterrisk; NumPy < 2.3).
+stopped and taken up again. FasterRisk pins old versions of others (pip install --no-deps fasterrisk requests; NumPy < 2.3).
 """
 
 from __future__ import annotations

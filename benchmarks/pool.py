@@ -1,0 +1,93 @@
+"""Does it help to renew the pool of columns of a very wide table between rounds of swaps?
+
+    python benchmarks/pool.py            docs/tables/pool.md, some minutes and 3 GB
+
+Noise, 200 samples × 400,000 variables. `auto` ranks all columns once, along a greedy path, and swaps among the best of them. Here
+the swaps are dealt to rounds. After each, all columns are ranked again, by their products with the slack of the rule that failed
+last and of those with up to four variables fewer; the variables in use stay. Equal CPU time is the aim: a swap in a smaller pool
+costs less, so that there are more of them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from chanceline._io import write_text  # noqa: E402
+from chanceline.perceptron.problem import Problem, make_problem  # noqa: E402
+from chanceline.select import pareto, random_problem, search  # noqa: E402
+from chanceline.select.auto import run_auto  # noqa: E402
+from chanceline.select.outcome import Candidate  # noqa: E402
+from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily, start_from, swap_down  # noqa: E402
+
+TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "pool.md"
+SAMPLES, VARIABLES, SEEDS = 200, 400_000, range(5)
+# Columns in the pool, rounds, and swaps in all.
+VARIANTS = ((10_000, 1, 60_000), (10_000, 5, 60_000), (5_000, 1, 100_000), (5_000, 10, 100_000))
+DEPTH = 4
+
+
+def renewed(problem: Problem, width: int, rounds: int, swaps: int) -> int:
+    """The number of variables that swaps in renewed pools find."""
+    pareto.POOL_ENTRIES = width * SAMPLES
+    pool = pareto.pool_of_columns(problem, SAMPLES)
+    found = candidate(*fit_greedily(pareto.pooled(problem, pool))[:2])
+    for number in range(rounds):
+        hinge, _ = start_from(pareto.pooled(problem, pool), found)
+        for event in swap_down(hinge, swaps // rounds, seed=number):
+            found = event if isinstance(event, Candidate) else found
+        used = pool[found.support]
+        promise = np.zeros(VARIABLES)
+        while hinge.selected > max(1, len(used) - 1 - DEPTH):
+            np.maximum(promise, products(problem, hinge.active * (1.0 - hinge.margins)), out=promise)
+            drop_cheapest(hinge)
+        promise[used] = np.inf
+        pool = np.sort(np.argpartition(-promise, width)[:width])
+        found = found._replace(support=np.searchsorted(pool, used))
+    return len(used)
+
+
+def products(problem: Problem, slack: NDArray[np.float64]) -> NDArray[np.float64]:
+    """|a_jᵀ r| / |r| for every column of the table."""
+    signed = problem.y * slack
+    found = (signed.astype(problem.X.dtype) @ problem.X - signed.sum() * problem.centre) / problem.scale
+    return np.abs(found) / np.linalg.norm(slack)
+
+
+def plain(problem: Problem) -> int:
+    """The number of variables that `auto` finds."""
+    return min(event.support.size for event in run_auto(problem, None, 0) if isinstance(event, Candidate))
+
+
+def main() -> None:
+    search(*random_problem(64, 1.0, 0), budget=3)  # compiles
+    ways = {"`auto`": plain} | {
+        f"{rounds} round{'s' * (rounds > 1)}, pool of {width:,}, {swaps:,} swaps": lambda problem, way=(width, rounds, swaps): (
+            renewed(problem, *way)
+        )
+        for width, rounds, swaps in VARIANTS
+    }
+    sizes: dict[str, list[int]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        problem = make_problem(rng.standard_normal((SAMPLES, VARIABLES), dtype=np.float32), rng.choice([-1, 1], SAMPLES), False)
+        for way, run in ways.items():
+            begin = time.process_time()
+            sizes[way].append(run(problem))
+            seconds[way].append(time.process_time() - begin)
+            print(seed, way, sizes[way][-1], f"{seconds[way][-1]:.1f}", flush=True)
+    lines = [f"| noise, {SAMPLES} × {VARIABLES:,}, {len(SEEDS)} tables | variables | mean CPU s |", "|---|---|---|"]
+    lines += [f"| {way} | {', '.join(map(str, sizes[way]))} | {np.mean(seconds[way]):.1f} |" for way in ways]
+    write_text(TABLE, "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
