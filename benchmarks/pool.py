@@ -1,17 +1,17 @@
-"""Does it help to renew the pool of columns of a very wide table between rounds of swaps?
+"""How many columns of a very wide table should stand for all, and does it help to renew them between rounds of swaps?
 
     python benchmarks/pool.py            docs/tables/pool.md, some minutes and 3 GB
 
-Noise, 200 samples × 400,000 variables. `auto` ranks all columns once, along a greedy path, and swaps among the best of them. Here
-the swaps are dealt to rounds. After each, all columns are ranked again, by their products with the slack of the rule that failed
-last and of those with up to four variables fewer; the variables in use stay. Equal CPU time is the aim: a swap in a smaller pool
-costs less, so that there are more of them.
+Noise, 200 samples × 400,000 variables. `auto` ranks all columns once, along a greedy path, and swaps among the best of them, with
+pools of two sizes. Renewed: the swaps are dealt to rounds; after each, all columns are ranked again, by their products with the
+slack of the rule that failed last and of those with up to four variables fewer; the variables in use stay.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -29,8 +29,10 @@ from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily, star
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "pool.md"
 SAMPLES, VARIABLES, SEEDS = 200, 400_000, range(5)
+# Columns in the pool: what it was, and what it is.
+WIDTHS = (10_000, 2_500)
 # Columns in the pool, rounds, and swaps in all.
-VARIANTS = ((10_000, 1, 60_000), (10_000, 5, 60_000), (5_000, 1, 100_000), (5_000, 10, 100_000))
+RENEWED = ((2_500, 1, 60_000), (2_500, 5, 60_000), (2_500, 20, 60_000))
 DEPTH = 4
 
 
@@ -61,27 +63,26 @@ def products(problem: Problem, slack: NDArray[np.float64]) -> NDArray[np.float64
     return np.abs(found) / np.linalg.norm(slack)
 
 
-def plain(problem: Problem) -> int:
+def plain(problem: Problem, width: int) -> int:
     """The number of variables that `auto` finds."""
+    pareto.POOL_ENTRIES = width * SAMPLES
     return min(event.support.size for event in run_auto(problem, None, 0) if isinstance(event, Candidate))
 
 
 def main() -> None:
     search(*random_problem(64, 1.0, 0), budget=3)  # compiles
-    ways = {"`auto`": plain} | {
-        f"{rounds} round{'s' * (rounds > 1)}, pool of {width:,}, {swaps:,} swaps": lambda problem, way=(width, rounds, swaps): (
-            renewed(problem, *way)
-        )
-        for width, rounds, swaps in VARIANTS
+    ways: dict[str, tuple[Callable[..., int], tuple[int, ...]]] = {
+        **{f"`auto`, pool of {width:,}": (plain, (width,)) for width in WIDTHS},
+        **{f"pool of {way[0]:,}, {way[2]:,} swaps, rounds: {way[1]}": (renewed, way) for way in RENEWED},
     }
     sizes: dict[str, list[int]] = {way: [] for way in ways}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         problem = make_problem(rng.standard_normal((SAMPLES, VARIABLES), dtype=np.float32), rng.choice([-1, 1], SAMPLES), False)
-        for way, run in ways.items():
+        for way, (run, arguments) in ways.items():
             begin = time.process_time()
-            sizes[way].append(run(problem))
+            sizes[way].append(run(problem, *arguments))
             seconds[way].append(time.process_time() - begin)
             print(seed, way, sizes[way][-1], f"{seconds[way][-1]:.1f}", flush=True)
     lines = [f"| noise, {SAMPLES} × {VARIABLES:,}, {len(SEEDS)} tables | variables | mean CPU s |", "|---|---|---|"]

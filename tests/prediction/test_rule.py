@@ -147,20 +147,21 @@ def test_finds_what_was_planted_in_the_columns_own_units():
 
 def test_of_equally_good_choices_the_smallest():
     losses = np.array([[0.3, 0.2, 0.4, 0.3], [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.1, 0.15]])
-    assert smallest_within_error(np.array([1, 2, 3]), losses) == 1
-    assert smallest_within_error(np.array([1, 4, 3]), losses) == 2
+    assert smallest_within_error(np.array([1, 2, 3]), losses, np.ones(3, dtype=bool)) == 1
+    assert smallest_within_error(np.array([1, 4, 3]), losses, np.ones(3, dtype=bool)) == 2
     # Without any feature a whole standard error is allowed, with some half of one.
     losses = np.array([[0.1, 0.2, 0.1, 0.2], [0.1, 0.1, 0.3, 0.25]])
-    assert smallest_within_error(np.array([2, 1]), losses) == 0
-    assert smallest_within_error(np.array([2, 0]), losses) == 1
+    assert smallest_within_error(np.array([2, 1]), losses, np.ones(2, dtype=bool)) == 0
+    assert smallest_within_error(np.array([2, 0]), losses, np.ones(2, dtype=bool)) == 1
 
 
-@pytest.mark.parametrize(("beyond", "taken"), [(0.4, 0), (0.6, 1)])
-def test_a_dense_rule_is_taken_where_no_small_set_is_near(beyond, taken):
+@pytest.mark.parametrize(("beyond", "first", "taken"), [(0.4, True, 0), (0.6, True, 1), (0.4, False, 1), (-0.4, False, 0)])
+def test_a_dense_rule_is_taken_where_no_small_set_is_near(beyond, first, taken):
     noise = np.random.default_rng(0).normal(size=100)
     worse = (noise - noise.mean()) / noise.std() + beyond / 10
-    # Half a standard error, of the difference sample by sample, is allowed.
-    assert smallest_within_error(np.array([5, 64]), np.array([worse, np.zeros(100)])) == taken
+    # Half a standard error, of the difference sample by sample, is allowed; to sets of the second path none.
+    losses, far = np.array([worse, np.zeros(100), np.full(100, 9.0)]), np.array([first, False, True])
+    assert smallest_within_error(np.array([5, 64, 5]), losses, far) == taken
 
 
 def test_folds_keep_groups_together_and_spread_classes():

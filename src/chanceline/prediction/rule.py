@@ -230,19 +230,25 @@ def tune(samples: Samples, named: Ints | None, most: int | None, seed: list[int]
         dense_candidates(samples, masks, scales, fold_of, seen) if named is None and most is None else ([], np.zeros((0, 0)))
     )
     candidates, wrong = candidates + dense, np.abs(np.array([*chances, *given]) - (samples.y > 0))
-    place = smallest_within_error(np.array([one.size for one in candidates]), wrong**2)
+    place = smallest_within_error(
+        np.array([one.size for one in candidates]), wrong**2, np.array([one.family == FEW for one in candidates])
+    )
     near = within(wrong**2, FEWER, place)
     averaged = [one for one, is_near in zip(candidates, near, strict=True) if is_near and one.family == MANY]
     return averaged if candidates[place].family == MANY else [candidates[place]]
 
 
-def smallest_within_error(sizes: Ints, losses: Floats) -> int:
-    """Of the candidates' losses (by samples) which to take: none; the best, if no small set is near it; the smallest set."""
+def smallest_within_error(sizes: Ints, losses: Floats, first: Bools) -> int:
+    """Of the candidates' losses (by samples) which to take: none; the best, if no small set is near it; the smallest set.
+
+    A dense rule is compared with small sets of the `first` path alone: the more of them, the sooner one is near by chance.
+    """
     means, small = losses.mean(axis=1), sizes <= MOST_FEATURES
-    best, few = int(means.argmin()), int(np.where(small, means, np.inf).argmin())
+    best, few, near_by = (int(np.where(among, means, np.inf).argmin()) for among in (sizes >= 0, small, small & first))
     near = (sizes == 0) & within(losses, NONE, best)
     if not near.any():
-        near = small & within(losses, FEWER, few) if within(losses, FEWER, best)[few] else np.arange(len(sizes)) == best
+        compared = small[best] or within(losses, FEWER, best)[near_by]
+        near = small & within(losses, FEWER, few) if compared else np.arange(len(sizes)) == best
     return int(min(np.flatnonzero(near), key=lambda place: (sizes[place], means[place])))
 
 

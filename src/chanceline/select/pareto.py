@@ -26,7 +26,7 @@ from chanceline.select.pairs import all_singles, best_singles, fewest_on_pairs, 
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
-POOL_ENTRIES = 2_000_000  # of the columns in the pool
+POOL_ENTRIES = 500_000  # of the columns in the pool: in a smaller one more swaps are affordable (`benchmarks/pool.py`)
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
 WALKS = 3  # from the same beginning, each with its share of the budget; the last begins at the best rules of all before
