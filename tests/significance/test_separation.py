@@ -64,6 +64,23 @@ def test_where_only_the_separating_set_convinces_it_is_the_evidence():
     assert result.log10_pvalue == result.separating.bound.log10_p
 
 
+@pytest.mark.parametrize("seed", [4, 6, 20, 34, 39])
+def test_the_bound_of_what_the_first_line_names_is_no_larger_than_its_pvalue(seed):
+    """Swaps find better rules than the path; then the p-value is theirs."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 20))
+    X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=80)
+    y = np.where(X[:, 0] - X[:, 1] + 0.3 * (X[:, 2] + X[:, 3]) + 0.15 * rng.normal(size=80) > 0, 1, 0)
+    flipped = rng.permutation(80)[:5]
+    y[flipped] = 1 - y[flipped]
+    result = separation_test(X, y, permutations=0, expected_error=False)
+    evidence = result.evidence
+    bound = chance_bound(80, 20, evidence.k, positives=int(y.sum()), errors=evidence.errors)
+    assert (result.verdict, evidence.by) == ("structure", "bound")
+    # Errors counted after looking cost a factor 2 each.
+    assert bound.log10_p + evidence.errors * np.log10(2) <= result.log10_pvalue + 1e-9 < -1
+
+
 def test_where_the_bound_decides_the_small_good_rule_is_shown():
     data = load_example("breast-cancer")
     result = separation_test(data, permutations=99, expected_error=False)

@@ -41,7 +41,7 @@ from chanceline.tables.read import load_data
 from chanceline.tables.subjects import undeclared_design
 
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
-FRONT_BUDGET = 2000
+FRONT_BUDGET = 4000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 1e11
 # The column of y beside a DataFrame whose blocks, groups or pairs are named.
@@ -389,31 +389,31 @@ def rests_on(
     by_bound: bool,
 ) -> Evidence:
     """The features that the p-value rests on: the one that is proven alone; of the front's points with the least p-value (by the
-    shuffles, or by the bound where that decides) the one with the fewest; the separating set if that alone convinces.
-    """
+    shuffles, or by the bound where that decides) the one with the fewest; the rule of the search if the bound says more of it."""
     own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
     if own or plan.named_after or (plan.settings.preregistered and not shuffled):
         return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search" if own else "bound")
-
     one = found.feature
     if one is not None and by_bound and one.log10_p + LOG10_2 <= found.later:
-        scores = plan.data.X[None, :, one.feature] * (1 if one.higher else -1)
-        errors = int(fewest_by_threshold(scores, plan.data.y[None], plan.settings.intercept)[0])
+        side = 1 if one.higher else -1
+        errors = int(fewest_by_threshold(side * plan.data.X[None, :, one.feature], plan.data.y[None], plan.settings.intercept)[0])
         return Evidence(1, (one.name,), errors, front[0].shuffled if front[0].features == (one.name,) else None, by="bound")
 
     def place(at: FrontReading) -> tuple[float, ...]:
-        if shuffled and not by_bound and at.pvalue is not None:
-            return at.pvalue, at.k
-        return at.log10_bound, at.errors - (at.shuffled.median if at.shuffled else 0), at.k
+        beyond = at.errors - (at.shuffled.median if at.shuffled else 0)
+        return (at.pvalue, at.k) if shuffled and not by_bound and at.pvalue is not None else (at.log10_bound, beyond, at.k)
 
     at = min(front, key=place)
-    if by_bound and not plan.spending.convinces(at.log10_bound):
-        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="bound")
+    if by_bound and at.log10_bound > min(found.bound.log10_p, found.later):
+        later = () if plan.spending.convinces(found.bound.log10_p) else found.points
+        rule = min((found.rule, *later), key=lambda rule: plan.bounds.at_front(rule.n_selected, rule.errors))
+        return Evidence(rule.n_selected, plan.names_of(rule.support), rule.errors, None, by="bound")
     # Of equal p-values a set of features counts first: it says more; and what shows nothing is not spread.
     if spread is not None and not by_bound and spread.pvalue < min(at.pvalue or 0.0, plan.settings.level):
         return Evidence(None, (), None, None, spread.pvalue, spread=True)
-    pvalue, by = (None, "bound") if by_bound else (at.pvalue, "shuffles")
-    return Evidence(len(at.features), at.features, at.errors, at.shuffled, pvalue, by=by)
+    return Evidence(
+        len(at.features), at.features, at.errors, at.shuffled, *((None, False, "bound") if by_bound else (at.pvalue,))
+    )
 
 
 def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:

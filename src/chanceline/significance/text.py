@@ -42,7 +42,8 @@ class Evidence(Result):
     ----------
     k, features : how many features, and which; None and none where the evidence is spread.
     errors : samples that least squares on these features (and the block, where there are blocks) gets wrong at its best
-        threshold; of a search of one's own, and of features named after looking, the samples on the wrong side of the rule.
+        threshold; of a search (one's own, or ours where only the bound convinces), and of features named after looking, the
+        samples on the wrong side of the rule.
     shuffled : errors of the same procedure on shuffled labels; None without shuffles of that kind.
     pvalue : of these features (or the spread) alone, adjusted for the choice; None without shuffles of that kind.
     spread : many features hold it, each a little, and no small set does.
