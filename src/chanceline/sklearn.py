@@ -49,13 +49,11 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Signed value of the rule; positive for `classes_[1]`."""
         check_is_fitted(self)
-        data = validate_data(self, X, dtype=np.float64, reset=False)
-        return data @ self.coef_[0] + self.intercept_[0]
+        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -91,6 +92,8 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `chanceline` command."""
+    # Imports and compiled kernels make a million objects that stay: looking through them for garbage again and again takes time.
+    gc.set_threshold(200_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters is no reason to fail.

@@ -145,7 +145,8 @@ class ReplicaReading(Result):
     Attributes
     ----------
     position : "below 2ρ", "between" or "above", or "unknown" if α_VS could not be computed there.
-    chance_size : N·ρ_VS(α), the set size with which noise of this shape is just separated; None for α ≥ 2.
+    chance_size : N·ρ_VS(α), the set size with which noise of this shape, classes included, is just separated; None where none
+        is.
     noise : how many features noise of this shape needs, at finite size and with these class sizes; None if that is not known.
     """
 
@@ -181,8 +182,8 @@ def replica_reading(n_samples: int, n_features: int, n_selected: int, positives:
         position = "unknown"
     else:
         position = "between" if alpha <= chosen else "above"
-    size = None if alpha >= 2 else _known(lambda: density(alpha).rho * n_features)
     noise = _known(lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept))
+    size = noise.asymptotic if noise is not None and math.isfinite(noise.asymptotic) else None
     return ReplicaReading(alpha, rho, typical, chosen, size, position, noise)
 
 
