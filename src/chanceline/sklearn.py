@@ -53,7 +53,8 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -107,7 +107,7 @@ def test_the_table_of_features():
     table = result.to_frame().set_index("feature")
     assert {"x4", "x9"} <= set(table.index[table["rule"]])
     assert table["weight"].abs().is_monotonic_decreasing
-    assert table.index[table["evidence"]].tolist() == list(result.evidence.features)
+    assert {"x4", "x9"} <= set(table.index[table["evidence"]]) == set(result.evidence.features)
     assert set(table.index[table["separating"]]) == set(result.separating.features)
     well = y == "well"
     for name, row in table.iterrows():

@@ -216,8 +216,7 @@ class AssociativeMemory:
 
     def fields(self, states: ArrayLike) -> NDArray[np.float64]:
         """Local fields h_i = Σ_j w_ij s_j of one state or of many (one in each row)."""
-        checked = self.checked(states, "states")
-        return self._shaped(self.couplings @ checked.T, states)
+        return self._shaped(self.couplings @ self.checked(states, "states").T, states)
 
     def is_stored(self, patterns: ArrayLike) -> Any:
         """Whether each pattern is a fixed point whose local fields all have its signs (a zero field holds nothing)."""
