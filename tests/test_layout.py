@@ -53,7 +53,7 @@ PACKAGES = {
 # Statements of every package, "top" for the modules beside them: 10,000 were left after the cut, 11,500 hold what version 0.3.0
 # adds (designs, the rule to use, power, signs, the marks). Growth is a decision, told in CHANGELOG.
 BUDGET = {
-    "top": 364, "perceptron": 954, "select": 1866, "prediction": 528, "theory": 1803, "chance": 314, "tables": 1015,
+    "top": 364, "perceptron": 954, "select": 1866, "prediction": 527, "theory": 1803, "chance": 314, "tables": 1015,
     "significance": 1684, "experiments": 751, "memory": 528, "figures": 392, "report": 393, "reproduce": 207, "cli": 701,
 }  # fmt: skip
 ALLOWED = {**FOUNDATION, **{name: others | set(FOUNDATION) for name, others in PACKAGES.items()}}

@@ -352,18 +352,18 @@ def least_angle_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
 
 def stepwise_path(columns: Floats, target: Floats, most: int) -> list[Ints]:
     """Supports of 0, 1, 2, … columns by forward stepwise least squares: the column that explains most of what is left of the
-    target comes next, and everything is made orthogonal to it. Parameters as in `least_angle_path`; nine columns at most.
+    target comes next. Parameters as in `least_angle_path`; nine columns at most.
     """
-    rest, left, found = columns, target, [np.zeros(0, dtype=np.int64)]
+    products, lengths, found = target @ columns, np.einsum("ij,ij->j", columns, columns), [np.zeros(0, dtype=np.int64)]
     for _ in range(min(most, MOST_STEPWISE, len(columns) - 1)):
-        lengths = np.einsum("ij,ij->j", rest, rest)
-        gains = np.where(lengths > COPY, (left @ rest) ** 2 / np.maximum(lengths, COPY), 0.0)
-        joining = int(gains.argmax())
-        if gains[joining] <= SMALL * (target @ target):
+        gains = np.where(lengths > COPY, products**2 / np.maximum(lengths, COPY), 0.0)
+        if gains.max() <= SMALL * (target @ target):
             break
-        found.append(np.append(found[-1], joining))
-        along = rest[:, joining] / np.sqrt(lengths[joining])
-        left, rest = left - along * (along @ left), rest - np.outer(along, along @ rest)
+        found.append(np.append(found[-1], gains.argmax()))
+        # The part of the newest column outside the others' span; products and squared lengths lose what lies along it.
+        along = np.linalg.qr(columns[:, found[-1]])[0][:, -1]
+        moved = along @ columns
+        products, lengths = products - (along @ target) * moved, lengths - moved**2
     return found
 
 
