@@ -1,13 +1,13 @@
 """A linear rule for new samples: which features, how many, and how far their weights are shrunk, by cross-validation.
 
-The candidates are no feature at all; the sets of 1 … 30 features that least angle regression (the lasso's path) goes through, and
-those of 2 … 9 by forward stepwise regression, which is better where labels are nearly free of noise, their weights from logistic
-regression with a ridge; and *dense* rules, least squares with a ridge on the
-32, 64, … or all features that differ most between the classes (with a large ridge the weights are those of shrunken centroids),
-their scores turned into probabilities by those of samples left out (Platt 1999). One is chosen by the Brier score of
-samples that had no part in the fit, five folds within the samples given, in standard errors of the *difference*, sample by
-sample: no feature, if that lies within one of the best; a dense rule, the mean of all within half of one of the best, if no small
-set lies there; else the smallest set within half of one of the best small set. It is made again from all samples given.
+The candidates are no feature at all; the sets of 1 … 30 features that least angle regression (the lasso's path) goes through,
+and those of 2 … 9 by forward stepwise regression, which is better where labels are nearly free of noise, their weights from
+logistic regression with a ridge; and *dense* rules, least squares with a ridge on the 32, 64, … or all features that differ most
+between the classes (with a large ridge the weights are those of shrunken centroids), their scores turned into probabilities by
+those of samples left out (Platt 1999). One is chosen by the Brier score of samples that had no part in the fit, five folds
+within the samples given, in standard errors of the *difference*, sample by sample: no feature, if that lies within one of the
+best; a dense rule, the mean of all within half of one of the best, if no set of least angle regression lies there; else the
+smallest set within half of one of the best small set. It is made again from all samples given.
 """
 
 from __future__ import annotations
