@@ -1,9 +1,8 @@
-"""The package in figures: statements and files of every part, kernels, cycles, long functions; and what a commit had.
+"""The package in figures: statements and files of every part, kernels, cycles; and what a commit had.
 
     python scripts/architecture.py [--before COMMIT]     this tree beside a commit of it (0.2.0 by default)
 
-Statements are counted as `ast.stmt`, so that nothing is gained by writing densely. The layout test reads the tree with the same
-functions.
+The figures are for a look; none of them is a limit. The layout test reads the tree with the same functions.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from pathlib import Path
 PACKAGE = "chanceline"
 ROOT = Path(__file__).resolve().parents[1]
 LAST_RELEASE = "97f480f"
-LONG_FUNCTION = 80
-LONG_MODULE = 450
 # Results show themselves as figures and pages: the one import upwards, inside the methods that do it.
 SHOWN_BY = {
     "chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"},
@@ -154,10 +151,6 @@ def figures(tree: Path) -> dict[str, int | list[str]]:
         "lines of kernels": sum(map(length, kernels)),
         "package cycles": [" ↔ ".join(group) for group in cycles(parts(edges))],
         "module cycles": [" ↔ ".join(group) for group in cycles(edges)],
-        f"modules over {LONG_MODULE} lines": [f"{name} ({count})" for name, count in lines.items() if count > LONG_MODULE],
-        f"functions over {LONG_FUNCTION} lines": [
-            f"{name}.{function.name} ({length(function)})" for name, function in every if length(function) > LONG_FUNCTION
-        ],
     }
 
 
