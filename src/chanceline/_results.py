@@ -8,6 +8,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any, ClassVar
 
 
@@ -41,11 +42,13 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:
-    """Turn results, dataclasses, NumPy scalars and arrays, tuples and NaN or ±∞ (null) into what JSON can hold."""
+    """Turn results, dataclasses, enums, NumPy scalars and arrays, tuples and NaN or ±∞ (null) into what JSON can hold."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -107,18 +107,6 @@ def test_no_number_of_samples_for_more_errors_than_declared():
     assert UnionBound(make_scheme(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
 
 
-def test_stage_two_is_a_p_value_beside_the_first():
-    """P(p ≤ a) ≤ β(a) + P(q ≤ a − β(a)): the p-value for q is the smallest such a, by a scan."""
-    scheme = make_scheme(np.repeat([1.0, -1.0], 12))
-    bounds = UnionBound(scheme.sizes, 5, True, 0)
-    values = np.array([chance_bound(24, 5, m, positives=12).pvalue for m in range(1, 6)])
-    for q in (1e-9, 1e-6, 3e-5, 1e-3, 0.02):
-        levels = np.sort(np.concatenate([np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]))
-        spent = np.array([values[values <= a].max(initial=0.0) for a in levels])
-        smallest = levels[q <= (levels - spent) * (1 + 1e-12)].min()
-        assert 10 ** bounds.beside_first(np.log10(q)) == pytest.approx(smallest, rel=2e-3)
-
-
 def drawn(scheme, times=4000):
     rng = np.random.default_rng(8)
     return Counter(tuple(scheme.draw(rng).astype(int)) for _ in range(times))

@@ -14,8 +14,9 @@ from scipy.optimize import linprog
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings, separation_test
-from chanceline.significance.plan import BOUND_SHARE, AlphaSpending, make_plan
+from chanceline.significance.plan import make_plan
 from chanceline.significance.result import MOVED
+from chanceline.significance.stages import Stage
 from chanceline.significance.text import detectable_effect
 from chanceline.tables import Dataset, load_data
 from chanceline.tables.examples import load_example
@@ -81,18 +82,14 @@ def test_the_bound_of_what_the_first_line_names_is_no_larger_than_its_pvalue(see
     assert bound.log10_p + evidence.errors * np.log10(2) <= result.log10_pvalue + 1e-9 < -1
 
 
-def test_where_the_bound_decides_the_small_good_rule_is_shown():
+def test_where_the_bound_decides_the_set_that_it_is_about_is_named():
     data = load_example("breast-cancer")
     result = separation_test(data, permutations=99, expected_error=False)
     assert result.permutation is None
-    assert result.evidence.by == "bound"
-    assert result.evidence.k <= 6 < result.separating.n_selected
-    point = result.front[result.evidence.k - 1]
-    assert point.log10_bound == min(one.log10_bound for one in result.front) < -50
-    assert (result.evidence.errors, result.evidence.shuffled) == (point.errors, point.shuffled)
-    # The bound at that point by its definition: errors counted after looking cost a factor 2^e.
-    plain = chance_bound(569, 30, point.k, positives=212, errors=point.errors)
-    assert point.log10_bound == pytest.approx(plain.log10_p + point.errors * log10(2))
+    assert result.stage is Stage.DECLARED_ERRORS
+    assert (result.evidence.features, result.evidence.errors) == (result.separating.features, 0)
+    plain = chance_bound(569, 30, result.evidence.k, positives=212)
+    assert result.log10_pvalue == pytest.approx(plain.log10_p)
 
 
 @pytest.mark.parametrize(
@@ -265,19 +262,6 @@ def test_coin_null_and_no_intercept():
     assert result.separating.bias == 0
     chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
     assert chance.permutation.done > 0
-
-
-def test_overall_p_is_the_documented_combination():
-    once = AlphaSpending(gate=0.005, spent=0.001)
-    assert once.overall_log10_p(-6.0, 0.0, 0.4) == -6.0
-    assert once.overall_log10_p(-1.0, 0.0, 0.4) == pytest.approx(log10(0.4 + 0.001))
-    assert once.overall_log10_p(-1.0, -9.0, None) == -1.0
-    staged = AlphaSpending(gate=0.005, spent=0.001, later=0.0005)
-    assert staged.overall_log10_p(-6.0, -9.0, 0.4) == -6.0
-    assert staged.overall_log10_p(-1.0, -9.0, 0.4) == -9.0
-    assert staged.overall_log10_p(-1.0, -3.0, 0.4) == pytest.approx(log10(0.4 + 0.0015))
-    assert staged.overall_log10_p(-1.0, -3.0, None) == pytest.approx(log10(0.1 + 0.0005))
-    assert BOUND_SHARE < 1
 
 
 @pytest.mark.parametrize("positives", [2, 4])

@@ -8,6 +8,7 @@ import pytest
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings, separation_test
+from chanceline.significance.stages import Stage
 from chanceline.tables.examples import load_example
 
 QUICK = {"budget": 300, "expected_error": False}
@@ -70,11 +71,13 @@ def test_the_bound_speaks_about_points_of_the_front():
     assert result.permutation is None
     assert result.verdict == "structure"
     assert str(result).startswith("STRUCTURE, p ≤ ")
-    assert "random labels would be classified this well with probability at most" in " ".join(str(result).split())
-    exact = chance_bound(120, 6, result.separating.n_selected, positives=int(y.sum()), errors=result.separating.errors).log10_p
-    assert result.separating.bound.log10_p == pytest.approx(exact + result.separating.errors * np.log10(2))
-    # What the bound without errors could have spent before is added, and lies orders of magnitude below.
-    assert result.log10_pvalue == pytest.approx(result.separating.bound.log10_p, abs=1e-6)
+    assert result.stage is Stage.COUNTED_ERRORS
+    named = result.evidence
+    bound = chance_bound(120, 6, named.k, positives=int(y.sum()), errors=named.errors)
+    # Every error counted after looking costs a factor 2, and so does sharing the stage with the proof for one feature. A value
+    # that the bound without errors could have taken is added.
+    proof = 2.0 ** (named.errors + 1) * bound.pvalue
+    assert proof <= result.pvalue <= 1.2 * proof < 1e-26
 
 
 def test_named_features_are_not_credited_with_the_tables_structure():

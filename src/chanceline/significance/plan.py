@@ -1,19 +1,7 @@
 """What is fixed before the labels are looked at: what the rigorous bound says given the freedoms that are used, and how the level
 is spent.
 
-The overall p-value is spent in stages. Let γ be the share of the level that the bound may spend and β ≤ γ the largest value not
-above γ that its p-value p_b can take (known from P, N and the class sizes before the labels are seen; 0 if there is none).
-
-1. p = p_b if p_b ≤ γ.
-2. When no features were named, two more proofs share γ₁, half for each: points (K, e) of the front, e ≥ 1 errors counted after
-   looking, min 2^e·bound(K, e) (unless the errors were declared), and the one feature that goes best with the labels
-   (`feature_bound`). q is twice the smaller of the two. If q ≤ γ₁, p is the smallest a with q ≤ a − β(a)
-   (`UnionBound.beside_first`), about q.
-3. Else p = min(1, p_perm + β + γ₁), or p_b + γ₁ if there was no permutation.
-
-P(p ≤ a) ≤ a for every a: for a < β only the first two stages can be that small, with probability at most β(a) + (a − β(a)); for
-larger a the stages add up to β + γ₁ + (a − β − γ₁). The bound may be taken at the best set that any search found, however long,
-because it covers all sets at once; the permutation p-value uses the standard procedure only.
+The stages themselves, and the proof that their p-value is valid: `stages`.
 """
 
 from __future__ import annotations
@@ -36,12 +24,11 @@ from chanceline.perceptron.problem import distinct_columns, find_features
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats, Ints, LabelScheme, NullSizes, make_scheme
+from chanceline.significance.stages import LN10, LOG10_2, AlphaSpending, CountedLater, DeclaredErrors, combine_stages
 from chanceline.tables.columns import examine, plain_text
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.subjects import near_rows
 
-LOG10_2 = log10(2.0)
-LN10 = log(10.0)
 # Share of the level that the bound may spend when permutations are there to spend the rest.
 BOUND_SHARE = 0.1
 # Share of the level for errors counted after looking and for one feature, with permutations and without.
@@ -56,30 +43,6 @@ LOOKED_AT, PIECE, STEEPEST, SAME = 8, 4096, 60.0, 1e-9
 
 
 @dataclass(frozen=True)
-class AlphaSpending:
-    """What each stage may spend: `gate` is γ, `spent` is β, `later` is γ₁ (0 if that stage is not asked for)."""
-
-    gate: float
-    spent: float
-    later: float = 0.0
-
-    def convinces(self, log10_bound: float) -> bool:
-        return log10_bound <= log10(self.gate)
-
-    def later_convinces(self, log10_later: float) -> bool:
-        return self.later > 0 and log10_later <= log10(self.later)
-
-    def overall_log10_p(self, log10_bound: float, log10_later: float, permutation_p: float | None) -> float:
-        """log₁₀ of the overall p-value; `log10_later` is that of the second stage, `permutation_p` None without shuffles."""
-        if self.convinces(log10_bound):
-            return log10_bound
-        if self.later_convinces(log10_later):
-            return log10_later
-        last = 10.0**log10_bound if permutation_p is None else permutation_p + self.spent
-        return min(0.0, log10(last + self.later))
-
-
-@dataclass(frozen=True)
 class UnionBound:
     """The bound as a p-value for the statistic that was declared.
 
@@ -91,7 +54,7 @@ class UnionBound:
     `silent`: labels are drawn from a model, not exchanged, and the bound says nothing (p ≤ 1).
 
     When the smallest separating set was looked for (`errors` 0) and there is none, points (K, e) of the front still have a
-    p-value: `afterwards`.
+    p-value: `counted_errors`.
     """
 
     sizes: NullSizes
@@ -109,8 +72,8 @@ class UnionBound:
         return AlphaSpending(gate, self.spent(gate), share)
 
     def bound(self, rule: Rule) -> Bound:
-        """The bound for this rule, with `log10_p` as the valid p-value under the freedoms used; 0 if the rule makes more errors
-        than were declared, about which the bound says nothing.
+        """The bound of the first stage for this rule, with `log10_p` as the valid p-value under the freedoms used; 0 if the
+        rule makes more errors than were declared, about which the bound says nothing.
         """
         selected, errors = self._statistic(rule)
         bound = self._at(selected, min(errors, self.sizes.n_units - 1))
@@ -140,7 +103,7 @@ class UnionBound:
     def _curve(self) -> Floats:
         return bound_curve(self.sizes.n_units, self.n_features, errors=self.errors or 0, **self._null)
 
-    def afterwards(self, selected: int, errors: int) -> float:
+    def counted_errors(self, selected: int, errors: int) -> float:
         """log₁₀ of 2^e·bound(K, e), e ≥ 1: the shares 2^−e add up to 1, so the smallest over all points is a p-value."""
         if selected < 1 or not 1 <= errors < self.sizes.n_units:
             return 0.0
@@ -150,20 +113,18 @@ class UnionBound:
         """log₁₀ of what the bound says about a point of the front; nothing about parts of what was preregistered."""
         if self.preregistered is not None:
             return 0.0
-        return self.afterwards(selected, errors) if errors else self._at(min(selected, self.n_features), 0).log10_p
+        return self.counted_errors(selected, errors) if errors else self._at(min(selected, self.n_features), 0).log10_p
 
-    def beside_first(self, log10_q: float) -> float:
-        """The p-value for q of the second stage where the bound without errors (or with those declared) came first: the smallest
-        a with q ≤ a − β(a).
+    def first_stage(self, bound: Bound) -> DeclaredErrors:
+        """The first stage of a bound that `bound` gave."""
+        return DeclaredErrors(bound.log10_p)
 
-        β(a) is the largest p-value ≤ a that the bound takes, so that P(p ≤ a) ≤ β(a) + (a − β(a)) = a. Its values lie orders of
-        magnitude apart, and q is hardly changed.
-        """
+    def second_stage(self, log10_counted: float, log10_feature: float) -> CountedLater:
+        """The second stage, after a first one without errors (or with those declared)."""
         if self.sizes.n_units <= (self.errors or 0):
-            return log10_q
-        below = self._curve()
-        pvalues = np.logaddexp(log10_q * LN10, below * LN10) / LN10
-        return min(0.0, float(pvalues[np.argmax(pvalues < np.append(below[1:], np.inf))]))
+            # The first stage has no value to spend.
+            return combine_stages(log10_counted, log10_feature, np.array([-np.inf]))
+        return combine_stages(log10_counted, log10_feature, self._curve())
 
     def largest(self, gate: float) -> int:
         """The largest M that the bound would accept at p ≤ gate (without errors if these are free)."""

@@ -23,7 +23,8 @@ from chanceline.prediction.worth import FeatureReading, effect
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
-from chanceline.significance.plan import AlphaSpending, FeatureBound
+from chanceline.significance.plan import FeatureBound
+from chanceline.significance.stages import AlphaSpending, Stage
 from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating
 from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
@@ -61,8 +62,10 @@ class SeparationTest(Result):
     verdict
         "structure", "chance allows this", "not shown" or "cannot tell".
     pvalue, log10_pvalue
-        The overall p-value (`chanceline.significance.plan` has the proof that it is valid). For features named after looking
+        The overall p-value (`chanceline.significance.stages` has the proof that it is valid). For features named after looking
         it is the bound's, which alone speaks about them.
+    stage
+        What gave the p-value: a proof, or the shuffles.
     reason
         What the verdict rests on, in words.
     evidence
@@ -102,6 +105,7 @@ class SeparationTest(Result):
     verdict: str
     pvalue: float
     log10_pvalue: float
+    stage: Stage
     reason: str
     evidence: Evidence
     rule: RuleToUse | None
@@ -234,9 +238,9 @@ class SeparationTest(Result):
             "errors": self.errors_declared,
             "units": self.n_units,
             "blocks": self.n_blocks,
-            "bound_share": self.spending.gate,
-            "bound_spent": self.spending.spent,
-            "later_share": self.spending.later,
+            "bound_share": self.spending.stage1_level,
+            "bound_spent": self.spending.stage1_used,
+            "later_share": self.spending.stage2_level,
         }
         return {
             **super().to_dict(),
@@ -254,7 +258,7 @@ class SeparationTest(Result):
 
     def in_p(self) -> str:
         """The p-value with the sign that it deserves."""
-        return f"p {'≤' if self.evidence.by == 'bound' else '='} {format_p(self.log10_pvalue)}"
+        return f"p {'≤' if self.stage.rigorous else '='} {format_p(self.log10_pvalue)}"
 
     def story(self) -> tuple[str, ...]:
         """The verdict and what it rests on, what to expect of the rule to use, what separates: one sentence or two for each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,10 @@ from chanceline.significance.permutation import (
     draw_front,
     permutation_reading,
 )
-from chanceline.significance.plan import LOG10_2, FeatureBound, Plan, feature_bound, make_plan
+from chanceline.significance.plan import FeatureBound, Plan, feature_bound, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.stages import CountedLater, DeclaredErrors, Stage
 from chanceline.significance.stepwise import Columns, Paths, fewest_by_threshold, make_columns
 from chanceline.significance.text import Evidence, RuleToUse, Separating, Story, card_sentence, unavoidable_errors
 from chanceline.tables.dataset import Dataset, TableSettings
@@ -132,16 +134,26 @@ def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **optio
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What the observed labels allow: the rule reported if it convinces or separates, the best rule for every K, the bound for
-    one feature (where it was looked at), and the p-value (log₁₀) of the second stage.
+class ObservedFit:
+    """What the observed labels allow.
+
+    Attributes
+    ----------
+    rule : for the features named, or the smallest set found that makes no more errors than declared.
+    bound : the bound of the first stage for that rule.
+    first, second : the stages that are proofs; the second None where it was not asked for or is not needed.
+    points : the best rule found for K = 1, 2, …; none where the first stage convinces or features were named.
+    counted : the rule about which the bound says most when its errors are counted; None without a second stage.
+    feature : the bound for one feature, where it was looked at.
     """
 
     rule: Rule
     bound: Bound
-    points: tuple[Rule, ...]
-    feature: FeatureBound | None
-    later: float
+    first: DeclaredErrors
+    second: CountedLater | None = None
+    points: tuple[Rule, ...] = ()
+    counted: Rule | None = None
+    feature: FeatureBound | None = None
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
@@ -157,8 +169,8 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     draws, paths = draw_front(
         columns, scheme, permutations=0 if own else min(BATCH - 1, shuffles), steps=steps, seed=settings.seed
     )
-    found = find_rules(plan, columns, paths.errors[0])
-    convinced = plan.spending.convinces(found.bound.log10_p) or plan.spending.later_convinces(found.later)
+    found = fit_observed(plan, columns, paths.errors[0])
+    convinced = plan.spending.first_convinces(found.first) or plan.spending.second_convinces(found.second)
     wanted = shuffles > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
     permutation = None
@@ -195,33 +207,76 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     return conclude(plan, found, front, spread, permutation, rule, alone, interrupted=interrupted)
 
 
-def find_rules(plan: Plan, columns: Columns, path_errors: Ints) -> Found:
+def fit_observed(plan: Plan, columns: Columns, path_errors: Ints) -> ObservedFit:
     """The rule for the features named, or the smallest set; and where that does not convince one feature alone, and the fewest
     errors for every K.
     """
-    X, y, settings, bounds, spending = plan.data.X, plan.data.y, plan.settings, plan.bounds, plan.spending
-    if plan.features is not None:
-        rule = rule_on(X, y, plan.features, settings.intercept)
-    else:
-        rule = smallest_rule(plan) if settings.search is None else procedure(plan).find(X, y)
+    bounds, spending = plan.bounds, plan.spending
+    rule = first_rule(plan)
     bound = bounds.bound(rule)
-    if plan.settings.preregistered or spending.convinces(bound.log10_p):
-        return Found(rule, bound, (), None, 0.0)
-    feature = best_feature(plan, columns) if spending.later > 0 else None
-    proven = 0.0 if feature is None else min(0.0, feature.log10_p + LOG10_2)
-    # Swaps are worth while if half the errors of the path would convince, and one feature does not already.
-    worth = any(spending.convinces(bounds.at_front(k, e // 2)) for k, e in enumerate(path_errors.tolist(), 1))
-    most = FRONT_BUDGET if worth and not spending.later_convinces(proven) else 0
-    budget = most if settings.budget is None else min(settings.budget, most)
-    front = search_front(X, y, intercept=settings.intercept, max_features=len(path_errors), budget=budget, seed=settings.seed)
-    points, allowed = tuple(point.rule for point in front.points[1:]), plan.declared or 0
-    enough = [point for point in points if point.errors <= allowed]
-    if plan.features is None and settings.search is None and enough:
-        rule = rule if rule.errors <= allowed and rule.n_selected <= enough[0].n_selected else enough[0]
+    first = bounds.first_stage(bound)
+    if plan.features is not None or spending.first_convinces(first):
+        return ObservedFit(rule, bound, first)
+
+    feature = None
+    log10_feature = 0.0
+    if spending.stage2_level > 0:
+        feature = best_feature(plan, columns)
+        log10_feature = feature.log10_p
+    one_feature_convinces = spending.second_convinces(bounds.second_stage(0.0, log10_feature))
+    points = front_points(plan, path_errors, quick=one_feature_convinces)
+
+    # The front may have found a smaller set that makes no more errors than declared. The bound covers every set.
+    declared = plan.declared or 0
+    enough = [point for point in points if point.errors <= declared]
+    if plan.settings.search is None and enough:
+        smallest = enough[0]
+        if rule.errors > declared or smallest.n_selected < rule.n_selected:
+            rule = smallest
         bound = bounds.bound(rule)
-    if settings.errors is None:
-        proven = min(proven, *(bounds.afterwards(point.n_selected, point.errors) + LOG10_2 for point in (rule, *points)))
-    return Found(rule, bound, points, feature, bounds.beside_first(min(0.0, proven)) if spending.later > 0 else 0.0)
+        first = bounds.first_stage(bound)
+    if spending.stage2_level == 0:
+        return ObservedFit(rule, bound, first, points=points)
+
+    # Errors counted after looking, unless they were declared.
+    counted = None
+    log10_counted = 0.0
+    if plan.settings.errors is None:
+        counted = min((rule, *points), key=lambda point: bounds.counted_errors(point.n_selected, point.errors))
+        log10_counted = bounds.counted_errors(counted.n_selected, counted.errors)
+    second = bounds.second_stage(log10_counted, log10_feature)
+    return ObservedFit(rule, bound, first, second, points, counted, feature)
+
+
+def first_rule(plan: Plan) -> Rule:
+    """The rule on the features named, or on the smallest set found, by our search or the user's own."""
+    if plan.features is not None:
+        return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
+    if plan.settings.search is not None:
+        return procedure(plan).find(plan.data.X, plan.data.y)
+    return smallest_rule(plan)
+
+
+def front_points(plan: Plan, path_errors: Ints, *, quick: bool) -> tuple[Rule, ...]:
+    """The best rule found for K = 1, 2, …; without swaps if `quick`, or if they are not worth while.
+
+    Swaps are worth while if half the errors of the path would convince.
+    """
+    settings = plan.settings
+    halves = [(k, errors // 2) for k, errors in enumerate(path_errors.tolist(), 1)]
+    hopeful = any(plan.bounds.at_front(k, errors) <= log10(plan.spending.stage1_level) for k, errors in halves)
+    budget = FRONT_BUDGET if hopeful and not quick else 0
+    if settings.budget is not None:
+        budget = min(settings.budget, budget)
+    front = search_front(
+        plan.data.X,
+        plan.data.y,
+        intercept=settings.intercept,
+        max_features=len(path_errors),
+        budget=budget,
+        seed=settings.seed,
+    )
+    return tuple(point.rule for point in front.points[1:])
 
 
 def best_feature(plan: Plan, columns: Columns) -> FeatureBound:
@@ -250,7 +305,7 @@ def smallest_rule(plan: Plan) -> Rule:
     if few and not all_separate(X[rows], y[rows], plan.distinct, settings.intercept):
         return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
     search = procedure(plan)
-    found, largest = search.find(X, y), plan.bounds.largest(plan.spending.gate)
+    found, largest = search.find(X, y), plan.bounds.largest(plan.spending.stage1_level)
     if settings.permutations == 0 and found.errors <= search.errors and found.n_selected == largest + 1 > 1:
         # The bound would accept one feature less. It covers every set at once, so that searching the observed labels again from
         # other seeds costs nothing.
@@ -319,7 +374,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
 
 def conclude(
     plan: Plan,
-    found: Found,
+    found: ObservedFit,
     front: tuple[FrontReading, ...],
     spread: SpreadReading | None,
     permutation: PermutationReading | None,
@@ -330,24 +385,25 @@ def conclude(
 ) -> SeparationTest:
     """One p-value, one word, and everything that goes with them."""
     data, bounds, sizes = plan.data, plan.bounds, plan.scheme.sizes
-    reported, bound = _reported(plan, found)
     # About features named after looking shuffles say nothing.
     counts = permutation is not None and permutation.done > 0 and not (permutation.void or plan.named_after)
-    log10_p = plan.spending.overall_log10_p(bound.log10_p, found.later, permutation.pvalue if permutation and counts else None)
-    separating = separating_set(plan, reported, bound)
-    largest, needed = bounds.largest(plan.spending.gate), bounds.samples_needed(reported, plan.settings.level)
-    by_bound = plan.spending.convinces(bound.log10_p) or plan.spending.later_convinces(found.later)
-    evidence = rests_on(plan, found, front, spread, permutation, separating, by_bound=by_bound)
+    overall = plan.spending.overall(found.first, found.second, permutation.pvalue if permutation and counts else None)
+    # For the words only: no number of the rule that is shown is part of the p-value.
+    reported, shown_bound = rule_to_show(plan, found)
+    separating = separating_set(plan, reported, shown_bound)
+    largest, needed = bounds.largest(plan.spending.stage1_level), bounds.samples_needed(reported, plan.settings.level)
+    evidence = evidence_of(plan, found, overall.stage, front, spread, separating)
     better = rule is not None and rule.expected_error is not None and not rule.standing
     story = Story(plan, evidence, separating, permutation, spread, needed, better)
-    verdict, reason = story.decide(log10_p)
+    verdict, reason = story.decide(overall)
     interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.stand_ins)}
     shown = {name: j for j, name in enumerate(data.feature_names) if name in interesting}
     scores = data.X[:, reported.support] @ reported.weights + reported.bias
     return SeparationTest(
         verdict=verdict,
-        pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),
-        log10_pvalue=log10_p,
+        pvalue=float(max(10.0**overall.log10_p, np.finfo(float).tiny)),
+        log10_pvalue=overall.log10_p,
+        stage=overall.stage,
         reason=reason,
         evidence=evidence,
         rule=rule,
@@ -378,42 +434,53 @@ def conclude(
     )
 
 
-def rests_on(
+def evidence_of(
     plan: Plan,
-    found: Found,
+    found: ObservedFit,
+    stage: Stage,
     front: tuple[FrontReading, ...],
     spread: SpreadReading | None,
-    permutation: PermutationReading | None,
     separating: Separating,
-    *,
-    by_bound: bool,
 ) -> Evidence:
-    """The features that the p-value rests on: the one that is proven alone; of the front's points with the least p-value (by the
-    shuffles, or by the bound where that decides) the one with the fewest; the rule of the search if the bound says more of it."""
-    own, shuffled = plan.settings.search is not None, permutation is not None and permutation.statistic == "front"
-    if own or plan.named_after or (plan.settings.preregistered and not shuffled):
-        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search" if own else "bound")
-    one = found.feature
-    if one is not None and by_bound and one.log10_p + LOG10_2 <= found.later:
-        side = 1 if one.higher else -1
-        errors = int(fewest_by_threshold(side * plan.data.X[None, :, one.feature], plan.data.y[None], plan.settings.intercept)[0])
-        return Evidence(1, (one.name,), errors, front[0].shuffled if front[0].features == (one.name,) else None, by="bound")
+    """The features that the p-value rests on: those of the stage that gave it."""
+    if plan.settings.search is not None and not plan.settings.preregistered:
+        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search")
+    if stage is Stage.ONE_FEATURE and found.feature is not None:
+        return evidence_of_feature(plan, found.feature, front)
+    if stage is Stage.COUNTED_ERRORS and found.counted is not None:
+        return evidence_of_rule(plan, found.counted, front)
+    if stage is Stage.SHUFFLES:
+        return evidence_of_shuffles(plan, front, spread)
+    if stage is Stage.DECLARED_ERRORS:
+        return evidence_of_rule(plan, found.rule, front)
+    # Nothing convinced and nothing was shuffled: the rule that is shown.
+    return Evidence(separating.n_selected, separating.features, separating.errors, None, by="bound")
 
-    def place(at: FrontReading) -> tuple[float, ...]:
-        beyond = at.errors - (at.shuffled.median if at.shuffled else 0)
-        return (at.pvalue, at.k) if shuffled and not by_bound and at.pvalue is not None else (at.log10_bound, beyond, at.k)
 
-    at = min(front, key=place)
-    if by_bound and at.log10_bound > min(found.bound.log10_p, found.later):
-        later = () if plan.spending.convinces(found.bound.log10_p) else found.points
-        rule = min((found.rule, *later), key=lambda rule: plan.bounds.at_front(rule.n_selected, rule.errors))
-        return Evidence(rule.n_selected, plan.names_of(rule.support), rule.errors, None, by="bound")
+def evidence_of_rule(plan: Plan, rule: Rule, front: tuple[FrontReading, ...]) -> Evidence:
+    """A rule that was found, beside the shuffles if the path has the same features and errors."""
+    features = plan.names_of(rule.support)
+    alike = [at for at in front if at.features == features and at.errors == rule.errors]
+    band = alike[0].shuffled if alike else None
+    return Evidence(rule.n_selected, features, rule.errors, band, by="bound")
+
+
+def evidence_of_feature(plan: Plan, one: FeatureBound, front: tuple[FrontReading, ...]) -> Evidence:
+    """The one feature that is proven."""
+    side = 1 if one.higher else -1
+    scores = side * plan.data.X[None, :, one.feature]
+    errors = int(fewest_by_threshold(scores, plan.data.y[None], plan.settings.intercept)[0])
+    band = front[0].shuffled if front[0].features == (one.name,) else None
+    return Evidence(1, (one.name,), errors, band, by="bound")
+
+
+def evidence_of_shuffles(plan: Plan, front: tuple[FrontReading, ...], spread: SpreadReading | None) -> Evidence:
+    """Of the front's points with the least p-value the one with the fewest features; or all features, each a little."""
+    at = min(front, key=lambda point: (point.pvalue, point.k))
     # Of equal p-values a set of features counts first: it says more; and what shows nothing is not spread.
-    if spread is not None and not by_bound and spread.pvalue < min(at.pvalue or 0.0, plan.settings.level):
+    if spread is not None and at.pvalue is not None and spread.pvalue < min(at.pvalue, plan.settings.level):
         return Evidence(None, (), None, None, spread.pvalue, spread=True)
-    return Evidence(
-        len(at.features), at.features, at.errors, at.shuffled, *((None, False, "bound") if by_bound else (at.pvalue,))
-    )
+    return Evidence(len(at.features), at.features, at.errors, at.shuffled, at.pvalue)
 
 
 def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:
@@ -437,8 +504,11 @@ def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:
     )
 
 
-def _reported(plan: Plan, found: Found) -> tuple[Rule, Bound]:
-    """The rule found, or where it makes too many errors the point of the front about which the bound says most."""
+def rule_to_show(plan: Plan, found: ObservedFit) -> tuple[Rule, Bound]:
+    """The rule found and its bound; where it makes too many errors the point of the front about which the bound says most.
+
+    The bound returned belongs into words, not into the p-value: errors counted after looking are of the second stage.
+    """
     enough = found.rule.errors <= (plan.declared or 0)
     if plan.features is not None or plan.settings.search is not None or enough or not found.points:
         return found.rule, found.bound

@@ -22,6 +22,7 @@ from chanceline.significance.design import Floats
 from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.replica import ChanceSize, ReplicaReading
+from chanceline.significance.stages import OverallP
 from chanceline.tables.dataset import plural
 
 # The verdicts, in the words that people, pages and JSON see.
@@ -192,7 +193,7 @@ def detectable_effect(plan: Plan) -> float:
     distance is rather too large), and Fisher's z of r scatters by 1/√(f − 1) with f degrees of freedom. A distance d
     between classes of shares s and 1 − s makes r² = s(1−s)d²/(1 + s(1−s)d²).
     """
-    sizes, level = plan.scheme.sizes, plan.settings.level - plan.spending.spent - plan.spending.later
+    sizes, level = plan.scheme.sizes, plan.settings.level - plan.spending.before_shuffles
     blocks = sizes.blocks or ((sizes.n_units, sizes.positives),)
     spread = sum(positives * (size - positives) / size for size, positives in blocks) / sizes.n_units
     basis = plan.scheme.basis
@@ -227,10 +228,10 @@ class Story:
     def unit(self) -> str:
         return "sample" if self.plan.scheme.sizes.n_units == len(self.plan.data.y) else "group"
 
-    def decide(self, log10_p: float) -> tuple[str, str]:
+    def decide(self, overall: OverallP) -> tuple[str, str]:
         """The verdict, and the sentences that say why."""
         if self.plan.named_after:
-            return self._about_named()
+            return self._about_named(overall)
         if self.plan.scheme.model is not None and self.plan.scheme.model.determined:
             return UNDECIDED, f"{self.plan.scheme.model.determined}."
         reading, level, shown = self.permutation, self.plan.settings.level, f"{self.evidence.summary()}."
@@ -245,7 +246,7 @@ class Story:
             shown = f"{self.evidence.summary()}: mean squared correlation, relative to chance, {self.spread.value:.2f}, {band}."
         if self.plan.data.covariates:
             shown = f"Beyond what {listed(list(self.plan.data.covariates))} explain: {shown}"
-        if log10_p <= log10(level):
+        if overall.log10_p <= log10(level):
             alone = self.evidence.pvalue or 0.0
             return STRUCTURE, shown + f" Alone p = {alone:.2g}; few and many features together convince." * (alone > level)
         if reading is None or reading.done == 0:
@@ -256,7 +257,7 @@ class Story:
                 "is given, and shuffling them says nothing."
             )
         least = self.plan.scheme.smallest_p
-        if least + self.plan.spending.spent + self.plan.spending.later > level:
+        if least + self.plan.spending.before_shuffles > level:
             return UNDECIDED, (
                 f"{shown} This design ({plural(self.plan.scheme.sizes.n_units, self.unit)}) can give no p-value below "
                 f"{least:.2g}, whatever the data."
@@ -272,10 +273,10 @@ class Story:
         seen = f"{who} whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
         return verdict, f"{shown} {seen if effect < inf else 'No single feature could have been seen.'}"
 
-    def _about_named(self) -> tuple[str, str]:
+    def _about_named(self, overall: OverallP) -> tuple[str, str]:
         """Features named after looking: what the bound shows about them, and what the shuffles show about the table."""
         found, reading, level = self.separating, self.permutation, self.plan.settings.level
-        if found.bound.log10_p <= log10(level):
+        if overall.log10_p <= log10(level):
             return STRUCTURE, f"{self.evidence.summary()}."
         shown = f"Nothing is shown about the {plural(found.n_selected, 'feature')} named. {self.evidence.summary()}."
         if reading is None or reading.done == 0:
@@ -309,7 +310,7 @@ class Story:
         return tuple(sentence for sentence in (first, more) if sentence)
 
     def _more_permutations(self, reading: PermutationReading, verdict: str) -> str:
-        level, spent = self.plan.settings.level, self.plan.spending.spent + self.plan.spending.later
+        level, spent = self.plan.settings.level, self.plan.spending.before_shuffles
         if reading.interrupted:
             return f"drawing was stopped after {reading.done} of {reading.requested} permutations; let it finish."
         if verdict != UNDECIDED or self.plan.scheme.smallest_p + spent > level:
