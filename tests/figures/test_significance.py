@@ -24,14 +24,18 @@ def test_front_and_band(result):
     lines = {line.get_label(): line for line in ax.lines}
     observed = lines["your labels"]
     assert observed.get_xdata().tolist() == [point.k for point in result.front]
-    assert observed.get_ydata().tolist() == [point.errors for point in result.front]
-    star = lines["the p-value rests on this"]
-    assert (star.get_xdata()[0], star.get_ydata()[0]) == (result.evidence.k, result.evidence.errors)
+    assert observed.get_ydata().tolist() == [point.explained for point in result.front]
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert ticks == [f"{point.k}\n{point.errors}" for point in result.front]
     assert len(figure.axes) == 1
     if result.permutation is None:
+        # The search's set is not one of the path.
+        assert "the p-value rests on this" not in lines
         assert "shuffled labels, median" not in lines
         assert not ax.collections
     else:
+        star = lines["the p-value rests on this"]
+        assert (star.get_xdata()[0], star.get_ydata()[0]) == (result.evidence.k, result.evidence.explained)
         assert lines["shuffled labels, median"].get_ydata().tolist() == [point.shuffled.median for point in result.front]
         edge = ax.collections[0].get_paths()[0].vertices
         for point in result.front:

@@ -123,10 +123,12 @@ def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
         write_test_report(result, tmp_path / f"{number}.html").read_text() for number, result in enumerate((grouped, adjusted))
     ]
     methods = [" ".join(page[page.index("to paste into a paper") :].split()) for page in pages]
-    assert "40 samples in 20 groups, whose rows kept one label" in methods[0]
-    assert "19 permuted labellings" in methods[0]
-    assert "drawn from a logistic model of the covariates" in methods[1]
-    assert ["by Cover's count" in text for text in methods] == [True, False]
+    assert "the labels of 20 groups, whose rows keep one label, permuted, with the class sizes kept" in methods[0]
+    assert "on 19 such labellings" in methods[0]
+    assert "the labels of 40 samples, drawn from a logistic model of covariate 0, with the number of positives kept" in methods[1]
+    # The stage that gave the p-value is named, and no bound that says nothing.
+    assert all("The p-value is that of the shuffles" in text for text in methods)
+    assert not any("at most 1" in text for text in methods)
 
 
 def test_a_rule_without_features_is_called_none(tmp_path):

@@ -31,12 +31,13 @@ def test_the_features_that_the_p_value_rests_on_are_named():
     evidence = result.evidence
     assert (result.verdict, evidence.k, evidence.features, evidence.by) == ("structure", 1, ("x0",), "shuffles")
     assert result.separating.n_selected == 6
-    # One error count for each number of features: that of the front, with the band of the same procedure.
-    assert (evidence.errors, evidence.shuffled) == (result.front[0].errors, result.front[0].shuffled)
+    # R² is that of the front, with the band of the same procedure; no rule on one feature makes fewer errors than the front says.
+    assert (evidence.explained, evidence.shuffled) == (result.front[0].explained, result.front[0].shuffled)
+    assert evidence.errors >= result.front[0].errors
     first, *rest = str(result).splitlines()
     band = evidence.shuffled
-    words = f"K = 1 (x0): {evidence.errors} errors, shuffled labels {band.median} ({band.low}–{band.high})."
-    assert first == f"STRUCTURE, p = {result.pvalue:.2g}. {words}"
+    words = f"K = 1 (x0): {evidence.errors} errors; R² {evidence.explained:.2f}, shuffled labels {band.median:.2f} "
+    assert first.startswith(f"STRUCTURE, p = {result.pvalue:.2g}. {words}")
     assert rest[0].startswith("Separation: 6 of 200 features separate all 60 samples; in pure noise of this size about")
     named = separation_test(X, y, features=result.separating.features, permutations=99, expected_error=False)
     assert named.evidence.features == result.separating.features
@@ -56,11 +57,10 @@ def test_a_single_snp_is_the_headline():
 
 
 def test_where_only_the_separating_set_convinces_it_is_the_evidence():
-    """Least squares on three features leaves two errors, which the bound cannot tell from chance; the search leaves none."""
+    """Least squares on three features leaves errors; the search leaves none, and the bound is about its set."""
     X = np.random.default_rng(6).normal(size=(48, 120))
     result = separation_test(X, np.where(X[:, :3].sum(axis=1) > 0, 1, -1), expected_error=False)
-    assert min(point.log10_bound for point in result.front) > -1
-    assert result.evidence.by == "bound"
+    assert result.stage is Stage.DECLARED_ERRORS
     assert (result.evidence.features, result.evidence.errors) == (result.separating.features, 0) == (("x0", "x1", "x2"), 0)
     assert result.log10_pvalue == result.separating.bound.log10_p
 

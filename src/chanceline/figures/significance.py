@@ -1,4 +1,6 @@
-"""Errors against the number of features, found or tested against shuffled labels; samples along the rule, and its features."""
+"""What features explain against their number, beside shuffled labels; the fewest errors found; samples along the rule, and its
+features.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,37 @@ MOST_BOXES = 8
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """Errors against the number of features: the observed labels, the band of shuffled ones, and what the p-value rests on."""
-    sizes, errors = (np.array([getattr(point, name) for point in result.front]) for name in ("k", "errors"))
+    """R² against the number of features: the observed labels, the band of shuffled ones, and what the p-value rests on.
+
+    Below every number of features stand the fewest errors known with so many.
+    """
+    sizes = [point.k for point in result.front]
+    explained = [point.explained for point in result.front]
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
-    colour, evidence = VERDICTS[result.verdict], result.evidence
+    colour = VERDICTS[result.verdict]
     if len(bands) == len(sizes):
-        low, middle, high = (np.array([getattr(band, name) for band in bands]) for name in ("low", "median", "high"))
+        low = [band.low for band in bands]
+        median = [band.median for band in bands]
+        high = [band.high for band in bands]
         ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
-        ax.plot(sizes, middle, color=GREY, linestyle="--", label="shuffled labels, median")
-    ax.plot(sizes, errors, "o-", color=BLUE, markersize=5, label="your labels")
-    if evidence.k is not None and evidence.errors is not None:
-        ax.plot([evidence.k], [evidence.errors], "*", color=colour, markersize=15, zorder=5, label="the p-value rests on this")
-    ax.set_xlim(0.5, max([*sizes, evidence.k or 0]) + 0.5)
-    ax.set_ylim(bottom=-0.02 * max(ax.get_ylim()[1], 1))
-    _count(ax, f"number of features (of {result.n_features})", f"errors among {result.n_samples} samples")
+        ax.plot(sizes, median, color=GREY, linestyle="--", label="shuffled labels, median")
+    ax.plot(sizes, explained, "o-", color=BLUE, markersize=5, label="your labels")
+    evidence = result.evidence
+    if evidence.k is not None and evidence.explained is not None:
+        ax.plot(
+            [evidence.k],
+            [evidence.explained],
+            "*",
+            color=colour,
+            markersize=15,
+            zorder=5,
+            label="the p-value rests on this",
+        )
+    ax.set_xlim(0.5, max(sizes) + 0.5)
+    ax.set_ylim(0.0, 1.02)
+    ax.set_xticks(sizes, [f"{point.k}\n{point.errors}" for point in result.front])
+    ax.set_xlabel(f"number of features (of {result.n_features}), and fewest errors (of {result.n_samples} samples)")
+    ax.set_ylabel("R² of the labels")
     ax.set_title(result.verdict, color=colour, weight="bold")
     legend_below(ax)
 

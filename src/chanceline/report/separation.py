@@ -11,8 +11,9 @@ from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
 from chanceline.significance.result import SeparationTest, readings
+from chanceline.significance.stages import Stage
 from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
-from chanceline.tables.dataset import Dataset
+from chanceline.tables.dataset import Dataset, plural
 
 KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}
 COVER = (
@@ -79,11 +80,40 @@ def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
         "csv": frame.to_csv(index=False),
         "wider": _wider(result),
         "readings": readings(result),
+        "stage": stage_sentence(result),
         "shuffled": any(point.shuffled is not None for point in result.front),
         "front": drawn(lambda ax: draw_test(ax, result), "front"),
         "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
         "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6)) if used.features else {},
     }
+
+
+def stage_sentence(result: SeparationTest) -> str:
+    """For the methods paragraph: which stage gave the p-value, for which features, by what argument."""
+    p = format_p(result.log10_pvalue)
+    evidence = result.evidence
+    who = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
+    if result.stage is Stage.SHUFFLES:
+        about = f"The p-value is that of the shuffles, {p} with what the proofs before them may spend"
+        if evidence.spread:
+            return f"{about}; the evidence is spread over many features."
+        return f"{about}; the evidence is largest for {who}."
+    if result.stage is Stage.ONE_FEATURE:
+        return (
+            f"The p-value, at most {p}, is a rigorous bound for one feature, {evidence.features[0]}: an exponential bound on the "
+            "tail of its sum over the positives, by values and by ranks, and a union over all features."
+        )
+    if result.stage is Stage.NOTHING:
+        return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
+    errors = f"with {plural(evidence.errors, 'error')}" if evidence.errors else "without error"
+    paid = ""
+    if result.stage is Stage.COUNTED_ERRORS:
+        paid = ", errors counted after looking included (a factor 2 each)"
+    return (
+        f"The p-value, at most {p}, is a rigorous bound for {who} {errors}: the probability that any set of that size does as "
+        f"well, by Cover's count of separable labellings and the union over all sets{paid}, whatever the dependence between "
+        "features and however the set was found."
+    )
 
 
 def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:

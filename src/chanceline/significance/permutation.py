@@ -184,14 +184,14 @@ class PermutationRunner:
 
 @dataclass(frozen=True)
 class Band:
-    """Errors on shuffled labels: the middle, and the ends of the range that 90 % of them lie in."""
+    """R² of shuffled labels: the middle, and the ends of the range that 90 % of them lie in."""
 
-    low: int
-    median: int
-    high: int
+    low: float
+    median: float
+    high: float
 
     def __str__(self) -> str:
-        return f"{self.median} ({self.low}–{self.high})"
+        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
 
 
 @dataclass(frozen=True)
@@ -201,20 +201,22 @@ class FrontReading:
     Attributes
     ----------
     k : number of features.
-    features : their names.
-    errors : errors of least squares on these features for the observed labels.
-    shuffled : errors of the same procedure on shuffled labels; None without shuffles.
+    errors : the fewest errors known of a linear rule on at most k features, whatever found it; never more than for fewer
+        features. With blocks or covariates a rule may have them besides: a threshold for every block, a weight for every
+        covariate.
+    features : those that forward stepwise least squares takes; what follows is about these.
+    explained : R², the share of the labels' squares that least squares on these features explains (beyond what blocks and
+        covariates do).
+    shuffled : R² of the same procedure on shuffled labels; None without shuffles.
     pvalue : adjusted for the choice of k; None without shuffles.
-    log10_bound : log₁₀ of the rigorous bound for so many errors with k features, with the factor for errors counted later; 0
-        where it says nothing (also with blocks, which the fit knows and the bound does not).
     """
 
     k: int
     errors: int
+    features: tuple[str, ...]
+    explained: float
     shuffled: Band | None
     pvalue: float | None
-    log10_bound: float
-    features: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -262,10 +264,13 @@ class FrontDraws:
         return np.searchsorted(np.sort(self.losses[:, 0]), losses + SAME, side="right") / len(self.losses)
 
     def bands(self) -> list[Band | None]:
+        """The range of R² on shuffled labels, for every K."""
+        steps = self.errors.shape[1]
         if self.done == 0:
-            return [None] * self.errors.shape[1]
-        ends = np.quantile(self.errors[1:], ENDS, axis=0, method="inverted_cdf")
-        return [Band(*(int(value) for value in column)) for column in ends.T]
+            return [None] * steps
+        explained = 1.0 - self.losses[1:, :steps]
+        ends = np.quantile(explained, ENDS, axis=0)
+        return [Band(*column) for column in ends.T.tolist()]
 
     def spread(self) -> SpreadReading:
         """Over all features."""

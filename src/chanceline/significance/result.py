@@ -22,12 +22,13 @@ from chanceline.errors import InputError
 from chanceline.prediction.worth import FeatureReading, effect
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
+from chanceline.significance.evidence import Evidence, Proof
 from chanceline.significance.permutation import FrontReading, PermutationReading, SpreadReading
 from chanceline.significance.plan import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
-from chanceline.significance.text import STRUCTURE, Evidence, RuleToUse, Separating
+from chanceline.significance.text import STRUCTURE, RuleToUse, Separating
 from chanceline.tables.columns import plain_text
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Finding, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,12 +77,17 @@ class SeparationTest(Result):
     separating
         The smallest set found that separates everything: `features`, `errors`, `bound`, `noise_needs`.
     front
-        For every number of features: errors, errors on shuffled labels, adjusted p-value.
+        For every number of features: the fewest errors known, R² of least squares, the same on shuffled labels, adjusted
+        p-value.
     spread
         All features together, each a little: the evidence that no small set holds. None without shuffles.
     feature_bound
         Rigorous bound for the one feature that goes best with the labels; None where features were named or the bound for the
         separating set convinced.
+    proofs
+        Every rigorous bound that says something, with what it is about; `stage` names the one that gave the p-value, if one did.
+    exchange
+        What the null hypothesis exchanges, in words.
     permutation
         Monte Carlo reading, None if it was not run (the bound convinced, or `permutations=0`).
     classes
@@ -113,6 +119,8 @@ class SeparationTest(Result):
     front: tuple[FrontReading, ...]
     spread: SpreadReading | None
     feature_bound: FeatureBound | None
+    proofs: tuple[Proof, ...]
+    exchange: str
     permutation: PermutationReading | None
     n_samples: int
     n_features: int
@@ -300,20 +308,22 @@ class SeparationTest(Result):
 
 
 def render(result: SeparationTest) -> str:
-    """The text of a result, no line over a hundred letters."""
-    warned, noted = result.checks(), result.checks("note", "prepared")
-    lines = [*_bullets("Data checks that bear on the verdict:", warned)[1:], *[""] * bool(warned)]
+    """The text of a result, no line over a hundred letters: one p-value in front, how it was made further down."""
+    warned = result.checks()
+    lines = _bullets("Data checks that bear on the verdict:", warned)[1:]
+    if warned:
+        lines.append("")
     lines += [fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for sentence in result.story()]
     if result.rule is not None and not result.rule.standing.startswith("no "):
         short = len(result.rule.features) <= 6 or result.rule.dense
         lines += ["", _row("rule", result.rule.text if short else listed(result.rule.features, 12))]
     if result.rule is not None and result.rule.card_text:
         lines += ["", _row("scorecard", result.rule.card_text)]
-    lines += ["", *(_row(*reading) for reading in readings(result))]
     if result.front:
         lines += ["", *_front_lines(result)]
+    lines += ["", "How the p-value was made:", *(_row(*reading) for reading in readings(result))]
     lines += _bullets("Before relying on it:" if result.verdict == STRUCTURE else "What would change this:", result.advice)
-    return "\n".join([*lines, *_bullets("Data checks:", noted)])
+    return "\n".join([*lines, *_bullets("Data checks:", result.checks("note", "prepared"))])
 
 
 def _row(name: str, words: str) -> str:
@@ -325,37 +335,65 @@ def _bullets(heading: str, sentences: Any) -> list[str]:
     return ["", heading, *listing] if listing else []
 
 
+PROOF_NAMES = {
+    Stage.DECLARED_ERRORS: "bound",
+    Stage.COUNTED_ERRORS: "errors",
+    Stage.ONE_FEATURE: "feature",
+}
+# Proofs that say less are not worth a line.
+LEAST_TOLD = -1.0
+
+
 def readings(result: SeparationTest) -> list[tuple[str, str]]:
-    """What the p-value was made of: the bound and the shuffles."""
-    reading, settings = result.permutation, result.settings
-    if reading is not None:
-        shuffles = f"{reading.summary()} ({reading.kind})"
-        sizes = sorted(size for size in reading.null_sizes if size is not None)
-        if sizes and reading.statistic == "search":
-            shuffles += f"; the search needs {sizes[len(sizes) // 2]} ({sizes[0]}–{sizes[-1]}) features where it separates"
-    else:
-        shuffles = "not needed" if settings.permutations and settings.candidates is None else "not run"
-    one = result.feature_bound
-    alone = [] if one is None or one.log10_p == 0 else [("alone", f"p ≤ {format_p(one.log10_p)} ({one.name}, rigorous)")]
-    return [("bound", _bound_words(result)), *alone, ("shuffles", shuffles)]
+    """What the p-value was made of: every proof with what it is about, and the shuffles; the one that gave it says so."""
+    told = [proof for proof in result.proofs if proof.log10_p <= LEAST_TOLD or proof.stage is result.stage]
+    rows = [(PROOF_NAMES[proof.stage], _proof_words(result, proof)) for proof in told]
+    if not any(proof.stage is Stage.DECLARED_ERRORS for proof in told):
+        rows.insert(0, ("bound", _silent_bound(result)))
+    return [*rows, ("shuffles", _shuffles_words(result))]
 
 
-def _bound_words(result: SeparationTest) -> str:
-    found, declared, level, reading = result.separating, result.errors_declared, result.settings.level, result.permutation
+def _proof_words(result: SeparationTest, proof: Proof) -> str:
+    """`p ≤ 2.3e-4 for 2 features with no error (rigorous); it gave the p-value`."""
+    text = f"p ≤ {format_p(proof.log10_p)} for {proof.about()} (rigorous); "
+    if proof.stage is result.stage:
+        return text + "it gave the p-value"
+    return text + f"it would decide at {proof.share:.2g} or less"
+
+
+def _silent_bound(result: SeparationTest) -> str:
+    """Why the bound for the errors declared says nothing."""
+    found, declared, reading = result.separating, result.errors_declared, result.permutation
     if reading is not None and reading.kind != "Monte Carlo":
-        return "silent: labels are drawn from a model of the covariates"
-    if found.bound.log10_p < 0:
-        return f"p ≤ {format_p(found.bound.log10_p)} (rigorous)"
+        return "none: labels are drawn from a model of the covariates"
     if declared is not None and found.errors > declared:
-        return f"uninformative: {found.errors} errors where {declared} were allowed"
+        return f"none: {plural(found.errors, 'error')} where {declared} were allowed"
     if result.largest_convincing == 0:
         return "uninformative at this size"
     most = "1 feature" if result.largest_convincing == 1 else f"at most {result.largest_convincing} features"
-    return f"uninformative here; could reach {level:g} only with {most}"
+    return f"uninformative here; could reach {result.settings.level:g} only with {most}"
+
+
+def _shuffles_words(result: SeparationTest) -> str:
+    reading, settings = result.permutation, result.settings
+    if reading is None:
+        return "not needed" if settings.permutations and settings.candidates is None else "not run"
+    text = f"{reading.summary()} ({reading.kind})"
+    sizes = sorted(size for size in reading.null_sizes if size is not None)
+    if sizes and reading.statistic == "search":
+        text += f"; the search needs {sizes[len(sizes) // 2]} ({sizes[0]}–{sizes[-1]}) features where it separates"
+    if result.stage is Stage.SHUFFLES:
+        spent = result.spending.before_shuffles
+        text += f"; it gave the p-value, with {spent:.1g} for the proofs that came before"
+    return text
 
 
 def _front_lines(result: SeparationTest) -> list[str]:
     """The front as a small table."""
-    shown = [(at.k, at.errors, at.shuffled or "", "" if at.pvalue is None else f"{at.pvalue:.2g}") for at in result.front]
-    rows = [f"  {k:>8}   {errors:>6}   {band!s:<15}   {pvalue}".rstrip() for k, errors, band, pvalue in shown]
-    return ["  features   errors   shuffled labels   adjusted p", *rows]
+    lines = ["  features   fewest errors   R²     R² of shuffled labels   adjusted p"]
+    for point in result.front:
+        band = "" if point.shuffled is None else str(point.shuffled)
+        pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
+        line = f"  {point.k:>8}   {point.errors:>13}   {point.explained:.2f}   {band:<21}   {pvalue}"
+        lines.append(line.rstrip())
+    return lines

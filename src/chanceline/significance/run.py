@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from math import log10
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,38 +11,33 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from chanceline.chance.bound import Bound
-from chanceline.errors import ConvergenceError, InputError
+from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays, distinct_columns
-from chanceline.perceptron.rule import Rule, consistent_rows, rule_on, separate
+from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import MOST_FEATURES, fit_rule, rule_sentence
 from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, scorecard
-from chanceline.select.pareto import front as search_front
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.evidence import evidence_of, front_readings, proofs, rule_to_show
+from chanceline.significance.observed import ObservedFit, fit_observed, procedure
 from chanceline.significance.permutation import (
     BATCH,
     INTERRUPT,
-    FrontDraws,
     FrontReading,
     PermutationReading,
     PermutationRunner,
-    Procedure,
     SpreadReading,
     draw_front,
     permutation_reading,
 )
-from chanceline.significance.plan import FeatureBound, Plan, feature_bound, make_plan
+from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
-from chanceline.significance.stages import CountedLater, DeclaredErrors, Stage
-from chanceline.significance.stepwise import Columns, Paths, fewest_by_threshold, make_columns
-from chanceline.significance.text import Evidence, RuleToUse, Separating, Story, card_sentence, unavoidable_errors
+from chanceline.significance.stepwise import Columns, Paths, make_columns
+from chanceline.significance.text import RuleToUse, Separating, Story, card_sentence, exchange, unavoidable_errors
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
 from chanceline.tables.subjects import undeclared_design
 
-# Swaps of the search for fewest errors at every number of features: some seconds at most.
-FRONT_BUDGET = 4000
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 1e11
 # The column of y beside a DataFrame whose blocks, groups or pairs are named.
@@ -133,29 +127,6 @@ def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **optio
     return separation_test(dataset, features=features, **options)
 
 
-@dataclass(frozen=True, eq=False)
-class ObservedFit:
-    """What the observed labels allow.
-
-    Attributes
-    ----------
-    rule : for the features named, or the smallest set found that makes no more errors than declared.
-    bound : the bound of the first stage for that rule.
-    first, second : the stages that are proofs; the second None where it was not asked for or is not needed.
-    points : the best rule found for K = 1, 2, …; none where the first stage convinces or features were named.
-    counted : the rule about which the bound says most when its errors are counted; None without a second stage.
-    feature : the bound for one feature, where it was looked at.
-    """
-
-    rule: Rule
-    bound: Bound
-    first: DeclaredErrors
-    second: CountedLater | None = None
-    points: tuple[Rule, ...] = ()
-    counted: Rule | None = None
-    feature: FeatureBound | None = None
-
-
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
     settings, scheme, X, shuffles = plan.settings, plan.scheme, plan.data.X, plan.settings.permutations or 0
@@ -169,7 +140,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
     draws, paths = draw_front(
         columns, scheme, permutations=0 if own else min(BATCH - 1, shuffles), steps=steps, seed=settings.seed
     )
-    found = fit_observed(plan, columns, paths.errors[0])
+    found = fit_observed(plan, columns, paths)
     convinced = plan.spending.first_convinces(found.first) or plan.spending.second_convinces(found.second)
     wanted = shuffles > 0 and (settings.always_permute or not convinced)
     runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
@@ -196,7 +167,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
         alone = dict(zip(columns.index.tolist(), draws.alone(columns, scheme.y).tolist(), strict=True))
     if permutation is not None and scheme.model is not None:
         permutation = replace(permutation, kind=scheme.model.kind)
-    front = front_readings(plan, paths, draws, adjusted=permutation is not None)
+    front = front_readings(plan, found, columns, paths, draws, adjusted=permutation is not None)
     interrupted = INTERRUPT in (draws.stopped_by, permutation and permutation.stopped_by)
     rule = None
     if settings.expected_error and settings.search is None and not interrupted:
@@ -204,145 +175,7 @@ def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Separ
             rule = usable_rule(plan)
         except KeyboardInterrupt:
             interrupted = True
-    return conclude(plan, found, front, spread, permutation, rule, alone, interrupted=interrupted)
-
-
-def fit_observed(plan: Plan, columns: Columns, path_errors: Ints) -> ObservedFit:
-    """The rule for the features named, or the smallest set; and where that does not convince one feature alone, and the fewest
-    errors for every K.
-    """
-    bounds, spending = plan.bounds, plan.spending
-    rule = first_rule(plan)
-    bound = bounds.bound(rule)
-    first = bounds.first_stage(bound)
-    if plan.features is not None or spending.first_convinces(first):
-        return ObservedFit(rule, bound, first)
-
-    feature = None
-    log10_feature = 0.0
-    if spending.stage2_level > 0:
-        feature = best_feature(plan, columns)
-        log10_feature = feature.log10_p
-    one_feature_convinces = spending.second_convinces(bounds.second_stage(0.0, log10_feature))
-    points = front_points(plan, path_errors, quick=one_feature_convinces)
-
-    # The front may have found a smaller set that makes no more errors than declared. The bound covers every set.
-    declared = plan.declared or 0
-    enough = [point for point in points if point.errors <= declared]
-    if plan.settings.search is None and enough:
-        smallest = enough[0]
-        if rule.errors > declared or smallest.n_selected < rule.n_selected:
-            rule = smallest
-        bound = bounds.bound(rule)
-        first = bounds.first_stage(bound)
-    if spending.stage2_level == 0:
-        return ObservedFit(rule, bound, first, points=points)
-
-    # Errors counted after looking, unless they were declared.
-    counted = None
-    log10_counted = 0.0
-    if plan.settings.errors is None:
-        counted = min((rule, *points), key=lambda point: bounds.counted_errors(point.n_selected, point.errors))
-        log10_counted = bounds.counted_errors(counted.n_selected, counted.errors)
-    second = bounds.second_stage(log10_counted, log10_feature)
-    return ObservedFit(rule, bound, first, second, points, counted, feature)
-
-
-def first_rule(plan: Plan) -> Rule:
-    """The rule on the features named, or on the smallest set found, by our search or the user's own."""
-    if plan.features is not None:
-        return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
-    if plan.settings.search is not None:
-        return procedure(plan).find(plan.data.X, plan.data.y)
-    return smallest_rule(plan)
-
-
-def front_points(plan: Plan, path_errors: Ints, *, quick: bool) -> tuple[Rule, ...]:
-    """The best rule found for K = 1, 2, …; without swaps if `quick`, or if they are not worth while.
-
-    Swaps are worth while if half the errors of the path would convince.
-    """
-    settings = plan.settings
-    halves = [(k, errors // 2) for k, errors in enumerate(path_errors.tolist(), 1)]
-    hopeful = any(plan.bounds.at_front(k, errors) <= log10(plan.spending.stage1_level) for k, errors in halves)
-    budget = FRONT_BUDGET if hopeful and not quick else 0
-    if settings.budget is not None:
-        budget = min(settings.budget, budget)
-    front = search_front(
-        plan.data.X,
-        plan.data.y,
-        intercept=settings.intercept,
-        max_features=len(path_errors),
-        budget=budget,
-        seed=settings.seed,
-    )
-    return tuple(point.rule for point in front.points[1:])
-
-
-def best_feature(plan: Plan, columns: Columns) -> FeatureBound:
-    """The bound for one feature, on the columns that the path is made of, summed over groups."""
-    scheme, values = plan.scheme, columns.fitted
-    if len(scheme.unit_labels) < len(values):
-        order = np.argsort(scheme.unit_of, kind="stable")
-        values = np.add.reduceat(values[order], np.flatnonzero(np.diff(scheme.unit_of[order], prepend=-1)), axis=0)
-    found = feature_bound(values, scheme.unit_labels, scheme.block_of, among=plan.bounds.n_features)
-    feature = int(columns.index[found.feature])
-    return replace(found, feature=feature, name=plan.data.feature_names[feature])
-
-
-def procedure(plan: Plan) -> Procedure:
-    """The search for the smallest set, by a method of ours or the user's own."""
-    settings = plan.settings
-    search = settings.method if settings.search is None else settings.search
-    return Procedure(search, settings.budget, settings.seed, settings.intercept, settings.errors or 0)
-
-
-def smallest_rule(plan: Plan) -> Rule:
-    """The smallest set found that makes no more errors than allowed; where nothing separates, nothing is searched."""
-    X, y, settings = plan.data.X, plan.data.y, plan.settings
-    rows = consistent_rows(X, y)
-    few = not settings.errors and len(plan.distinct) < len(rows)
-    if few and not all_separate(X[rows], y[rows], plan.distinct, settings.intercept):
-        return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
-    search = procedure(plan)
-    found, largest = search.find(X, y), plan.bounds.largest(plan.spending.stage1_level)
-    if settings.permutations == 0 and found.errors <= search.errors and found.n_selected == largest + 1 > 1:
-        # The bound would accept one feature less. It covers every set at once, so that searching the observed labels again from
-        # other seeds costs nothing.
-        for number in range(1, settings.restarts + 1):
-            again = replace(search, seed=search.seed + number, target=largest).find(X, y)
-            if again.errors <= search.errors and again.n_selected <= largest:
-                return again
-    return found
-
-
-def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
-    """Whether all features together separate."""
-    if intercept and np.all(y == y[0]):
-        return True
-    try:
-        return separate(X, y, distinct, intercept).separates
-    except ConvergenceError:
-        # Not settled in floating point: the search may try.
-        return True
-
-
-def front_readings(plan: Plan, paths: Paths, draws: FrontDraws, *, adjusted: bool) -> tuple[FrontReading, ...]:
-    """For every number of features what was found, beside the shuffles."""
-    bands = draws.bands()
-    pvalues = draws.adjusted().tolist() if adjusted and draws.done else [None] * len(bands)
-    plain = plan.scheme.sizes.blocks is None and plan.scheme.basis is None
-    return tuple(
-        FrontReading(
-            k=k,
-            errors=errors,
-            shuffled=bands[k - 1],
-            pvalue=pvalues[k - 1],
-            log10_bound=plan.bounds.at_front(k, errors) if plain else 0.0,
-            features=plan.names_of(paths.support(0, k)),
-        )
-        for k, errors in enumerate(paths.errors[0].tolist(), 1)
-    )
+    return conclude(plan, found, columns, paths, front, spread, permutation, rule, alone, interrupted=interrupted)
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
@@ -375,6 +208,8 @@ def usable_rule(plan: Plan) -> RuleToUse:
 def conclude(
     plan: Plan,
     found: ObservedFit,
+    columns: Columns,
+    paths: Paths,
     front: tuple[FrontReading, ...],
     spread: SpreadReading | None,
     permutation: PermutationReading | None,
@@ -392,9 +227,10 @@ def conclude(
     reported, shown_bound = rule_to_show(plan, found)
     separating = separating_set(plan, reported, shown_bound)
     largest, needed = bounds.largest(plan.spending.stage1_level), bounds.samples_needed(reported, plan.settings.level)
-    evidence = evidence_of(plan, found, overall.stage, front, spread, separating)
+    evidence = evidence_of(plan, found, overall.stage, front, spread, columns, paths)
     better = rule is not None and rule.expected_error is not None and not rule.standing
-    story = Story(plan, evidence, separating, permutation, spread, needed, better)
+    proven = proofs(plan, found, overall)
+    story = Story(plan, evidence, separating, permutation, spread, proven, needed, better)
     verdict, reason = story.decide(overall)
     interesting = {*evidence.features, *separating.features, *(() if rule is None else rule.stand_ins)}
     shown = {name: j for j, name in enumerate(data.feature_names) if name in interesting}
@@ -411,6 +247,8 @@ def conclude(
         front=front,
         spread=spread,
         feature_bound=found.feature,
+        proofs=proven,
+        exchange=exchange(plan),
         permutation=permutation,
         n_samples=len(data.y),
         n_features=len(data.feature_names),
@@ -434,55 +272,6 @@ def conclude(
     )
 
 
-def evidence_of(
-    plan: Plan,
-    found: ObservedFit,
-    stage: Stage,
-    front: tuple[FrontReading, ...],
-    spread: SpreadReading | None,
-    separating: Separating,
-) -> Evidence:
-    """The features that the p-value rests on: those of the stage that gave it."""
-    if plan.settings.search is not None and not plan.settings.preregistered:
-        return Evidence(separating.n_selected, separating.features, separating.errors, None, by="search")
-    if stage is Stage.ONE_FEATURE and found.feature is not None:
-        return evidence_of_feature(plan, found.feature, front)
-    if stage is Stage.COUNTED_ERRORS and found.counted is not None:
-        return evidence_of_rule(plan, found.counted, front)
-    if stage is Stage.SHUFFLES:
-        return evidence_of_shuffles(plan, front, spread)
-    if stage is Stage.DECLARED_ERRORS:
-        return evidence_of_rule(plan, found.rule, front)
-    # Nothing convinced and nothing was shuffled: the rule that is shown.
-    return Evidence(separating.n_selected, separating.features, separating.errors, None, by="bound")
-
-
-def evidence_of_rule(plan: Plan, rule: Rule, front: tuple[FrontReading, ...]) -> Evidence:
-    """A rule that was found, beside the shuffles if the path has the same features and errors."""
-    features = plan.names_of(rule.support)
-    alike = [at for at in front if at.features == features and at.errors == rule.errors]
-    band = alike[0].shuffled if alike else None
-    return Evidence(rule.n_selected, features, rule.errors, band, by="bound")
-
-
-def evidence_of_feature(plan: Plan, one: FeatureBound, front: tuple[FrontReading, ...]) -> Evidence:
-    """The one feature that is proven."""
-    side = 1 if one.higher else -1
-    scores = side * plan.data.X[None, :, one.feature]
-    errors = int(fewest_by_threshold(scores, plan.data.y[None], plan.settings.intercept)[0])
-    band = front[0].shuffled if front[0].features == (one.name,) else None
-    return Evidence(1, (one.name,), errors, band, by="bound")
-
-
-def evidence_of_shuffles(plan: Plan, front: tuple[FrontReading, ...], spread: SpreadReading | None) -> Evidence:
-    """Of the front's points with the least p-value the one with the fewest features; or all features, each a little."""
-    at = min(front, key=lambda point: (point.pvalue, point.k))
-    # Of equal p-values a set of features counts first: it says more; and what shows nothing is not spread.
-    if spread is not None and at.pvalue is not None and spread.pvalue < min(at.pvalue, plan.settings.level):
-        return Evidence(None, (), None, None, spread.pvalue, spread=True)
-    return Evidence(len(at.features), at.features, at.errors, at.shuffled, at.pvalue)
-
-
 def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:
     """The rule that separates, or makes the fewest errors found, with its bound and what noise would need."""
     data, sizes, replica = plan.data, plan.scheme.sizes, None
@@ -502,19 +291,3 @@ def separating_set(plan: Plan, rule: Rule, bound: Bound) -> Separating:
         n_features=len(data.feature_names),
         unavoidable=unavoidable_errors(data.X, data.y),
     )
-
-
-def rule_to_show(plan: Plan, found: ObservedFit) -> tuple[Rule, Bound]:
-    """The rule found and its bound; where it makes too many errors the point of the front about which the bound says most.
-
-    The bound returned belongs into words, not into the p-value: errors counted after looking are of the second stage.
-    """
-    enough = found.rule.errors <= (plan.declared or 0)
-    if plan.features is not None or plan.settings.search is not None or enough or not found.points:
-        return found.rule, found.bound
-    bounds = plan.bounds
-    rule = min(found.points, key=lambda rule: (bounds.at_front(rule.n_selected, rule.errors), rule.errors, rule.n_selected))
-    bound = bounds.bound(rule)
-    if plan.settings.errors is None:
-        bound = replace(bound, errors=rule.errors, log10_p=bounds.at_front(rule.n_selected, rule.errors))
-    return rule, bound

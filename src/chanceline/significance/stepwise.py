@@ -285,3 +285,29 @@ def fewest_by_threshold(scores: Floats, labels: Floats, intercept: bool) -> Ints
     errors[:, 1:-1][np.diff(ranked, axis=1) <= same] = labels.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest
+
+
+def least_squares_weights(columns: Columns, X: Floats, y: Floats, support: Ints) -> Floats:
+    """Weights of the labels' least squares fit on some columns of X, clipped as the path sees them, in the units of X.
+
+    Parameters
+    ----------
+    columns : the path's columns, which know blocks and covariates.
+    X, y : (samples, features) and the labels ±1 of the samples.
+    support : indices of columns of X.
+    """
+    values = X[:, support].astype(float)
+    if columns.intercept:
+        values = clipped(values)
+    inner = columns.centred(values.T).T
+    target = columns.centred(y[None])[0]
+    return np.linalg.lstsq(inner, target, rcond=None)[0]
+
+
+def errors_with_design(columns: Columns, X: Floats, y: Floats, support: Ints) -> int:
+    """Errors of least squares on some columns of X together with the blocks and covariates, at the best threshold."""
+    weights = least_squares_weights(columns, X, y, support)
+    inner = columns.centred(X[:, support].T.astype(float)).T
+    # What blocks and covariates explain of the labels, and what the columns add to it.
+    scores = y - columns.centred(y[None])[0] + inner @ weights
+    return int(fewest_by_threshold(scores[None], y[None], columns.intercept)[0])

@@ -13,13 +13,14 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from chanceline._results import Result, listed
-from chanceline.chance.bound import Bound, format_p
+from chanceline.chance.bound import Bound
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import consistent_rows
 from chanceline.prediction.rule import MOST_FEATURES, PredictionRule
 from chanceline.prediction.worth import ExpectedError, Firmness, Scorecard
 from chanceline.significance.design import Floats
-from chanceline.significance.permutation import Band, PermutationReading, SpreadReading
+from chanceline.significance.evidence import Evidence, Proof
+from chanceline.significance.permutation import PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.replica import ChanceSize, ReplicaReading
 from chanceline.significance.stages import OverallP
@@ -33,39 +34,6 @@ UNDECIDED = "cannot tell"
 # "Chance allows this" is said where a feature whose class means lie so many standard deviations apart (alone it classifies 84 %
 # of the samples) would have been seen with this probability.
 LARGE_EFFECT, POWER = 2.0, 0.8
-
-
-@dataclass(frozen=True, repr=False)
-class Evidence(Result):
-    """What the p-value rests on.
-
-    Attributes
-    ----------
-    k, features : how many features, and which; None and none where the evidence is spread.
-    errors : samples that least squares on these features (and the block, where there are blocks) gets wrong at its best
-        threshold; of a search (one's own, or ours where only the bound convinces), and of features named after looking, the
-        samples on the wrong side of the rule.
-    shuffled : errors of the same procedure on shuffled labels; None without shuffles of that kind.
-    pvalue : of these features (or the spread) alone, adjusted for the choice; None without shuffles of that kind.
-    spread : many features hold it, each a little, and no small set does.
-    by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every shuffle).
-    """
-
-    k: int | None
-    features: tuple[str, ...]
-    errors: int | None
-    shuffled: Band | None
-    pvalue: float | None = None
-    spread: bool = False
-    by: str = "shuffles"
-
-    kind = "observed and shuffled labels, same procedure"
-
-    def summary(self) -> str:
-        if self.spread:
-            return "Spread over many features"
-        band = "" if self.shuffled is None else f", shuffled labels {self.shuffled}"
-        return f"K = {self.k} ({listed(self.features)}): {plural(self.errors or 0, 'error')}{band}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,16 +77,12 @@ class Separating(Result):
         return None if self.replica is None else self.replica.noise
 
     def summary(self) -> str:
-        who, ending = f"{self.n_selected} of {plural(self.n_features, 'feature')}", "s" * (self.n_selected == 1)
+        who = f"{self.n_selected} of {plural(self.n_features, 'feature')}"
+        ending = "s" if self.n_selected == 1 else ""
         does = f"separate{ending} all {self.n_samples} samples"
         if self.errors:
             does = f"leave{ending} {plural(self.errors, 'error')} among {self.n_samples} samples{self.unavoidable}"
         parts = [f"{who} {does}"]
-        if self.bound.log10_p < 0:
-            parts.append(
-                f"random labels would be {'separated' if self.separates else 'classified'} this well with probability at most "
-                f"{format_p(self.bound.log10_p)}"
-            )
         if self.noise_needs is not None:
             parts.append(f"{self.noise_needs.needs()} (theory, for orientation)")
         return "; ".join(parts)
@@ -186,6 +150,27 @@ def unavoidable_errors(X: Floats, y: Floats) -> str:
     return f", {wrong} of which cannot be avoided (rows {first + 1} and {second + 1} are equal but have opposite labels)"
 
 
+def exchange(plan: Plan) -> str:
+    """What the null hypothesis exchanges, for a methods paragraph: "labels were permuted within 4 blocks"."""
+    scheme, data = plan.scheme, plan.data
+    units = plural(scheme.sizes.n_units, "sample")
+    if data.groups is not None:
+        units = f"{plural(scheme.sizes.n_units, 'group')}, whose rows keep one label"
+    if scheme.model is not None:
+        within = ""
+        if scheme.sizes.blocks is not None:
+            within = f" in each of {len(scheme.sizes.blocks)} blocks"
+        names = listed(list(data.covariates or {}))
+        return f"the labels of {units}, drawn from a logistic model of {names}, with the number of positives kept{within}"
+    if plan.settings.null == "coin":
+        return f"the labels of {units}, drawn by fair coins"
+    if data.pairs is not None:
+        return f"the labels of {units}, swapped within {len(scheme.sizes.blocks or ())} pairs"
+    if scheme.sizes.blocks is not None:
+        return f"the labels of {units}, permuted within {len(scheme.sizes.blocks)} blocks"
+    return f"the labels of {units}, permuted, with the class sizes kept"
+
+
 def detectable_effect(plan: Plan) -> float:
     """Distance of class means, in standard deviations within classes, at which one feature is seen with probability `POWER`.
 
@@ -221,6 +206,7 @@ class Story:
     separating: Separating
     permutation: PermutationReading | None
     spread: SpreadReading | None
+    proofs: tuple[Proof, ...]
     needed: int | None
     better: bool
 
@@ -247,8 +233,9 @@ class Story:
         if self.plan.data.covariates:
             shown = f"Beyond what {listed(list(self.plan.data.covariates))} explain: {shown}"
         if overall.log10_p <= log10(level):
-            alone = self.evidence.pvalue or 0.0
-            return STRUCTURE, shown + f" Alone p = {alone:.2g}; few and many features together convince." * (alone > level)
+            if (self.evidence.pvalue or 0.0) > level:
+                shown += " Alone it would not convince; few and many features together do."
+            return STRUCTURE, shown
         if reading is None or reading.done == 0:
             return UNDECIDED, f"{shown} The bound is silent here and no labels were shuffled."
         if reading.void:
@@ -267,11 +254,24 @@ class Story:
             return UNDECIDED, f"{shown} With p between {low:.2g} and {high:.2g}, level {level:g} is not settled."
         if self.evidence.by == "search":
             return NOT_SHOWN, shown
+        return self._without_structure(shown)
+
+    def _without_structure(self, shown: str) -> tuple[str, str]:
+        """Chance allows it, or it is only not shown: chance is not blamed where a proof or the rule to use speaks against it."""
+        unspent = [proof for proof in self.proofs if proof.log10_p <= log10(self.plan.settings.level)]
+        if unspent:
+            strongest = min(unspent, key=lambda proof: proof.log10_p)
+            return NOT_SHOWN, (
+                f"{shown} There is a proof for {strongest.about()}, but not within its share of the level; it would count "
+                "had this been declared beforehand."
+            )
         effect = detectable_effect(self.plan)
-        who = "A feature" if effect <= LARGE_EFFECT else "Only a feature"
-        verdict = CHANCE if effect <= LARGE_EFFECT and not self.better else NOT_SHOWN
-        seen = f"{who} whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
-        return verdict, f"{shown} {seen if effect < inf else 'No single feature could have been seen.'}"
+        if effect == inf:
+            return NOT_SHOWN, f"{shown} No single feature could have been seen."
+        seen = f"whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
+        if effect > LARGE_EFFECT:
+            return NOT_SHOWN, f"{shown} Only a feature {seen}"
+        return NOT_SHOWN if self.better else CHANCE, f"{shown} A feature {seen}"
 
     def _about_named(self, overall: OverallP) -> tuple[str, str]:
         """Features named after looking: what the bound shows about them, and what the shuffles show about the table."""
