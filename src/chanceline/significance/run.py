@@ -19,6 +19,7 @@ from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, sco
 from chanceline.significance.config import TestSettings
 from chanceline.significance.evidence import evidence_of, front_readings, proofs, rule_to_show
 from chanceline.significance.observed import ObservedFit, fit_observed, procedure
+from chanceline.significance.outcome_column import ask_about_outcome, outcome_columns, plan_without
 from chanceline.significance.permutation import (
     BATCH,
     INTERRUPT,
@@ -128,6 +129,20 @@ def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **optio
 
 
 def run(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
+    """The test; and where a column looks like the outcome itself, what the verdict is without it."""
+    result = run_stages(plan, progress)
+    if plan.features is not None or plan.settings.search is not None or result.interrupted:
+        return result
+    columns, next_best = outcome_columns(plan.data.X, plan.data.y)
+    if len(columns) == 0:
+        return result
+    other_plan = plan_without(plan, columns)
+    without = None if other_plan is None else run_stages(other_plan, progress)
+    question = ask_about_outcome(plan, without, columns, next_best)
+    return replace(result, findings=(question, *result.findings))
+
+
+def run_stages(plan: Plan, progress: Callable[[int, int], None] | None = None) -> SeparationTest:
     """Search, bound, shuffle, decide."""
     settings, scheme, X, shuffles = plan.settings, plan.scheme, plan.data.X, plan.settings.permutations or 0
     named, index = plan.features if settings.preregistered else None, plan.distinct
