@@ -29,6 +29,7 @@ IDENTIFIER = re.compile(
 )
 DATE_NAME = re.compile(r"(?i:(^|[\s_.\-])(date|datum|datetime|timestamp)([\s_.\-]|$))|[a-z]Date$")
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?")
+WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0*)?")
 FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
 LEVEL = 0.05  # of diagnostics
 # A table of counts has at least so many columns, and a count at least this large.
@@ -214,9 +215,12 @@ def _spelling(value: Any) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same."""
+    """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same; every digit of a long number counts."""
+    if isinstance(value, float | np.floating) and value.is_integer():
+        return str(int(value))
     text = str(value).strip()
-    return str(int(float(text))) if is_number(text) and float(text).is_integer() else text
+    whole = WHOLE_NUMBER.fullmatch(text)
+    return text if whole is None else str(int(whole[1]))
 
 
 def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:

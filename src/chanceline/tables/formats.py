@@ -16,7 +16,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from itertools import chain, count, islice
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,8 @@ DECIMAL_COMMA = re.compile(r"\s*[<>≤≥]?\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 COLUMNS_AT_ONCE = 4096  # of a Parquet file, so that any number fits into memory
 INDEX = "__index_level_0__"  # what pandas calls an index without a name; it comes first here, as in a text file
+INEXACT = 2.0**53  # from here on a float does not hold every whole number
+LONG_NUMBER = r"[+-]?\d{16,}"  # a whole number that may reach it: an identifier or a class, hardly a measurement
 TABLE_BEGIN, TABLE_END = "!series_matrix_table_begin", "!series_matrix_table_end"
 GCT = re.compile(r"#1\.[23]\s")
 # `samples classes 1`, then `# names`, then a class for every sample.
@@ -102,12 +104,11 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
     above += lines - text.count("\n")
     commas = settings.decimal == "," or (settings.decimal is None and _has_decimal_commas(head, separator))
     try:
-        table = pd.read_csv(
-            io.StringIO(text[begin:]),
+        table = _read_exactly(
+            text[begin:],
             sep=separator,
             header=None,
             names=None if names is None else range(len(names)),
-            low_memory=False,
             na_values=list(settings.na),
             decimal="," if commas else ".",
             skipinitialspace=separator != WHITE_SPACE,
@@ -124,6 +125,39 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
     if table.iloc[:, 0].isna().any():
         table = table.dropna(how="all").infer_objects()  # lines without anything
     return names, _with_points(table) if commas else table
+
+
+def _read_exactly(text: str, **options: Any) -> pd.DataFrame:
+    """The text as pandas reads it, but whole numbers that floats would round stay text.
+
+    A gap, or a fraction in another row, makes floats of a column of whole numbers, and then 12345678901234567 and
+    12345678901234568 are one.
+    """
+    table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
+    rounded = inexact_columns(table)
+    if not rounded:
+        return table
+    beside = 1 if "index_col" in options else 0  # columns of the file that are no columns of the table
+    read_again = {"usecols": [*range(beside), *(beside + place for place in rounded)], "dtype": str}
+    as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options | read_again)
+    for number, place in enumerate(rounded):
+        cells = as_text.iloc[:, number]
+        if cells.str.fullmatch(LONG_NUMBER).any():
+            table.isetitem(place, cells)
+    return table
+
+
+def inexact_columns(table: pd.DataFrame) -> list[int]:
+    """Places of the columns of floats in which different whole numbers may have become one."""
+    places = np.flatnonzero([pd.api.types.is_float_dtype(kind) for kind in table.dtypes])
+    if len(places) == 0 or len(table) == 0:
+        return []
+    values = table.iloc[:, places].to_numpy()
+    # Gaps do not count in fmax and fmin.
+    large = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values)) >= INEXACT
+    sizes = np.abs(values[:, large])
+    inexact = (sizes >= INEXACT) & np.isfinite(sizes)
+    return places[large][inexact.any(axis=0)].tolist()
 
 
 def joined_names(upper: list[str] | None, lower: list[str]) -> list[str]:
@@ -196,7 +230,8 @@ def is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    # In Python 309_1 is 3091; in a table it is the first sample of subject 309.
+    return "_" not in text
 
 
 def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
@@ -245,8 +280,19 @@ def read_parquet(file: IO[bytes]) -> pd.DataFrame:
     with parquet.ParquetFile(file) as table:
         names = sorted(table.schema_arrow.names, key=lambda name: name != INDEX)
         several = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))
-        parts = [table.read(columns=some, use_threads=False).to_pandas(ignore_metadata=True) for some in several]
+        parts = [_in_pandas(table.read(columns=some, use_threads=False)) for some in several]
     return pd.concat(parts, axis=1)[names].rename(columns={INDEX: "row name"})
+
+
+def _in_pandas(part: Any) -> pd.DataFrame:
+    """A part of an Arrow table as a DataFrame, long whole numbers beside gaps as they are."""
+    from pyarrow import types
+
+    table = part.to_pandas(ignore_metadata=True)
+    for place in inexact_columns(table):
+        if types.is_integer(part.schema.field(place).type):
+            table.isetitem(place, part.column(place).to_pandas(integer_object_nulls=True))
+    return table
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -285,7 +331,7 @@ def read_series_matrix(text: str, name: str, na: Sequence[str]) -> tuple[pd.Data
 
 
 def _tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(body), sep="\t", index_col=0, low_memory=False, na_values=list(na))
+    return _read_exactly(body, sep="\t", index_col=0, na_values=list(na))
 
 
 def read_cls(text: str, name: str) -> list[str]:
@@ -302,11 +348,12 @@ def read_cls(text: str, name: str) -> list[str]:
 def is_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """Whether a header is made of measured numbers; counted columns (0, 1, 2, …) and numbers of genes are names."""
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in body.dtypes]
-    numbers = [float(name) for name, yes in zip(names, numeric, strict=True) if yes and is_number(name)]
+    written = [name.strip() for name, yes in zip(names, numeric, strict=True) if yes and is_number(name)]
+    numbers = [float(name) for name in written]
     if not numbers or 2 * len(numbers) < sum(numeric) or (len(numbers) > 1 and np.all(np.diff(numbers) == 1)):
         return False
     words = [(name.strip(), j) for j, name in enumerate(names) if name.strip() and not is_number(name)]
-    if not words or len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
+    if not words or len(set(written)) < len(written) or not all(number.is_integer() for number in numbers):
         return True
     return any(name in set(body.iloc[:, j].dropna().astype(str).str.strip()) for name, j in words if not numeric[j])
 

@@ -239,7 +239,10 @@ def _transposed(table: pd.DataFrame, source: str) -> RawTable:
         samples, numbers, words = samples.loc[:, ~described], numbers.loc[:, ~described], words[:, ~described]
     ids = [str(name) for name in samples.columns]
     values = pd.DataFrame(numbers.to_numpy(dtype=float, na_value=np.nan).T, columns=columns, index=ids)
-    for row in np.flatnonzero(words.any(axis=1)):
+    # Rows of text, and of numbers too long for floats, stay as they are written.
+    rounded = np.zeros(len(samples), dtype=bool)
+    rounded[formats.inexact_columns(values)] = True
+    for row in np.flatnonzero(words.any(axis=1) | rounded):
         values[columns[row]] = samples.iloc[row].to_numpy()
     return RawTable(values, ids=ids, findings=findings)
 
