@@ -74,3 +74,46 @@ def test_large_measurements_stay_numbers(read):
     """A gap beside numbers beyond 2⁵³: they are features, read as floats as before."""
     dataset = read("a,b,outcome\n12345678901234567,1,x\n,2,y\n3e17,3.5,x\n5,4,y\n", missing="min")
     assert dataset.X[:, 0].tolist() == [12345678901234567.0, 5, 3e17, 5]
+
+
+NO = ["no", "\tno", " no ", "no\xa0", "\u200bno", "no"]  # a tab, spaces, a space that does not break, one without width
+
+
+@pytest.fixture
+def untidy():
+    table = pd.DataFrame({"a": np.arange(12) / 3, "b": [4.0, 1, 5, 2, 6, 3, 9, 7, 8, 2, 1, 0]})
+    table["smokes"] = [*NO, *["yes", "yes\xa0"] * 2, "maybe", " maybe"]
+    table["site"] = ["Bad  Ems", "Bad\xa0Ems", "Ulm", " Ulm", "Bad Ems", "Ulm"] * 2
+    table["outcome"] = ["ill", "well "] * 6
+    return table
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_spaces_make_no_category(untidy, read, in_memory):
+    before = untidy.copy()
+    dataset = load_data(untidy, "outcome", one_hot=True) if in_memory else read(untidy, one_hot=True)
+    assert dataset.feature_names[2:5] == ("smokes=maybe", "smokes=no", "smokes=yes")
+    assert dataset.X[:, 3].tolist() == [1] * 6 + [0] * 6
+    assert {name for name in dataset.feature_names if name.startswith("site")} <= {"site=Bad Ems", "site=Ulm"}
+    assert dataset.classes == ("ill", "well")
+    assert untidy.equals(before), "the user's table stays as it is"
+
+
+def test_spaces_make_no_block_group_pair_or_covariate(untidy, read):
+    for role in ("blocks", "groups", "pairs"):
+        assert set(getattr(read(untidy, **{role: "site"}), role)) == {"Bad Ems", "Ulm"}
+    assert set(read(untidy, adjust="smokes").covariates["smokes"]) == {"no", "yes", "maybe"}
+
+
+def test_a_cell_of_spaces_is_empty(untidy, read):
+    untidy.loc[3, "outcome"] = " \xa0"
+    untidy.loc[5, "outcome"] = " NA\xa0"
+    dataset = read(untidy, unlabelled="drop")
+    assert dataset.classes == ("ill", "well")
+    assert "2 rows without a label left out" in messages(dataset)
+
+
+def test_spaces_around_ids_do_not_hinder_a_join(read, tmp_path):
+    second = tmp_path / "clinic.csv"
+    second.write_text("sample,outcome\ns1\xa0,ill\n\ts2,well\u00a0\ns3,ill\ns4,well\n")
+    assert read("sample,a,b\ns4,1,2.5\ns1,3,4\n s2,2,1\ns3 ,5,5\n", None, labels=second).y.tolist() == [1, -1, 1, -1]

@@ -29,6 +29,7 @@ IDENTIFIER = re.compile(
 )
 DATE_NAME = re.compile(r"(?i:(^|[\s_.\-])(date|datum|datetime|timestamp)([\s_.\-]|$))|[a-z]Date$")
 DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?")
+UNSEEN = re.compile("[\u200b\u2060\ufeff]")  # letters without width, which no program shows
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0*)?")
 FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
 LEVEL = 0.05  # of diagnostics
@@ -214,11 +215,16 @@ def _spelling(value: Any) -> str:
     return " ".join(plain_text(value).casefold().split())
 
 
+def tidy_text(text: str) -> str:
+    """The text without spaces of any kind around it, and with one plain space wherever there are some in it."""
+    return " ".join(UNSEEN.sub("", text).split())
+
+
 def plain_text(value: Any) -> str:
     """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same; every digit of a long number counts."""
     if isinstance(value, float | np.floating) and value.is_integer():
         return str(int(value))
-    text = str(value).strip()
+    text = tidy_text(str(value))
     whole = WHOLE_NUMBER.fullmatch(text)
     return text if whole is None else str(int(whole[1]))
 

@@ -35,6 +35,7 @@ from chanceline.tables.columns import (
     labelled_rows,
     numeric_columns,
     read_labels,
+    tidy_text,
     totals_follow_classes,
     without_dates,
     without_empty,
@@ -79,7 +80,12 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     settings = replace(settings or TableSettings(), **changes)
     is_file = isinstance(path, str | Path)
     source = Path(path).name if is_file else type(path).__name__
-    table = read_table(Path(path), settings, label) if is_file else _from_object(path, label, settings)
+    if is_file:
+        table = read_table(Path(path), settings, label)
+    else:
+        table = _from_object(path, label, settings)
+        table.values = tidy_cells(table.values, settings.na)
+        table.about = tidy_cells(table.about, settings.na)
     if settings.labels is not None:
         second = Path(settings.labels)
         attach_labels(table, read_table(second, TableSettings(na=settings.na)), second.name, settings)
@@ -145,7 +151,30 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
             raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
     if len(table.values) == 0:
         raise InputError(f"{path.name} has a header but no rows.")
+    table.values = tidy_cells(table.values, settings.na)
+    table.about = tidy_cells(table.about, settings.na)
     return table
+
+
+def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
+    """The table with its text tidied, so that `no` with a tab before it is `no`, and a cell of spaces is empty."""
+    absent = ABSENT | set(na)
+    tidied = table.copy(deep=False)
+    for place in np.flatnonzero(~numeric_columns(table)):
+        column = table.iloc[:, place]
+        meant: dict[str, str | None] = {}  # of the cells that are not as they should be
+        for cell in column.dropna().unique():
+            if not isinstance(cell, str):
+                continue
+            text = tidy_text(cell)
+            if text == "" or (text != cell and text in absent):
+                meant[cell] = None
+            elif text != cell:
+                meant[cell] = text
+        if meant:
+            cells = [meant.get(cell, cell) if isinstance(cell, str) else cell for cell in column]
+            tidied.isetitem(place, pd.Series(cells, index=column.index, dtype=object))
+    return tidied
 
 
 def _read(file: IO[bytes], path: Path, settings: TableSettings, label: str | None) -> RawTable:
@@ -186,7 +215,7 @@ def _from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawT
     if settings.layer is not None and settings.layer not in data.layers:
         raise InputError(f"there is no layer {settings.layer!r}; there are {quoted([*data.layers]) or 'none'}.")
     X, rows = data.X if settings.layer is None else data.layers[settings.layer], data.obs_names
-    about, sentence = data.obs.assign(obs_names=rows), ""
+    about, sentence = tidy_cells(data.obs, settings.na).assign(obs_names=rows), ""
     if settings.pseudobulk is not None:
         donors, rows = pd.factorize(find_column(RawTable(pd.DataFrame(), about), settings.pseudobulk, "pseudobulk").astype(str))
         alike = (about.groupby(donors).nunique(dropna=False) == 1).all()
