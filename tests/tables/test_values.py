@@ -61,6 +61,27 @@ def test_genotypes_are_counted(read):
     assert dataset.X[:, 0].tolist() == [0, 1, 2, 1, 1]
 
 
+@pytest.mark.parametrize("gap", ["", "NA", "?", " "])
+@pytest.mark.parametrize(("true", "false"), [("TRUE", "FALSE"), ("True", "False"), ("true", "false")])
+def test_true_and_false_are_numbers_beside_a_gap_too(read, true, false, gap):
+    text = f"a,flag,y\n1.5,{true},u\n2,{false},v\n3,{gap},u\n4,{true},v\n5,{true},u\n"
+    dataset = read(text, "y", missing="median", na="?", one_hot=True)
+    assert dataset.feature_names == ("a", "flag")
+    assert dataset.X[:, 1].tolist() == [1, 0, 1, 1, 1]
+    with pytest.raises(InputError, match="'flag' first, in row 4"):
+        read(text, "y", na="?")
+    transposed = f"name,s1,s2,s3,s4,s5\na,1.5,2,3,4,5\nb,7,2,3,4,5\nflag,{true},{false},{gap},{true},{true}\ny,u,v,u,v,u\n"
+    assert read(transposed, "y", transpose=True, missing="median", na="?").X[:, 2].tolist() == [1, 0, 1, 1, 1]
+
+
+def test_true_among_words_is_a_word(read):
+    text = "a,heard,y\n1.5,true,u\n2,false,v\n3,rumour,u\n4,true,v\n5,true,u\n"
+    assert read(text, "y").feature_names == ("a",)
+    assert "'heard'" in messages(read(text, "y"))
+    with pytest.raises(InputError, match="column 'a' holds numbers, but 'TRUE' in row 3"):
+        read("a,b,y\n1.5,1,u\nTRUE,2,v\n3,4,u\n4,7,v\n", "y")
+
+
 def test_typed_columns_of_a_data_frame():
     table = pd.DataFrame({
         "whole": pd.array([1, None, 4, 7], dtype="Int64"), "flag": pd.array([True, False, None, True], dtype="boolean"),

@@ -45,12 +45,13 @@ from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, q
 from chanceline.tables.subjects import confounded_columns, undeclared_design
 
 # What a cell is.
-NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD = range(6)
+NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD, TRUTH = range(7)
 # Cells that mean "missing" to pandas, for cells with spaces around them, and in files of genotypes.
 ABSENT = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "<NA>", "#N/A", "./.", ".|."})
 UNDETECTED = frozenset(
     {"nd", "n.d.", "n.d", "bdl", "bld", "bql", "blq", "bloq", "lod", "loq", "lloq", "not detected", "undetected"}
 )
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 LIMIT = re.compile(r"([<>≤≥])\s*=?\s*(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|[A-Za-z]*LO[DQ])", re.IGNORECASE)
 GENOTYPE = re.compile(r"[01][/|][01]")
 # A number with something before or behind it: a per cent sign, thousands, a decimal comma.
@@ -299,6 +300,8 @@ def _read_cell(text: str) -> tuple[int, float]:
         return BELOW, np.nan
     if GENOTYPE.fullmatch(text):
         return NUMBER, float(text.count("1"))
+    if text.casefold() in TRUTH_VALUES:
+        return TRUTH, TRUTH_VALUES[text.casefold()]
     return ALMOST if ALMOST_NUMBER.fullmatch(text) else WORD, np.nan
 
 
@@ -310,6 +313,11 @@ def numeric_features(table: pd.DataFrame, labels: Floats, settings: TableSetting
         return plain
     others = table.loc[:, ~numeric]
     kinds, numbers = read_cells(others.to_numpy(dtype=object), settings.na)
+    # TRUE and FALSE are 1 and 0 in a column of nothing else, as they are where no cell is empty; elsewhere they are words.
+    truth = kinds == TRUTH
+    all_truth = np.all(truth | (kinds == GAP), axis=0)
+    kinds[truth] = np.where(all_truth, NUMBER, WORD)[np.nonzero(truth)[1]]
+    numbers[truth & ~all_truth] = np.nan
     odd, number = kinds >= ALMOST, (kinds == NUMBER) | (kinds == ALMOST) | np.isfinite(numbers)
     is_text = ~number.any(axis=0) | ((2 * odd.sum(axis=0) > (kinds != GAP).sum(axis=0)) & (kinds == WORD).any(axis=0))
     if odd[:, ~is_text].any():
