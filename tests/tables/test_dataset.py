@@ -104,6 +104,24 @@ def test_text_columns_only_on_request(read, table):
     assert np.array_equal(hot.X[:, -3:].sum(axis=1), np.ones(12))
 
 
+def test_one_half_of_two_values_says_all(read, table):
+    """Both halves of a column are one feature twice: which of them a search picks would be arbitrary."""
+    table = table.assign(sex=["male", "female", "female"] * 4, site=["north", "south", "west"] * 4, smokes=["no", "yes"] * 6)
+    dataset = read(table, one_hot=True)
+    assert dataset.feature_names[3:] == ("sex=male", "site=north", "site=south", "site=west", "smokes=yes")
+    assert dataset.X[:, 3].tolist() == [1, 0, 0] * 4
+    assert any("last in the alphabet: 'sex=male', 'smokes=yes'." in finding.message for finding in dataset.findings)
+    table.loc[2, "sex"] = None
+    with pytest.raises(InputError, match="'sex=male' first, in row 4"):
+        read(table, one_hot=True)
+    assert read(table, one_hot=True, missing="columns").feature_names[3:] == (
+        "site=north",
+        "site=south",
+        "site=west",
+        "smokes=yes",
+    )
+
+
 def test_missing_values(read, table):
     table.loc[3, "a"] = np.nan
     table.loc[5, "d"] = np.inf

@@ -385,11 +385,28 @@ def within_limits(
 
 
 def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    """One column of 0 and 1 for every value of text, named `site=north`; of two values for the last in the alphabet only.
+
+    The two halves of a column with two values say the same twice. A gap in such a column stays a gap; with more values it
+    is 0 in all indicators.
+    """
     many = [name for name in table if table[name].nunique() > 0.5 * len(table)]
     if many:
         findings.append(Finding("note", f"left out, as almost every row has a value of its own: {quoted(many)}."))
-    chosen = table.drop(columns=many)
-    return pd.get_dummies(chosen.astype("string"), prefix_sep="=", dtype=float) if chosen.shape[1] else chosen
+    indicators: dict[str, pd.Series] = {}
+    halves = []
+    for name, column in table.drop(columns=many).astype("string").items():
+        values = sorted(column.dropna().unique())
+        if len(values) == 2:
+            last = f"{name}={values[1]}"
+            halves.append(last)
+            indicators[last] = (column == values[1]).astype(float).mask(column.isna())
+        else:
+            indicators |= {f"{name}={value}": (column == value).fillna(False).astype(float) for value in values}
+    if halves:
+        what = "text of two values has one indicator, for the value that is last in the alphabet"
+        findings.append(Finding("note", f"{what}: {quoted(halves)}."))
+    return pd.DataFrame(indicators, index=table.index)
 
 
 def without_gaps(
