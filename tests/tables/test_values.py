@@ -237,6 +237,45 @@ def test_totals_that_follow_the_classes_come_first(read):
     assert messages(read(table.assign(y=np.tile(["ill", "well"], 20)), "y"), "warning") == "", "counts alike need no remark"
 
 
+def survey(kind, rng, ill):
+    """Answers of 40 people to 20 questions, higher of the ill, who are older; all whole numbers."""
+    higher = np.where(ill, 0.3, 0.0)[:, None]
+    chance = np.clip(rng.random((40, 20)) + higher, 0, 0.999)
+    answers = {
+        "yes or no": np.floor(2 * chance),
+        "one to five": 1 + np.floor(5 * chance),
+        "99 for no answer": np.where(
+            rng.random((40, 20)) < 0.4 * higher, rng.choice([77, 88, 99], (40, 20)), np.floor(4 * chance)
+        ),
+        "none to ten": np.floor(11 * chance),
+        "per cent by tens": 10 * np.floor(11 * chance),
+    }[kind]
+    table = pd.DataFrame(answers.astype(int), columns=[f"q{j}" for j in range(20)])
+    return table.assign(
+        years=rng.integers(18, 50, 40) + 40 * ill, weight=rng.integers(50, 99, 40), y=np.where(ill, "ill", "well")
+    )
+
+
+@pytest.mark.parametrize("kind", ["yes or no", "one to five", "99 for no answer", "none to ten", "per cent by tens"])
+def test_a_survey_is_no_table_of_counts(read, kind):
+    ill = np.arange(40) < 20
+    table = survey(kind, np.random.default_rng(5), ill)
+    totals = table.drop(columns="y").sum(axis=1).to_numpy()
+    assert area_under_curve(totals, np.where(ill, 1.0, -1.0))[1] < 0.05, "the totals do follow the classes"
+    assert "counts" not in messages(read(table, "y"))
+
+
+def test_shallow_counts_are_counts(read):
+    """Most cells are 0, most columns small, and some taxa are frequent, as in 16S counts of a hundred reads a sample."""
+    rng = np.random.default_rng(6)
+    sizes = np.sort(rng.gamma(0.15, 8.0, size=300))[::-1]
+    depth = np.where(np.arange(40) < 20, 3.0, 1.0)
+    counts = rng.poisson(rng.gamma(0.5, 2.0 * sizes, size=(40, 300)) * depth[:, None])
+    assert np.median(counts) == 0
+    table = pd.DataFrame(counts, columns=[f"otu{j}" for j in range(300)]).assign(y=np.repeat(["ill", "well"], 20))
+    assert "the table holds counts" in messages(read(table, "y"), "warning")
+
+
 @pytest.mark.parametrize("written", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M"])
 def test_dates_are_read_in_their_order(written):
     days = pd.date_range("2019-11-20", periods=40, freq="5D").to_series(index=range(40))

@@ -33,8 +33,12 @@ UNSEEN = re.compile("[\u200b\u2060\ufeff]")  # letters without width, which no p
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0*)?")
 FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
 LEVEL = 0.05  # of diagnostics
-# A table of counts has at least so many columns, and a count at least this large.
-COUNTED_COLUMNS, COUNTED = 10, 10
+# A table of counts has at least COUNTED_COLUMNS columns with at least LARGE_COUNTS different values from LARGE_COUNT on.
+# Answers of a survey are small codes, perhaps with 77, 88 and 99 for none, and an age or two stands beside them.
+COUNTED_COLUMNS = 10
+LARGE_COUNT = 10
+LARGE_COUNTS = 4
+STEP = 5  # of scales from 0 to 100, which are no counts
 
 
 @dataclass
@@ -333,15 +337,31 @@ def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
 
 def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
     """Whether a table is one of counts, and its rows' totals tell the classes apart."""
-    # One row tells most other tables from counts.
-    counts = X.shape[1] >= COUNTED_COLUMNS and all(np.all((part >= 0) & (np.round(part) == part)) for part in (X[0], X))
-    area, pvalue = area_under_curve(X.sum(axis=1), labels) if counts and X.max() >= COUNTED else (0.5, 1.0)
+    if not are_counts(X):
+        return []
+    area, pvalue = area_under_curve(X.sum(axis=1), labels)
     return _if_small(
         pvalue,
         f"the table holds counts, and the totals of its rows alone tell the classes apart (area under the curve "
         f"{max(area, 1 - area):.2f}, p = {pvalue:.2g}), so that depth looks like structure; transform='clr' or transform='cpm' "
         "takes it out, transform='none' says that totals are meant.",
     )
+
+
+def are_counts(X: Floats) -> bool:
+    """Whether the table holds counts: whole numbers from 0 on that take many values beyond those of codes and scales."""
+    # One row tells most other tables from counts.
+    for part in (X[0], X):
+        if not np.all((part >= 0) & (np.round(part) == part)):
+            return False
+    counted = 0
+    for column in X.T:
+        large = np.unique(column[column >= LARGE_COUNT])
+        if len(large) >= LARGE_COUNTS and np.any(large % STEP != 0):
+            counted += 1
+            if counted == COUNTED_COLUMNS:
+                return True
+    return False
 
 
 def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
