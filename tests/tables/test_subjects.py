@@ -127,3 +127,44 @@ def test_nearly_equal_rows_are_named(features):
     assert "rows 5 and 10; 9 and 10 are nearly equal (2 such pairs); though of opposite classes" in str(opposite)
     together = np.where(np.isin(alone, [3, 7, 8]), 3, alone)
     assert near_rows(X, y, together, range(1, 51)) == []
+
+
+GENES = ["ID1", "ID2", "ID3", "ID4", "Id2", "CAGE1", "LINE1", "RIN1", "Family_XIII", "Family_XIII_UCG_001", "f__Family_XI"]
+
+
+@pytest.mark.parametrize("mean", [2, 5000])
+def test_genes_and_taxa_called_like_subjects_are_features(mean):
+    """Counts that repeat, and counts that are different in every row: one column of many alike."""
+    rng = generator(14)
+    counts = rng.poisson(rng.gamma(2.0, mean / 2, size=(24, 200)))
+    data = pd.DataFrame(counts, columns=[*GENES, *(f"gene{j}" for j in range(200 - len(GENES)))])
+    if mean > 100:
+        assert data["ID1"].is_unique
+    dataset = load_data(data.assign(outcome=np.tile([1.0, -1.0], 12)), "outcome")
+    assert dataset.feature_names[: len(GENES)] == tuple(GENES)
+    assert not dataset.undeclared
+    assert not any("RIN1" in str(one) for one in load_data(data.assign(outcome=data["RIN1"].rank() > 12), "outcome").findings)
+
+
+@pytest.mark.parametrize("name", ["sites involved", "number of sites", "n_lines", "patient_age", "Donor Age", "family history"])
+def test_what_was_measured_of_subjects_is_a_feature(name):
+    assert name in load_data(table(**{name: generator(15).integers(0, 60, 60)}), "outcome").feature_names
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ID", "id", "patient_id", "PatientID", "MouseID", "study site", "Subject No.", "Donor.ID", "site (code)", "cell line"],
+)
+def test_what_names_subjects_is_no_feature(name):
+    values = np.random.default_rng(16).permutation(np.repeat(np.arange(20), 3))
+    dataset = load_data(table(**{name: values}), "outcome")
+    assert name not in dataset.feature_names
+
+
+@pytest.mark.parametrize("name", ["ID1", "id2", "patient2"])
+def test_numbered_identifiers_are_no_features_where_measurements_are_none_of_their_kind(name):
+    different = generator(17).permutation(np.arange(1000, 4000, 50))
+    assert name not in load_data(table(**{name: different}), "outcome").feature_names
+    answers = pd.DataFrame(generator(18).integers(0, 5, size=(60, 30))).add_prefix("question ")
+    survey = answers.assign(outcome=HALVES, **{name: different})
+    assert name not in load_data(survey, "outcome").feature_names, "alone among answers that repeat"

@@ -23,19 +23,28 @@ from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.dataset import Finding
 
-SUBJECT = re.compile(
-    r"(?<![a-z])(patients?|subjects?|participants?|persons?|donors?|animals?|mouse|mice|rats?|individuals?|volunteers?|famil(y|ies)|"
+SUBJECTS = (
+    r"(patients?|subjects?|participants?|persons?|donors?|animals?|mouse|mice|rats?|individuals?|volunteers?|famil(y|ies)|"
     r"twins?|pairs?|litters?|cages?|(cell.?)?lines?|cultures?|sites?|cent(re|er)s?|hospitals?|clinics?|batch(es)?|plates?|slides?|"
-    r"specimens?|ids?|barcodes?)(?![a-z])",
-    re.IGNORECASE,
+    r"specimens?|ids?|barcodes?)"
 )
+# A column of subjects is called so at the end of its name: `mouse`, `study site`, `patient number`, but not `patient age`.
+SUBJECT = re.compile(rf"(?<![a-z]){SUBJECTS}( (ids?|no|nr|num|number|code|key|name|label|index))*$", re.IGNORECASE)
+SUBJECT_SOMEWHERE = re.compile(SUBJECTS)  # tells most names at once, in small letters
+# How many there are is a measurement: `number of sites`, `n lines`.
+HOW_MANY = re.compile(r"(n|no|nr|num|number|count|total)( of)? (\w+ )*\w+s", re.IGNORECASE)
+IN_BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")
+NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # MouseID
 CODE = re.compile(r"[A-Za-z]{1,12}[-_ ./]?\d+[A-Za-z]?")
 FEWEST = 6
+# ID1 and CAGE1 are genes, Family_XIII is a taxon: with so many columns like it a column is one of the measurements.
+MANY_ALIKE = 10
+FIRST_ROWS = 20
 # Probability under shuffled labels below which a design is seen, where the name says it and where the values alone do.
 NAMED, UNNAMED = 0.1, 0.01
 CONFOUNDER = re.compile(
     r"(?<![a-z])(age|sex|gender|bmi|weight|height|sites?|cent(re|er)|hospital|clinic|batch|plate|run|lane|chip|array|operator|scanner|"
-    r"instrument|platform|cohort|country|ethnicity|race|smok(er|ing)|rin|depth|order)(?![a-z])",
+    r"instrument|platform|cohort|country|ethnicity|race|smok(er|ing)|rin(?! ?\d)|depth|order)(?![a-z])",
     re.IGNORECASE,
 )
 # P-value below which a column is said to go with the classes.
@@ -74,7 +83,7 @@ def about_column(name: str, values: Any, labels: Floats) -> str:
     else:
         return ""
     coded = len(sizes) >= FEWEST and (alike or all(CODE.fullmatch(str(level)) for level in levels))
-    limit = NAMED if _called(SUBJECT, name) else UNNAMED if coded else 0.0
+    limit = NAMED if called_like_subjects(name) else UNNAMED if coded else 0.0
     if limit == 0 or chance > np.log(limit):
         return ""
     return (
@@ -87,10 +96,41 @@ def _called(words: re.Pattern[str], name: Any) -> bool:
     return words.search(str(name).replace("_", " ")) is not None
 
 
+def called_like_subjects(name: Any) -> bool:
+    """Whether the name says subjects, sites or identifiers: `patient_id`, `MouseID`, `Study site (code)`."""
+    if SUBJECT_SOMEWHERE.search(str(name).lower()) is None:
+        return False
+    words = NEW_WORD.sub(" ", IN_BRACKETS.sub(" ", str(name)))
+    plain = " ".join(re.sub(r"[\W_]+", " ", words).split())
+    return SUBJECT.search(plain) is not None and HOW_MANY.fullmatch(plain) is None
+
+
 def subject_columns(numbers: pd.DataFrame) -> list[Any]:
-    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators (`site=north`) were asked for."""
+    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators (`site=north`) were asked for.
+
+    A number behind the name (ID1, site 2) makes it weak evidence: such a column must not be one of many alike, whole numbers
+    all of them, and different in every row if it is.
+    """
     likely = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
-    return [name for name in likely if "=" not in str(name) and _called(SUBJECT, name) and np.all(numbers[name] % 1 == 0)]
+    found = []
+    for name in likely:
+        text = str(name)
+        unnumbered = text.rstrip("0123456789")
+        if "=" in text or not called_like_subjects(unnumbered):
+            continue
+        if np.any(numbers[name] % 1 != 0):
+            continue
+        if unnumbered == text or _alike(numbers[likely], name) <= MANY_ALIKE:
+            found.append(name)
+    return found
+
+
+def _alike(whole: pd.DataFrame, name: Any) -> int:
+    """How many columns are different in every row like this one, as far as the first rows tell; all if it is not."""
+    if not whole[name].is_unique:
+        return whole.shape[1]
+    ordered = np.sort(whole.iloc[:FIRST_ROWS].to_numpy(), axis=0)
+    return int(np.all(np.diff(ordered, axis=0) > 0, axis=0).sum())
 
 
 def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats) -> str:
