@@ -276,7 +276,7 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs, data.covariates)
     together = scheme.unit_of if data.pairs is None else scheme.block_of[scheme.unit_of]
     near = near_rows(X, y, together, data.rows or range(1, n_samples + 1))
-    found = (*data.findings, *near, *examine(X, y, names, data.rows))
+    found = (*data.findings, *near, *examine(X, y, names, data.rows, identifiers=not data.columns_checked))
     indices = None if features is None else find_features(features, names)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}.")

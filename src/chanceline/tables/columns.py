@@ -383,6 +383,16 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     return whole[(different & (counting | follows | called)) | np.all(are_days(values), axis=0)]
 
 
+def about_identifiers(X: Floats, names: Sequence[Any]) -> list[str]:
+    """One sentence about the columns that look like identifiers, if there are any."""
+    found = [str(names[j]) for j in row_identifiers(X, names)]
+    if not found:
+        return []
+    if len(found) == 1:
+        return [f"column {found[0]!r} looks like an identifier of rows and should not be a feature."]
+    return [f"columns {quoted(found)} look like identifiers of rows and should not be features."]
+
+
 def are_days(values: Any) -> Any:
     """Whether numbers are days as 20210304."""
     month, day = values // 100 % 100, values % 100
@@ -394,16 +404,20 @@ def examine(
     y: Floats,
     names: Sequence[str],
     rows: Sequence[Any] | None = None,
+    *,
+    identifiers: bool = True,
 ) -> list[Finding]:
-    """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default."""
+    """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default.
+
+    `identifiers` are looked for among values as they were measured: ranks of a column all look like them.
+    """
     found = []
     called = rows or range(1, len(X) + 1)
     pairs = contradicting_rows(X, y)
     if pairs:
         shown = "; ".join(f"{called[i]} and {called[k]}" for i, k in pairs[:3]) + ("; …" if len(pairs) > 3 else "")
         found.append(f"rows {shown} are equal but have opposite labels, so no rule whatever separates these data.")
-    identifiers = [names[j] for j in row_identifiers(X, names)]
-    found += [f"column {name!r} looks like an identifier of rows and should not be a feature." for name in identifiers]
+    found += about_identifiers(X, names) if identifiers else []
     # Columns that may be the label: alike in the first and last row of each class.
     positive = y > 0
     ends = [X[np.flatnonzero(members)[[0, -1]]] for members in (positive, ~positive)]

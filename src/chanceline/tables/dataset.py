@@ -128,7 +128,8 @@ class Dataset(Result):
 
     `covariates` are the columns to adjust for, by name: numbers, or text for categories. `undeclared` is the sentence with which
     a test of this table stops, because a column looks like a subject that nothing was said about.
-    `rows` is what the user's program calls each row: its number in a text or a sheet, or its name.
+    `rows` is what the user's program calls each row: its number in a text or a sheet, or its name. `columns_checked` says that
+    identifiers were looked for when the table was read, among its values before any transform.
     """
 
     X: NDArray[np.float64]
@@ -143,6 +144,7 @@ class Dataset(Result):
     source: str = "arrays"
     findings: tuple[Finding, ...] = field(default=())
     rows: Sequence[Any] | None = None
+    columns_checked: bool = False
     kind = "data"
 
     def summary(self) -> str:

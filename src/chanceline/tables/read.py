@@ -27,6 +27,7 @@ from chanceline.perceptron.problem import Floats
 from chanceline.tables import formats
 from chanceline.tables.columns import (
     RawTable,
+    about_identifiers,
     attach_labels,
     find_column,
     find_label,
@@ -117,6 +118,9 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
     features, kept = without_gaps(features, labels, settings.missing, table.findings)
     X = np.ascontiguousarray(features.to_numpy(dtype=np.float64))
+    if not settings.keep_identifiers:
+        # A gap may have hidden that a column counts the rows.
+        table.findings += [Finding("warning", one) for one in about_identifiers(X, features.columns)]
     if settings.transform is None:
         table.findings[:0] = totals_follow_classes(X, labels[kept])
     elif settings.transform != "none":
@@ -132,6 +136,7 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         covariates={str(one.name): one.to_numpy()[kept] for one in adjust} or None,
         undeclared=table.undeclared,
         rows=features.index.tolist(),
+        columns_checked=True,
         **{role: found.to_numpy()[kept] for role, found in roles.items()},
     )
 
