@@ -90,6 +90,49 @@ def test_second_files_that_do_not_fit(read, tmp_path):
         read(GENES, None, transpose=True, labels=second)
 
 
+NUMBERS = "1.5,2\n4,5.5\n2,2\n3,1\n"
+
+
+@pytest.mark.parametrize("content", [
+    "ill\nwell\nwell\nill\n", "outcome\nill\nwell\nwell\nill", "ill \r\nwell\r\nwell\r\nill\r\n", "0\n1\n1\n0\n",
+    "state\n0\n1\n1\n0\n", '"very ill"\n"well"\n"well"\n"very ill"\n',
+])  # fmt: skip
+def test_one_column_of_labels_is_joined_in_order(read, tmp_path, content):
+    second = tmp_path / "labels.txt"
+    second.write_bytes(content.encode())
+    dataset = read(NUMBERS, None, header="none", labels=second)
+    assert dataset.X.shape == (4, 2)
+    assert len(set(dataset.y[[0, 3]])) == len(set(dataset.y[[1, 2]])) == 1
+    assert dataset.y[0] != dataset.y[1]
+    assert "labels.txt has one column" in messages(dataset)
+    assert "in the same order" in messages(dataset)
+    assert read(GENES, None, transpose=True, labels=second).y.tolist() == dataset.y.tolist()
+
+
+def test_one_column_of_labels_with_gaps_keeps_its_places(read, tmp_path):
+    second = tmp_path / "labels.txt"
+    second.write_text("ill\nNA\nwell\nill\n")
+    dataset = read(NUMBERS, None, header="none", labels=second, unlabelled="drop")
+    assert dataset.X[:, 0].tolist() == [1.5, 2, 3]
+    assert dataset.y.tolist() == [-1, 1, -1]
+    second.write_text("outcome\nill\n\nwell\nill\n")
+    assert read(NUMBERS, None, header="none", labels=second, unlabelled="drop").y.tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize("content", ["ill\nwell\nill\n", "ill\nwell\nill\nwell\nill\n", "outcome\nill\nwell\nill\n"])
+def test_one_column_of_labels_that_does_not_fit(read, tmp_path, content):
+    (tmp_path / "labels.txt").write_text(content)
+    rows = content.count("\n") - ("outcome" in content)
+    with pytest.raises(InputError, match=f"labels.txt has one column with {rows} rows, but the table has 4 samples; .* names"):
+        read(NUMBERS, None, header="none", labels=tmp_path / "labels.txt")
+
+
+def test_two_columns_need_names(read, tmp_path):
+    (tmp_path / "labels.csv").write_text("sample,outcome\ns1,ill\ns2,well\ns3,well\ns4,ill\n")
+    with pytest.raises(InputError, match=r"holds the names of column 'sample' of labels.csv .*; add them .* in the order of"):
+        read(NUMBERS, None, header="none", labels=tmp_path / "labels.csv")
+
+
 MORE_GENES = "g3,1,2,3,4\ng4,1,2,3,5\ng5,1,2,4,3\ng6,2,2,2,1\n"
 
 

@@ -86,6 +86,18 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
     table.about = rows.loc[own[known]].set_index(table.values.index)
 
 
+def attach_in_order(table: RawTable, column: pd.Series, where: str) -> None:
+    """Put the one column of a second file beside the table, in the order of the rows."""
+    if len(column) != len(table.values):
+        raise InputError(
+            f"{where} has one column with {plural(len(column), 'row')}, but the table has {plural(len(table.values), 'sample')}; "
+            "write one row for every sample in the same order, or add a column with the samples' names."
+        )
+    table.about = pd.DataFrame({str(column.name): column.to_numpy()}, index=table.values.index)
+    message = f"{where} has one column, {str(column.name)!r}, whose rows were taken to be the samples in the same order."
+    table.findings.append(Finding("note", message))
+
+
 def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
     """The samples' names: those of a transposed table, or the column that holds the same names as the second file."""
     names = [str(name) for name in table.values.columns]
@@ -103,7 +115,10 @@ def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list
             return ids
     if len(wanted & set(names)) > 1:
         raise InputError(f"the names in {where} are those of columns: the table has features in rows; set transpose=True.")
-    raise InputError(f"no column of the table holds the names of column {column!r} of {where} ({quoted(sorted(wanted), 3)}).")
+    raise InputError(
+        f"no column of the table holds the names of column {column!r} of {where} ({quoted(sorted(wanted), 3)}); add them to the "
+        "table, or give a file with one column, which is joined in the order of the rows."
+    )
 
 
 def find_column(table: RawTable, name: str, role: str) -> pd.Series:

@@ -28,6 +28,7 @@ from chanceline.tables import formats
 from chanceline.tables.columns import (
     RawTable,
     about_identifiers,
+    attach_in_order,
     attach_labels,
     find_column,
     find_label,
@@ -35,6 +36,7 @@ from chanceline.tables.columns import (
     gaps_follow_small_values,
     labelled_rows,
     numeric_columns,
+    plain_text,
     read_labels,
     tidy_text,
     totals_follow_classes,
@@ -89,8 +91,7 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         table.values = tidy_cells(table.values, settings.na)
         table.about = tidy_cells(table.about, settings.na)
     if settings.labels is not None:
-        second = Path(settings.labels)
-        attach_labels(table, read_table(second, TableSettings(na=settings.na)), second.name, settings)
+        _attach_second_file(table, Path(settings.labels), settings)
     column = find_label(table, None if label is None else str(label))
     kept = labelled_rows(column, settings, table.findings)
     if not kept.all():
@@ -160,6 +161,31 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
     table.values = tidy_cells(table.values, settings.na)
     table.about = tidy_cells(table.about, settings.na)
     return table
+
+
+def _attach_second_file(table: RawTable, path: Path, settings: TableSettings) -> None:
+    """Put what a second file says about the samples beside the table: by their names, or in their order if it has one column."""
+    second = read_table(path, TableSettings(na=settings.na, header="first"))
+    if settings.id is None and second.values.shape[1] == 1:
+        attach_in_order(table, _only_column(path, second, settings), path.name)
+        return
+    if second.values.shape[1] > 0:
+        second = read_table(path, TableSettings(na=settings.na))  # which looks whether the header is a sample
+    attach_labels(table, second, path.name, settings)
+
+
+def _only_column(path: Path, named: RawTable, settings: TableSettings) -> pd.Series:
+    """A column that may have a name in its first line; `named` was read as if it had.
+
+    The first line is a value if it occurs again below, or if all lines are numbers; else it is a name. Lines without a value
+    are gaps, so that the lines below them keep their places.
+    """
+    lines = read_table(path, TableSettings(na=settings.na, header="none")).values.iloc[:, 0]
+    first, *below = [plain_text(cell) for cell in lines]
+    all_numbers = all(formats.is_number(cell) for cell in (first, *below))
+    has_no_name = len(lines) > len(named.values) and (first in below or all_numbers)
+    column = lines.rename("label") if has_no_name else named.values.iloc[:, 0]
+    return column.reindex(range(column.index[0], column.index[-1] + 1))
 
 
 def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
