@@ -156,20 +156,25 @@ def _where_else(table: RawTable, name: str | None) -> str:
     numeric = [pd.api.types.is_numeric_dtype(kind) for kind in values.dtypes]
     # A first column of different names and numbers beside it: the label is in a row, or there are more rows than columns.
     long = len(values) > values.shape[1] and first.is_unique and sum(numeric[1:]) > 0.8 * len(numeric[1:])
-    if len(first) and not numeric[0] and (long or (name is not None and name.strip().lower() in set(first.str.lower()))):
-        return "the table seems to have features in rows; set transpose=True (and labels=FILE if another file has the classes)."
+    in_a_row = name is not None and name.strip().lower() in set(first.str.lower())
+    if table.ids is None and len(first) and not numeric[0] and (long or in_a_row):
+        another = "" if table.about.shape[1] else " (and labels=FILE if another file has the classes)"
+        return f"the table seems to have features in rows; set transpose=True{another}."
     two = [str(column) for part in (table.about, table.values) for column in part if part[column].nunique() == 2]
     if two:
         return f"columns with two values: {quoted(two)}."
+    if table.about.shape[1]:
+        return "no column has exactly two values."
     return "no column has exactly two values; if another file has the classes, say labels=FILE."
 
 
-def without_empty(column: pd.Series, role: str) -> pd.Series:
+def without_empty(column: pd.Series, role: str, settings: TableSettings) -> pd.Series:
     """The column, every cell of which must be filled."""
     if column.isna().any():
         row = int(np.argmax(column.isna()))
         remedy = "leave such rows out with unlabelled='drop'" if role == "label" else "remove that row"
-        remedy = f"{remedy}, or set header='2' if the header has two lines" if row == 0 else remedy
+        if row == 0 and settings.header != "2":
+            remedy = f"{remedy}, or set header='2' if the header has two lines"
         where = row_name(column.index, row)
         raise InputError(f"{role} column {str(column.name)!r} is empty (or NA) in {where}; fill it in or {remedy}.")
     return column
@@ -180,7 +185,7 @@ def labelled_rows(column: pd.Series, settings: TableSettings, findings: list[Fin
     kept = column.notna().to_numpy() | (settings.unlabelled != "drop")
     if not kept.all():
         findings.append(Finding("note", f"{plural(int(np.sum(~kept)), 'row')} without a label left out."))
-    texts = without_empty(column[kept], "label").map(plain_text)
+    texts = without_empty(column[kept], "label", settings).map(plain_text)
     wanted, spelled = [*map(_spelling, settings.classes)], column.map(_spelling)
     absent = [one for one, spelling in zip(settings.classes, wanted, strict=True) if spelling not in set(spelled)]
     if absent or len(wanted) == 1:
@@ -248,15 +253,18 @@ def plain_text(value: Any) -> str:
     return text if whole is None else str(int(whole[1]))
 
 
-def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
-    """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart."""
+def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding], within: pd.Series | None = None) -> pd.DataFrame:
+    """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart.
+
+    `within`: blocks or pairs that the labels are exchanged in.
+    """
     likely = [name for name, known in zip(table, numeric_columns(table), strict=True) if not known or DATE_NAME.search(str(name))]
     dates = {name: when for name in likely if (when := _dates(table[name])) is not None}
     if dates:
-        findings.append(
-            Finding("note", f"left out as dates: {quoted([*dates])}; keep_identifiers=True keeps those that are numbers.")
-        )
-    findings += [one for name, when in dates.items() for one in dates_follow_classes(name, when, labels)]
+        are_numbers = [name for name in dates if pd.api.types.is_numeric_dtype(table[name])]
+        remedy = f"; keep_identifiers=True keeps {quoted(are_numbers)}" if are_numbers else ""
+        findings.append(Finding("note", f"left out as dates: {quoted([*dates])}{remedy}."))
+    findings += [one for name, when in dates.items() for one in dates_follow_classes(name, when, labels, within)]
     return table.drop(columns=[*dates]) if dates else table
 
 
@@ -280,7 +288,9 @@ def _dates(column: pd.Series) -> pd.Series | None:
     return 10000 * year + 100 * month + day
 
 
-def without_identifiers(features: pd.DataFrame, labels: Floats, findings: list[Finding]) -> pd.DataFrame:
+def without_identifiers(
+    features: pd.DataFrame, labels: Floats, findings: list[Finding], within: pd.Series | None = None
+) -> pd.DataFrame:
     """The features that are no names of rows or subjects, and no days written as 20210304."""
     rows = features.columns[row_identifiers(features.to_numpy(), features.columns)]
     found = [*dict.fromkeys([*subject_columns(features), *rows])]
@@ -288,7 +298,7 @@ def without_identifiers(features: pd.DataFrame, labels: Floats, findings: list[F
         return features
     findings.append(Finding("note", f"left out as identifiers or dates: {quoted(found)}; keep_identifiers=True keeps them."))
     days = (name for name in found if np.all(are_days(features[name])))
-    findings += [one for name in days for one in dates_follow_classes(name, features[name], labels)]
+    findings += [one for name in days for one in dates_follow_classes(name, features[name], labels, within)]
     return features.drop(columns=found)
 
 
@@ -306,13 +316,36 @@ def area_under_curve(values: Floats, labels: Floats) -> tuple[float, float]:
     return float(area), float(2 * ndtr(-abs(area - 0.5) / sqrt(spread))) if spread > 0 else 1.0
 
 
+def rank_pvalue(values: Floats, labels: Floats, within: pd.Series) -> float:
+    """Two-sided p-value of the sum of the positives' ranks, labels exchanged within blocks (asymptotic).
+
+    T = Σ (r_i − r̄)(x_i − x̄) with the means of i's block, x_i = 1 for positives. Its variance over all exchanges is the sum
+    over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one block this is the test of Mann and Whitney.
+    """
+    ranks = pd.Series(values).rank()
+    positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
+    block = pd.Series(within.to_numpy())
+    ranks = ranks - ranks.groupby(block).transform("mean")
+    positive = positive - positive.groupby(block).transform("mean")
+    total = float((ranks * positive).sum())
+    freedom = (block.groupby(block).size() - 1).clip(lower=1)
+    variance = float(((ranks**2).groupby(block).sum() * (positive**2).groupby(block).sum() / freedom).sum())
+    return float(2 * ndtr(-abs(total) / sqrt(variance))) if variance > 0 else 1.0
+
+
 def _if_small(pvalue: float, message: str) -> list[Finding]:
     return [Finding("warning", message)] if pvalue <= LEVEL else []
 
 
-def dates_follow_classes(name: Any, when: pd.Series, labels: Floats) -> list[Finding]:
-    """Whether the time of sampling tells the classes apart."""
-    area, pvalue = area_under_curve(when.fillna(when.median()).to_numpy(), labels)
+def dates_follow_classes(name: Any, when: pd.Series, labels: Floats, within: pd.Series | None = None) -> list[Finding]:
+    """Whether the time of sampling tells the classes apart, where there are blocks or pairs `within` these."""
+    times = when.fillna(when.median()).to_numpy()
+    if within is not None:
+        pvalue = rank_pvalue(times, labels, within)
+        what = f"the dates in {str(name)!r} tell the classes apart within the {plural(within.nunique(), 'value')} of"
+        drift = "so does whatever drifts with time; smaller blocks keep it out"
+        return _if_small(pvalue, f"{what} {str(within.name)!r} too (p = {pvalue:.2g}), and {drift}.")
+    area, pvalue = area_under_curve(times, labels)
     return _if_small(
         pvalue,
         f"the dates in {str(name)!r} tell the classes apart (area under the curve {max(area, 1 - area):.2f}, p = {pvalue:.2g}), "

@@ -265,10 +265,9 @@ def read_npz(file: IO[bytes], name: str, transpose: bool) -> tuple[pd.DataFrame,
         X, y, names = archive["X"], archive["y"], archive.get("feature_names")
     X = X.T if transpose else X
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise InputError(
-            f"{name} needs X with two dimensions and a y for every row, but has {X.shape} and {y.shape}; "
-            "set transpose=True if samples are columns."
-        )
+        remedy = "" if transpose else "; set transpose=True if samples are columns"
+        shapes = f"{X.shape} and {y.shape}"
+        raise InputError(f"{name} needs X with two dimensions and a y for every row, but has {shapes}{remedy}.")
     columns = [f"x{j}" for j in range(X.shape[1])] if names is None else [str(one) for one in names]
     return pd.DataFrame(X, columns=columns), pd.DataFrame({"label" if "y" in columns else "y": y})
 

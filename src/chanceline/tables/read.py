@@ -98,23 +98,28 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         table.values, table.about, column = table.values.loc[kept], table.about.loc[kept[: len(table.about)]], column.loc[kept]
     labels, classes = read_labels(column, settings, table.findings)
     roles = {
-        role: without_empty(find_column(table, name, role), role)
+        role: without_empty(find_column(table, name, role), role, settings)
         for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs))
         if name is not None
     }
-    adjust = [without_empty(find_column(table, name, "adjust"), "adjust") for name in settings.adjust]
+    within = roles.get("blocks", roles.get("pairs"))
+    adjust = [without_empty(find_column(table, name, "adjust"), "adjust", settings) for name in settings.adjust]
     independent = [find_column(table, name, "independent") for name in settings.independent]
     dropped = [find_column(table, name, "dropped") for name in settings.drop]
     special = [column, *roles.values(), *adjust, *independent, *dropped]
     features = table.values.drop(columns=[one.name for one in special], errors="ignore")
     beside = table.about.drop(columns=[one.name for one in special], errors="ignore")
-    table.findings[:0] = [*confounded_columns(features, labels), *confounded_columns(beside, labels)]
-    features = features if settings.keep_identifiers else without_dates(features, labels, table.findings)
+    allowed_for = [*adjust, *([] if within is None else [within])]
+    table.findings[:0] = [
+        *confounded_columns(features, labels, allowed_for),
+        *confounded_columns(beside, labels, allowed_for),
+    ]
+    features = features if settings.keep_identifiers else without_dates(features, labels, table.findings, within)
     text = features.select_dtypes(exclude="number")
     features = numeric_features(features, labels, settings, table.findings)
     if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
         table.undeclared = undeclared_design(pd.concat([beside, text], axis=1), features, labels)
-    features = features if settings.keep_identifiers else without_identifiers(features, labels, table.findings)
+    features = features if settings.keep_identifiers else without_identifiers(features, labels, table.findings, within)
     if features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
     features, kept = without_gaps(features, labels, settings.missing, table.findings)
@@ -133,7 +138,7 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         feature_names=tuple(map(str, features.columns)),
         classes=classes,
         source=source,
-        findings=tuple(table.findings),
+        findings=tuple(dict.fromkeys(table.findings)),
         covariates={str(one.name): one.to_numpy()[kept] for one in adjust} or None,
         undeclared=table.undeclared,
         rows=features.index.tolist(),
@@ -352,29 +357,40 @@ def numeric_features(table: pd.DataFrame, labels: Floats, settings: TableSetting
     odd, number = kinds >= ALMOST, (kinds == NUMBER) | (kinds == ALMOST) | np.isfinite(numbers)
     is_text = ~number.any(axis=0) | ((2 * odd.sum(axis=0) > (kinds != GAP).sum(axis=0)) & (kinds == WORD).any(axis=0))
     if odd[:, ~is_text].any():
-        raise InputError(_about_odd_cell(others.loc[:, ~is_text], odd[:, ~is_text]))
+        raise InputError(_about_odd_cell(others.loc[:, ~is_text], odd[:, ~is_text], settings))
     text = others.loc[:, is_text]
     indicators = _indicators(text, findings) if settings.one_hot and is_text.any() else pd.DataFrame(index=table.index)
     if is_text.any() and not settings.one_hot:
         left = f"{plural(text.shape[1], 'text column')} left out: {quoted(text.columns)}"
-        findings.append(Finding("note", f"{left}; one_hot=True makes indicators of them."))
+        categories = [name for name in text if not _differs_by_row(text[name])]
+        which = "them" if len(categories) == text.shape[1] else quoted(categories)
+        remedy = f"; one_hot=True makes indicators of {which}" if categories else ""
+        findings.append(Finding("note", f"{left}{remedy}."))
     unknown = (kinds == BELOW) & np.isnan(numbers) & ~is_text & (settings.below == "half")
-    findings += gaps_follow_classes(unknown, labels, "values below a limit", "blocks=COLUMN if each run has its own limit")
+    remedy = "blocks=COLUMN if each run has its own limit"
+    if settings.blocks is not None:
+        remedy = "below='missing' with missing='columns' keeps that out"
+    findings += gaps_follow_classes(unknown, labels, "values below a limit", remedy)
     numbers[:, ~is_text] = within_limits(others.loc[:, ~is_text], kinds[:, ~is_text], numbers[:, ~is_text], settings, findings)
     converted = pd.DataFrame(numbers[:, ~is_text], columns=others.columns[~is_text], index=table.index)
     joined = pd.concat([plain, converted, indicators], axis=1)
     return joined[[name for name in table.columns if name not in text] + list(indicators)]
 
 
-def _about_odd_cell(table: pd.DataFrame, odd: NDArray[np.bool_]) -> str:
+def _about_odd_cell(table: pd.DataFrame, odd: NDArray[np.bool_], settings: TableSettings) -> str:
     """The sentence about the first cell that is no number in a column of numbers, with the remedy that works."""
     column = int(np.argmax(odd.any(axis=0)))
     count, row = int(odd[:, column].sum()), int(np.argmax(odd[:, column]))
     name, cell = str(table.columns[column]), str(table.iloc[row, column]).strip()
     remedy = f"write plain numbers, set na={cell!r} if that means missing"
+    only_first_row = row == 0 and 2 * odd[0].sum() > odd.shape[1] and not odd[1:].any()
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
-        remedy = "set decimal=',' if commas are decimal, or write numbers with a point and no comma"
-    elif row == 0 and 2 * odd[0].sum() > odd.shape[1] and not odd[1:].any():
+        remedy = "write numbers with a point and no comma"
+        if settings.decimal != ",":
+            remedy = f"set decimal=',' if commas are decimal, or {remedy}"
+    elif only_first_row and settings.header == "none":
+        remedy = "leave out header='none' if the first line holds names"
+    elif only_first_row and settings.header != "2":
         remedy = "set header='2' if the header has two lines"
     where = row_name(table.index, row) + (f" (and in {plural(count - 1, 'more row')})" if count > 1 else "")
     return f"column {name!r} holds numbers, but {cell!r} in {where}; {remedy}, or leave it out with drop={name!r}."
@@ -421,7 +437,7 @@ def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     The two halves of a column with two values say the same twice. A gap in such a column stays a gap; with more values it
     is 0 in all indicators.
     """
-    many = [name for name in table if table[name].nunique() > 0.5 * len(table)]
+    many = [name for name in table if _differs_by_row(table[name])]
     if many:
         findings.append(Finding("note", f"left out, as almost every row has a value of its own: {quoted(many)}."))
     indicators: dict[str, pd.Series] = {}
@@ -438,6 +454,11 @@ def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
         what = "text of two values has one indicator, for the value that is last in the alphabet"
         findings.append(Finding("note", f"{what}: {quoted(halves)}."))
     return pd.DataFrame(indicators, index=table.index)
+
+
+def _differs_by_row(column: pd.Series) -> bool:
+    """Whether almost every row has a text of its own, so that indicators would say nothing."""
+    return bool(column.nunique() > 0.5 * len(column))
 
 
 def without_gaps(
@@ -463,10 +484,10 @@ def without_gaps(
     if missing == "columns":
         findings.append(Finding("prepared", f"{n_columns} with {what} left out: {quoted(features.columns[columns])}."))
         return features.loc[:, ~columns], everyone
-    findings += uneven
     if missing == "rows":
         findings.append(Finding("prepared", f"{n_rows} with {what} left out."))
         return features.loc[~rows], ~rows
+    findings += uneven
     features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
     fill = features.median() if missing == "median" else features.min() / (2 if missing == "half-min" else 1)
     findings += gaps_follow_small_values(features) if missing == "median" else []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -141,13 +142,15 @@ def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats)
     return next((said for column in columns if (said := about_column(str(column.name), column, labels))), "")
 
 
-def confounded_columns(table: pd.DataFrame, labels: Floats) -> list[Finding]:
+def confounded_columns(table: pd.DataFrame, labels: Floats, allowed_for: Sequence[pd.Series] = ()) -> list[Finding]:
     """Columns called like usual confounders that go with the classes: n·R² of the label on a number and its square, or on the
-    categories (then it is Pearson's χ²); asymptotic.
+    categories (then it is Pearson's χ²); asymptotic. Nothing is said of a column that those `allowed_for` determine.
     """
     found = []
     for name in (one for one in table if _called(CONFOUNDER, one)):
         column = table[name]
+        if any(_determines(given, column) for given in allowed_for):
+            continue
         numeric = pd.api.types.is_numeric_dtype(column) and column.nunique() > 5
         scaled = ((column - column.mean()) / column.std()).clip(-3, 3).fillna(0.0) if numeric else column
         terms = np.column_stack([scaled, scaled**2]) if numeric else pd.get_dummies(column).to_numpy(dtype=float)
@@ -159,6 +162,14 @@ def confounded_columns(table: pd.DataFrame, labels: Floats) -> list[Finding]:
             remedy = f"adjust={str(name)!r} asks what the features show beyond it"
             found.append(Finding("warning", f"column {str(name)!r} goes with the classes (χ² test, p = {pvalue:.1g}); {remedy}."))
     return found
+
+
+def _determines(given: pd.Series, column: pd.Series) -> bool:
+    """Whether the categories of one column have one value of the other each, as those of `sex` have of `sex_code`."""
+    categories, levels = pd.factorize(given)
+    if 2 * len(levels) > len(given):
+        return False
+    return bool(pd.Series(pd.factorize(column)[0]).groupby(categories).nunique().max() == 1)
 
 
 def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequence[Any]) -> list[Finding]:
@@ -180,11 +191,19 @@ def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequenc
     agree = np.prod([(count * (count - 1)).sum() / (2 * max(len(squares), 1)) for count in counts])
     near = (squares <= NEAR * middle) & (together[first] != together[second])
     near[near] = len(squares) * np.maximum(gammainc(freedom / 2, freedom / 2 * squares[near] / mean), agree) <= HARDLY
+    of_one_class = "if they are of one subject, say which rows belong together with groups=COLUMN"
+    if len(np.unique(together)) < len(together):
+        of_one_class = "though nothing that was declared says that they belong together"
+    of_both_classes = "though of opposite classes, as if samples were in both"
     found = []
-    for alike, what in ((True, "if they are of one subject, say which rows belong together with groups=COLUMN"), (False, "")):
+    for alike, what in ((True, of_one_class), (False, of_both_classes)):
         which = np.flatnonzero(near & ((y[first] == y[second]) == alike))
+        if not alike:
+            # Equal rows of opposite classes are told by `examine`, as no rule separates them. Adding zero makes −0 and 0 one.
+            involved = {*first[which].tolist(), *second[which].tolist()}
+            prints = {row: blake2b((X[row] + 0.0).tobytes()).digest() for row in involved}
+            which = np.array([k for k in which if prints[first[k]] != prints[second[k]]], dtype=np.int64)
         if len(which):
             shown = "; ".join(f"{called[first[k]]} and {called[second[k]]}" for k in which[:3]) + "; …" * (len(which) > 3)
-            what = what or "though of opposite classes, as if samples were in both"
             found.append(Finding("warning", f"rows {shown} are nearly equal ({len(which)} such pairs); {what}."))
     return found
