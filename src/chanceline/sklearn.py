@@ -192,6 +192,11 @@ class SparseRule(_SparseLinear):
         self._keep(self.rule_)
         return self
 
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Signed value of the rule; positive for `classes_[1]`."""
+        check_is_fitted(self)
+        return self.rule_.scores(validate_data(self, X, dtype=np.float64, reset=False))
+
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of both classes for every row."""
         chances = probability(self.decision_function(X))

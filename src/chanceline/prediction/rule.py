@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,10 @@ from numpy.typing import ArrayLike
 from chanceline._parallel import one_thread
 from chanceline._results import Result, listed
 from chanceline.errors import InputError, whole_number
-from chanceline.perceptron.problem import find_features
+from chanceline.perceptron.problem import column_names, find_features
 from chanceline.perceptron.rule import Rule
+from chanceline.prediction.columns import as_table, columns_of
+from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.samples import (
     INNER_FOLDS,
     Bools,
@@ -34,6 +36,7 @@ from chanceline.prediction.samples import (
     Scale,
     make_samples,
     make_scale,
+    names_of,
     narrowed,
 )
 
@@ -67,8 +70,13 @@ class PredictionRule(Result):
     weights, bias : in the units of X. With blocks the bias is that of a block whose means are those of all samples.
     penalty : the ridge λ on the weights of scaled columns; of a dense rule, in units of the mean eigenvalue.
     kind : how the features were found, and number and ridge chosen.
-    covariate_weights : of the covariates, in their units.
+    encoder : how covariates become columns of numbers; without any if the rule has none.
+    covariate_weights : one for each of `encoder.terms`: of a number that enters as it is in its own
+        units; of a level of a category, the step from the first level to it; of a number that was
+        adjusted for, those of z and z² (see `chanceline.prediction.covariates.Curve`).
     block_biases : the bias for every block declared, by its name.
+    block_column : the column that told the blocks, where it had a name.
+    features : names of the columns of `support`, where X had names.
     """
 
     support: Ints
@@ -78,6 +86,9 @@ class PredictionRule(Result):
     kind: str
     covariate_weights: Floats = field(default_factory=lambda: np.zeros(0))
     block_biases: dict[str, float] = field(default_factory=dict)
+    encoder: CovariateEncoder = field(default_factory=CovariateEncoder)
+    block_column: str = ""
+    features: tuple[str, ...] = ()
 
     _derived = ("threshold", "dense")
 
@@ -91,21 +102,69 @@ class PredictionRule(Result):
         """Whether it has many features because, by cross-validation, no small set does as well."""
         return self.kind.startswith(MANY)
 
-    def scores(self, X: ArrayLike, blocks: ArrayLike | None = None, covariates: ArrayLike | None = None) -> Floats:
-        """x_S·w + b for every row; with `blocks` the bias of its block, which must be one of those the rule was made from."""
-        scores = np.asarray(X)[:, self.support].astype(float) @ self.weights
-        if len(self.covariate_weights):
-            if covariates is None:
-                raise InputError("the rule was made with covariates; give those of the new samples as well.")
-            scores = scores + np.asarray(covariates, dtype=float).reshape(len(scores), -1) @ self.covariate_weights
-        names = [] if blocks is None else np.asarray(blocks).astype(str).tolist()
+    def scores(self, X: Any, blocks: ArrayLike | None = None, covariates: Any = None) -> Floats:
+        """x_S·w + b for every row, of shape (rows,).
+
+        Parameters
+        ----------
+        X : the columns that the rule was made from, in their order; or a DataFrame, of which those
+            that the rule knows by name are taken: features, covariates, the column of the blocks.
+        blocks : the block of every row, which must be one of those the rule was made from. Without
+            them the bias is that of the average block.
+        covariates : a DataFrame or a mapping with the covariates by name, or an array in the order
+            of `encoder.names`, as they were when the rule was made: text as text, numbers in the
+            same units.
+        """
+        table = as_table(X)
+        columns = columns_of(table, self.support, self.features)
+        return self.scores_of(columns, table, blocks, covariates)
+
+    def scores_of(
+        self,
+        columns: Floats,
+        table: Any,
+        blocks: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Floats:
+        """`scores` from the columns of the support, and the table that may hold the rest."""
+        scores = columns @ self.weights
+        if self.encoder.covariates:
+            given = self._covariates(table, covariates)
+            scores = scores + self.encoder.transform(given, len(scores)) @ self.covariate_weights
+        if blocks is None and self.block_column in (column_names(table) or ()):
+            blocks = table[self.block_column]
+        if blocks is None:
+            return scores + self.bias
+        return scores + self._biases(names_of(blocks, len(scores), "blocks").tolist())
+
+    def _covariates(self, table: Any, covariates: Any) -> Any:
+        """The covariates of new samples: those given, or columns of their table."""
+        if covariates is not None:
+            return covariates
+        if column_names(table) is None:
+            names = ", ".join(self.encoder.names)
+            remedy = "give those of the new samples as covariates=, or by name in a DataFrame X"
+            raise InputError(f"the rule was made with covariates ({names}); {remedy}.")
+        return table
+
+    def _biases(self, names: list[str]) -> Floats:
+        """The bias of every row's block."""
         unknown = sorted(set(names) - set(self.block_biases))
         if unknown:
-            raise InputError(f"the rule knows no block {unknown[0]!r}; leave the blocks of new samples out.")
-        return scores + (np.array([self.block_biases[name] for name in names]) if names else self.bias)
+            which = "blocks"
+            if self.block_column:
+                which = f"blocks (column {self.block_column!r})"
+            remedy = f"leave the {which} of new samples out"
+            raise InputError(f"the rule knows no block {unknown[0]!r}; {remedy}.")
+        return np.array([self.block_biases[name] for name in names])
 
-    def probabilities(self, X: ArrayLike, blocks: ArrayLike | None = None, covariates: ArrayLike | None = None) -> Floats:
-        """Estimated probability of the positive class for every row."""
+    def probabilities(
+        self,
+        X: Any,
+        blocks: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> Floats:
+        """Estimated probability of the positive class for every row; parameters as in `scores`."""
         return probability(self.scores(X, blocks, covariates))
 
     def summary(self) -> str:
@@ -143,7 +202,8 @@ def fit_rule(
     *,
     groups: ArrayLike | None = None,
     blocks: ArrayLike | None = None,
-    covariates: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
     features: Sequence[int] | None = None,
     max_features: int | None = None,
     seed: int = 0,
@@ -156,27 +216,41 @@ def fit_rule(
     y : two classes, the larger value positive.
     groups : samples of a group stay together in a fold.
     blocks : columns are measured from the mean of their block.
-    covariates : columns that the rule has besides, without shrinkage.
+    covariates : columns that the rule has besides, without shrinkage: a DataFrame or a mapping by
+        name, or an array, samples × covariates. Units do not matter; text has an indicator for
+        every level but the first.
+    encoder : how covariates become columns of numbers; by default numbers enter as they are.
     features : columns to use, all of them, where they are fixed beforehand; by default they are chosen.
     max_features : largest number of features chosen; None: thirty, or many more where no small set does as well.
     seed : of the folds.
     """
-    samples = make_samples(X, y, groups, blocks, covariates)
+    samples = make_samples(X, y, groups, blocks, covariates, encoder)
     named = None if features is None else find_features(features, [""] * samples.X.shape[1])
     found = train(samples, np.ones(len(samples.y), dtype=bool), named, max_features, [seed])
     order, free = np.argsort(found.support), samples.beside.shape[1]
     support = found.support[order]
     weights = found.weights[free:][order] / found.scale.spread[support]
-    biases = found.weights[0] - found.scale.centre[:, support] @ weights
-    names = [] if blocks is None else np.unique(np.asarray(blocks).astype(str)).tolist()
+    covariate_weights = found.weights[1:free] / samples.terms_spread
+    constant = found.weights[0] - samples.terms_centre @ covariate_weights
+    biases = constant - found.scale.centre[:, support] @ weights
+    block_biases = {}
+    block_column = ""
+    if blocks is not None:
+        names = np.unique(names_of(blocks, len(samples.y), "blocks")).tolist()
+        block_biases = dict(zip(names, biases.tolist(), strict=True))
+        block_column = str(getattr(blocks, "name", None) or "")
+    columns = column_names(X) or ()
     return PredictionRule(
         support=support,
         weights=weights,
         bias=float(biases[samples.block_of].mean()),
         penalty=found.made.penalty,
         kind=f"{found.made.family}, ridge {found.made.penalty:g}, tuned by cross-validation",
-        covariate_weights=found.weights[1:free],
-        block_biases=dict(zip(names, biases.tolist(), strict=False)),
+        covariate_weights=covariate_weights,
+        block_biases=block_biases,
+        encoder=samples.encoder,
+        block_column=block_column,
+        features=tuple(columns[place] for place in support) if columns else (),
     )
 
 

@@ -8,13 +8,14 @@ that the training samples do not know are measured from its own mean: a new samp
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import SINGLE, check_arrays
+from chanceline.prediction.covariates import CovariateEncoder, make_encoder, read_columns, texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,7 +35,10 @@ class Samples:
 
     Attributes
     ----------
-    beside : samples × columns that every rule has: the constant, then covariates.
+    beside : samples × columns that every rule has: the constant, then the terms of covariates,
+        each of mean 0 and SD 1, so that it does not matter in which units they were measured.
+    encoder, terms_centre, terms_spread : where these terms come from,
+        (encoded covariates − centre)/spread.
     unit_of : samples that stay together in a fold have the same number (groups, or small blocks).
     block_of : number of every sample's block; 0 where there are none.
     """
@@ -44,10 +48,20 @@ class Samples:
     beside: Floats
     unit_of: Ints
     block_of: Ints
+    encoder: CovariateEncoder
+    terms_centre: Floats
+    terms_spread: Floats
 
     def take(self, rows: Bools) -> Samples:
         """Some of the samples."""
-        return Samples(self.X[rows], self.y[rows], self.beside[rows], self.unit_of[rows], self.block_of[rows])
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            beside=self.beside[rows],
+            unit_of=self.unit_of[rows],
+            block_of=self.block_of[rows],
+        )
 
     def fold_of(self, folds: int, seed: list[int]) -> Ints:
         """A fold for every sample: units are dealt like cards, class by class and block by block. Every class begins with the
@@ -101,24 +115,62 @@ def make_scale(samples: Samples, training: Bools) -> Scale:
 
 
 def make_samples(
-    X: ArrayLike, y: ArrayLike, groups: ArrayLike | None, blocks: ArrayLike | None, covariates: ArrayLike | None
+    X: ArrayLike,
+    y: ArrayLike,
+    groups: ArrayLike | None,
+    blocks: ArrayLike | None,
+    covariates: Any,
+    encoder: CovariateEncoder | None = None,
 ) -> Samples:
-    """Check everything, and decide what stays together."""
+    """Check everything, and decide what stays together.
+
+    By default the encoder of covariates takes numbers as they are.
+    """
     values, labels, _ = check_arrays(X, y)
-    beside = np.column_stack([np.ones(len(labels)), *([] if covariates is None else [np.asarray(covariates, dtype=float)])])
-    block_of = (
-        np.zeros(len(labels), dtype=np.int64) if blocks is None else codes(np.asarray(blocks).astype(str), len(labels), "blocks")
-    )
-    unit_of = np.arange(len(labels)) if groups is None else codes(np.asarray(groups).astype(str), len(labels), "groups")
+    columns: dict[str, NDArray[Any]] = {}
+    if covariates is not None:
+        columns = read_columns(covariates, len(labels))
+    if encoder is None:
+        encoder = make_encoder(columns)
+    terms = encoder.transform(columns, len(labels))
+    centre = terms.mean(axis=0)
+    spread = terms.std(axis=0)
+    spread = np.where(spread > CONSTANT * np.abs(terms).max(axis=0, initial=0.0), spread, np.inf)
+    block_of = np.zeros(len(labels), dtype=np.int64)
+    if blocks is not None:
+        block_of = np.unique(names_of(blocks, len(labels), "blocks"), return_inverse=True)[1]
+    unit_of = np.arange(len(labels))
+    if groups is not None:
+        unit_of = np.unique(names_of(groups, len(labels), "groups"), return_inverse=True)[1]
     sizes = np.bincount(block_of)
     whole = len(sizes) > 1 and (len(sizes) >= OUTER_FOLDS or np.median(sizes) < SMALL_BLOCK)
-    return Samples(values, labels, beside, block_of if whole else unit_of, block_of)
+    return Samples(
+        X=values,
+        y=labels,
+        beside=np.column_stack([np.ones(len(labels)), (terms - centre) / spread]),
+        unit_of=block_of if whole else unit_of,
+        block_of=block_of,
+        encoder=encoder,
+        terms_centre=centre,
+        terms_spread=spread,
+    )
+
+
+def names_of(values: ArrayLike, count: int, role: str) -> NDArray[np.str_]:
+    """The names of blocks or groups, one for each sample: 1 and 1.0 are the same."""
+    return texts(one_each(values, count, role))
 
 
 def codes(values: ArrayLike, count: int, role: str) -> Ints:
     """0, 1, … for the different values, in their order."""
+    array = one_each(values, count, role)
+    # Objects of several types cannot be sorted.
+    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)
+
+
+def one_each(values: ArrayLike, count: int, role: str) -> NDArray[Any]:
+    """The values, one for each sample."""
     array = np.asarray(values)
     if array.shape != (count,):
         raise InputError(f"{role} must hold one value for each of the {count} samples, not an array of shape {array.shape}.")
-    # Objects of several types cannot be sorted.
-    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)
+    return array

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays, find_features
 from chanceline.perceptron.rule import make_rule
+from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.rule import (
     MANY,
     PATHS,
@@ -93,7 +95,8 @@ def expected_error(
     *,
     groups: ArrayLike | None = None,
     blocks: ArrayLike | None = None,
-    covariates: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
     features: Sequence[int] | None = None,
     max_features: int | None = None,
     seed: int = 0,
@@ -102,7 +105,7 @@ def expected_error(
     """Cross-validate `fit_rule`, whose parameters these are; None if a class has fewer than two units, so that no fold can
     spare one.
     """
-    samples = make_samples(X, y, groups, blocks, covariates)
+    samples = make_samples(X, y, groups, blocks, covariates, encoder)
     units = [len(np.unique(samples.unit_of[samples.y == label])) for label in (-1.0, 1.0)]
     if min(units) < 2:
         return None
@@ -213,13 +216,14 @@ def firmness(
     *,
     groups: ArrayLike | None = None,
     blocks: ArrayLike | None = None,
-    covariates: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
     penalty: float = UNTUNED,
     kind: str = "",
     seed: int = 0,
 ) -> Firmness:
     """How firm the features of a set are; `penalty` and `kind` are those of its rule, the rest as in `fit_rule`."""
-    samples = make_samples(X, y, groups, blocks, covariates)
+    samples = make_samples(X, y, groups, blocks, covariates, encoder)
     chosen, everybody = np.sort(np.asarray(support, dtype=np.int64)), np.ones(len(samples.y), dtype=bool)
     # The ridge of a dense rule has other units.
     penalty = UNTUNED if kind.startswith(MANY) else penalty
@@ -277,7 +281,8 @@ def errors_of(samples: Samples, stack: Floats, penalty: float) -> Ints:
     """Errors of the fit on every set of columns (sets × samples × columns), on the samples themselves."""
     design = np.concatenate([np.broadcast_to(samples.beside, (len(stack), *samples.beside.shape)), stack], axis=2)
     weights = ridge_logistic(design, samples.y, np.ones(design.shape[:2]), np.array([penalty]), samples.beside.shape[1])
-    return np.count_nonzero(samples.y * (weights @ design.transpose(0, 2, 1))[:, 0] <= 0, axis=1)
+    scores = (weights @ design.transpose(0, 2, 1))[:, 0]
+    return np.count_nonzero((scores > 0) != (samples.y > 0), axis=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

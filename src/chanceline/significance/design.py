@@ -31,6 +31,13 @@ from scipy.special import expit, log_expit
 
 from chanceline.chance.counts import LOG2, log_binomial
 from chanceline.errors import InputError
+from chanceline.prediction.covariates import (
+    FEWEST_IN_LEVEL,
+    Category,
+    CovariateEncoder,
+    make_encoder,
+    read_columns,
+)
 from chanceline.prediction.rule import ridge_logistic
 from chanceline.prediction.samples import codes
 
@@ -38,15 +45,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# Numbers with so few values are categories.
-FEW_VALUES = 5
 # Categories are blocks if these have so many units on average, and this share of the units is in blocks of both classes.
-BLOCK_SIZE = 8
+BLOCK_SIZE = FEWEST_IN_LEVEL
 EXCHANGED = 0.9
 # Covariates that leave less than this share of the labels open nearly determine them.
 LEAST_OPEN = 0.2
-# Numbers are pulled in at so many standard deviations, so that one outlier does not make the quadratic term.
-REACH = 3.0
 # A slight ridge keeps covariates that separate the classes from infinite weights.
 RIDGE = 0.01
 TRIALS = 64
@@ -152,7 +155,7 @@ class LabelScheme:
 
     With covariates that are no blocks, labels are drawn from a `model` of the label given the covariates instead of being
     exchanged, and `basis` (orthonormal, by samples) spans what is taken out of columns and labels before they are compared.
-    `terms` are all covariates as numbers, for a rule that has them besides its features.
+    `encoder` tells how covariates become columns of numbers, for a rule that has them besides.
     """
 
     y: Floats
@@ -162,7 +165,7 @@ class LabelScheme:
     null: str
     model: LabelModel | None = None
     basis: Floats | None = None
-    terms: Floats | None = None
+    encoder: CovariateEncoder | None = None
 
     @cached_property
     def sizes(self) -> NullSizes:
@@ -233,17 +236,23 @@ def _adjusted(scheme: LabelScheme, first: Ints, given: Mapping[str, ArrayLike]) 
     """The scheme with covariates: categories as blocks where counts allow, the rest in a model. `first`: a row of each unit."""
     if scheme.null == "coin":
         raise InputError("covariates need the null with fixed class sizes.")
-    categories, numbers = read_covariates(given, len(scheme.y))
-    for name, values in (categories | numbers).items():
+    columns = read_columns(given, len(scheme.y))
+    encoder = make_encoder(columns, adjusting=True)
+    for name, values in columns.items():
         if np.any(values[first][scheme.unit_of] != values):
             raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
-    alike = np.column_stack([scheme.block_of, *(codes[first] for codes in categories.values())])
+    categories = [one for one in encoder.covariates if isinstance(one, Category)]
+    numbers = [one for one in encoder.covariates if not isinstance(one, Category)]
+    level_of = [one.codes(columns[one.name])[first] for one in categories]
+    alike = np.column_stack([scheme.block_of, *level_of])
     strata = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    as_blocks = use_blocks(strata, scheme.unit_labels)
-    terms = model_terms({} if as_blocks else categories, numbers, len(scheme.y))
-    scheme = replace(
-        scheme, block_of=strata if as_blocks else scheme.block_of, terms=model_terms(categories, numbers, len(scheme.y))
-    )
+    block_of = scheme.block_of
+    in_model = encoder
+    if use_blocks(strata, scheme.unit_labels):
+        block_of = strata
+        in_model = CovariateEncoder(tuple(numbers))
+    scheme = replace(scheme, block_of=block_of, encoder=encoder)
+    terms = in_model.transform(columns, len(scheme.y))
     basis = residual_basis(terms, scheme.block_of[scheme.unit_of])
     if basis is None:
         return scheme
@@ -260,37 +269,6 @@ def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) 
             f"a pair must have one {unit} of each class, but pair {str(which)!r} has {positive} of the positive and {negative} "
             f"of the other class ({len(odd)} of {counts.shape[1]} pairs are like that); leave them out, or use blocks instead."
         )
-
-
-def read_covariates(covariates: Mapping[str, ArrayLike], n_samples: int) -> tuple[dict[str, Ints], dict[str, Floats]]:
-    """Categories as 0, 1, …, and numbers in units of their standard deviation."""
-    categories: dict[str, Ints] = {}
-    numbers: dict[str, Floats] = {}
-    for name, given in covariates.items():
-        values = np.asarray(given)
-        level_of = codes(values, n_samples, f"covariate {name!r}")
-        count = level_of.max() + 1
-        if count < 2:
-            raise InputError(f"covariate {name!r} has one value only, so there is nothing to adjust for; leave it out.")
-        if values.dtype.kind in "iuf" and count > FEW_VALUES:
-            if not np.isfinite(values).all():
-                raise InputError(f"covariate {name!r} has missing or infinite values; fill them in or leave those rows out.")
-            numbers[name] = np.clip((values - values.mean()) / values.std(), -REACH, REACH)
-            continue
-        if count > max(FEW_VALUES, n_samples / BLOCK_SIZE):
-            raise InputError(
-                f"covariate {name!r} has {count} different values for {n_samples} samples, too many for categories; join rare "
-                "ones, or write numbers."
-            )
-        categories[name] = level_of
-    return categories, numbers
-
-
-def model_terms(categories: Mapping[str, Ints], numbers: Mapping[str, Floats], n_samples: int) -> Floats:
-    """Samples × terms: each number and its square, and an indicator for every category but the first."""
-    terms = [term for values in numbers.values() for term in (values, values**2)]
-    terms += [(codes == level).astype(float) for codes in categories.values() for level in range(1, codes.max() + 1)]
-    return np.column_stack(terms) if terms else np.zeros((n_samples, 0))
 
 
 def use_blocks(strata: Ints, labels: Floats) -> bool:

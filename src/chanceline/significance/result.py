@@ -19,6 +19,7 @@ from chanceline._io import write_text
 from chanceline._results import Result, listed, plain
 from chanceline.chance.bound import format_p
 from chanceline.errors import InputError
+from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.worth import FeatureReading, effect
 from chanceline.significance.config import TestSettings
 from chanceline.significance.design import Floats
@@ -162,33 +163,64 @@ class SeparationTest(Result):
         """The classes in words: `1` for 1.0."""
         return plain_text(self.classes[0]), plain_text(self.classes[1])
 
-    def predict(self, X: ArrayLike, **beside: ArrayLike) -> NDArray[Any]:
-        """The class of every row of X, which has the columns of the table tested (or a DataFrame with the features by name), by
-        the rule to use (by that of the separating set where there is none); blocks or covariates of the rows as `beside`.
+    def predict(
+        self,
+        X: Any,
+        *,
+        blocks: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> NDArray[Any]:
+        """The class of every row, of shape (rows,), by the rule to use.
+
+        Where there is none, it is by the rule of the separating set.
+
+        Parameters
+        ----------
+        X
+            The columns of the table tested, in their order and after the same transform; or a
+            DataFrame, of which those that the rule knows by name are taken: features, covariates,
+            and the column of blocks or pairs.
+        blocks
+            The block (or pair) of every row, one of those of the table tested. Without blocks the
+            threshold is that of the average block.
+        covariates
+            A DataFrame or a mapping with the covariates by name, or an array in the order of
+            `adjust`, as they were in the table tested: text as text, numbers in the same units.
         """
+        positive = self._scores(as_table(X), blocks, covariates) > 0
+        return np.where(positive, np.array(self.classes[1:]), np.array(self.classes[:1]))
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        blocks: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> float:
+        """Share of rows of X that are predicted to be of their class; see `predict`."""
+        positive = self._scores(as_table(X), blocks, covariates) > 0
+        return float(np.mean(positive == self._is_positive(y)))
+
+    def _scores(self, table: Any, blocks: ArrayLike | None, covariates: Any) -> Floats:
+        """x·w + b of every row, by the rule to use or that of the separating set."""
         used = self.rule or self.separating
-        values = self._columns(X, used.features, list(used.support))
-        plain = values[:, list(used.support)] @ np.array(used.weights) + used.bias
-        scores = plain if self.rule is None else self.rule.scores(values, **beside)
-        return np.where(scores > 0, np.array(self.classes[1:]), np.array(self.classes[:1]))
+        support = np.array(used.support, dtype=np.int64)
+        columns = columns_of(table, support, used.features, self.n_features)
+        if self.rule is not None:
+            return self.rule.scores_of(columns, table, blocks, covariates)
+        return columns @ np.array(self.separating.weights) + self.separating.bias
 
-    def score(self, X: ArrayLike, y: ArrayLike, **beside: ArrayLike) -> float:
-        """Share of rows of X that are predicted to be of their class."""
-        return float(np.mean(self.predict(X, **beside) == np.asarray(y)))
-
-    def _columns(self, X: ArrayLike, features: tuple[str, ...], support: list[int]) -> Floats:
-        """The columns of the table tested; of a DataFrame that has others, those of the rule."""
-        names = [str(name) for name in getattr(X, "columns", ())]
-        data = np.asarray(X, dtype=float)
-        if names and set(features) <= set(names):
-            full = np.zeros((len(data), self.n_features))
-            full[:, support] = data[:, [names.index(name) for name in features]]
-            return full
-        if data.ndim != 2 or data.shape[1] != self.n_features:
-            raise InputError(
-                f"the rule was found on {self.n_features} features, but X has shape {data.shape}; give the same columns."
-            )
-        return data
+    def _is_positive(self, y: ArrayLike) -> NDArray[np.bool_]:
+        """Which labels are those of the positive class, however they are written."""
+        negative, positive = self.class_names
+        names = [plain_text(label) for label in np.asarray(y).tolist()]
+        unknown = [name for name in names if name not in (negative, positive)]
+        # One class may have been set against all others.
+        if unknown and negative != "others":
+            classes = f"{negative} from {positive}"
+            raise InputError(f"y has the class {unknown[0]!r}, but the rule tells {classes}.")
+        return np.array([name == positive for name in names])
 
     @property
     def null_distribution(self) -> Floats:

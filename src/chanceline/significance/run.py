@@ -196,21 +196,28 @@ def run_stages(plan: Plan, progress: Callable[[int, int], None] | None = None) -
 def usable_rule(plan: Plan) -> RuleToUse:
     """The rule for new samples on all features, or on those named, and its cross-validated error."""
     data, settings, blocks = plan.data, plan.settings, plan.data.blocks if plan.data.pairs is None else plan.data.pairs
-    design: dict[str, Any] = {"groups": data.groups, "blocks": blocks, "covariates": plan.scheme.terms, "seed": settings.seed}
+    design: dict[str, Any] = {
+        "groups": data.groups,
+        "blocks": blocks,
+        "covariates": data.covariates,
+        "encoder": plan.scheme.encoder,
+        "seed": settings.seed,
+    }
     wanted: dict[str, Any] = {"features": plan.features, "max_features": MOST_FEATURES if settings.integer else None}
     made = fit_rule(data.X, data.y, **design, **wanted)
+    block_column = data.role_columns.get("blocks" if data.pairs is None else "pairs", "")
+    made = replace(made, features=plan.names_of(made.support), block_column=block_column)
     text = rule_sentence(made, data.X, data.feature_names, plan.class_names)
     text += " (threshold of the average block)" * (blocks is not None) + " (besides the covariates)" * bool(data.covariates)
-    along = made.scores(data.X, blocks, plan.scheme.terms)
+    along = made.scores(data.X, blocks, data.covariates)
     heavy = np.argsort(-np.abs(made.weights) * data.X[:, made.support].std(axis=0))[: LOOKED_AT if made.dense else None]
     firm = firmness(data.X, data.y, made.support[heavy], **design, penalty=made.penalty, kind=made.kind)
     card = scorecard(data.X, data.y, made) if settings.integer and made.support.size else None
     return RuleToUse(
         **vars(made),
-        features=plan.names_of(made.support),
         text=text,
         along=along,
-        wrong=tuple(np.flatnonzero(data.y * along <= 0).tolist()),
+        wrong=tuple(np.flatnonzero((along > 0) != (data.y > 0)).tolist()),
         expected_error=expected_error(data.X, data.y, **design, **wanted, n_jobs=settings.n_jobs),
         firmness=firm,
         stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},

@@ -130,6 +130,7 @@ class Dataset(Result):
     a test of this table stops, because a column looks like a subject that nothing was said about.
     `rows` is what the user's program calls each row: its number in a text or a sheet, or its name. `columns_checked` says that
     identifiers were looked for when the table was read, among its values before any transform.
+    `role_columns` are the names of the columns that gave blocks, groups or pairs, by role.
     """
 
     X: NDArray[np.float64]
@@ -145,6 +146,7 @@ class Dataset(Result):
     findings: tuple[Finding, ...] = field(default=())
     rows: Sequence[Any] | None = None
     columns_checked: bool = False
+    role_columns: dict[str, str] = field(default_factory=dict)
     kind = "data"
 
     def summary(self) -> str:

@@ -143,6 +143,7 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         undeclared=table.undeclared,
         rows=features.index.tolist(),
         columns_checked=True,
+        role_columns={role: str(found.name) for role, found in roles.items()},
         **{role: found.to_numpy()[kept] for role, found in roles.items()},
     )
 
