@@ -10,13 +10,17 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, la
 from chanceline.errors import InputError
 from chanceline.prediction.rule import (
     DENSE_PENALTIES,
+    Candidate,
+    describe,
     directions_of,
     explained,
     fit_rule,
     least_angle_path,
+    mean_penalty,
     ridge_logistic,
     smallest_within_error,
     stepwise_path,
+    tune,
 )
 from chanceline.prediction.samples import make_samples, make_scale, narrowed
 from chanceline.prediction.worth import area, clopper_pearson, expected_error, firmness
@@ -114,6 +118,34 @@ def test_many_features_where_no_small_set_does_as_well_and_none_where_nothing_is
         inside = (chances >= low) & (chances < low + 0.1)
         assert np.mean(np.arange(4000)[inside] % 2) == pytest.approx(chances[inside].mean(), abs=0.1)
     assert sum(len(fit_rule(rng.normal(size=(60, 100)), np.arange(60) % 2, seed=seed).support) == 0 for seed in range(10)) >= 5
+
+
+def test_a_dense_rule_says_what_it_is_the_mean_of():
+    """It reported the last of several ridges as if there were no other."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 200))
+    X[:, :60] += 0.5 * y[:, None]
+    samples = make_samples(X, y, None, None, None)
+    averaged = tune(samples, None, None, [0])
+    penalties = [candidate.penalty for candidate in averaged]
+    sizes = [candidate.size for candidate in averaged]
+    assert len(set(penalties)) > 1
+    assert len(set(sizes)) > 1
+    rule = fit_rule(X, y)
+    assert rule.penalty == pytest.approx(np.exp(np.mean(np.log(penalties))))
+    ridges = f"ridges {min(penalties):g}–{max(penalties):g}"
+    features = f"{min(sizes)}–{max(sizes)} features"
+    wanted = f"many features, mean of {len(averaged)} rules with {ridges} on {features}"
+    assert rule.kind == f"{wanted}, tuned by cross-validation"
+    assert len(rule.support) == max(sizes)
+    # Of one rule its own ridge, as it is; of several that have something in common, one number.
+    few = Candidate("least angle regression", 3, 0.3, np.zeros(0))
+    assert describe([few]) == "least angle regression, ridge 0.3"
+    assert mean_penalty([few]) == 0.3
+    dense = [Candidate("many features", 64, penalty, np.zeros(0)) for penalty in (0.01, 1.0)]
+    assert describe(dense) == "many features, mean of 2 rules with ridges 0.01–1 on 64 features"
+    assert mean_penalty(dense) == pytest.approx(0.1)
 
 
 def test_fits_are_those_of_another_implementation():

@@ -68,8 +68,10 @@ class PredictionRule(Result):
     ----------
     support : sorted indices of the columns of X it uses.
     weights, bias : in the units of X. With blocks the bias is that of a block whose means are those of all samples.
-    penalty : the ridge λ on the weights of scaled columns; of a dense rule, in units of the mean eigenvalue.
-    kind : how the features were found, and number and ridge chosen.
+    penalty : the ridge λ on the weights of scaled columns. Of a dense rule it is in units of the
+        mean eigenvalue; of the mean of several dense rules, the geometric mean of their ridges.
+    kind : how the features were found, and the ridge chosen; of the mean of several dense rules how
+        many there are, with their ridges and numbers of features.
     encoder : how covariates become columns of numbers; without any if the rule has none.
     covariate_weights : one for each of `encoder.terms`: of a number that enters as it is in its own
         units; of a level of a category, the step from the first level to it; of a number that was
@@ -187,12 +189,19 @@ Explained = tuple[Floats, Floats, Floats]
 
 
 class Trained(NamedTuple):
-    """A rule in the columns as its training samples see them: weights of the constant, of covariates, of the support."""
+    """A rule in the columns as its training samples see them.
+
+    Attributes
+    ----------
+    support : its columns.
+    weights : of the constant, of covariates, of the support.
+    made_of : the candidate it is made from; of a dense rule all that are averaged.
+    """
 
     support: Ints
     weights: Floats
     scale: Scale
-    made: Candidate
+    made_of: tuple[Candidate, ...]
 
 
 @one_thread()
@@ -244,14 +253,38 @@ def fit_rule(
         support=support,
         weights=weights,
         bias=float(biases[samples.block_of].mean()),
-        penalty=found.made.penalty,
-        kind=f"{found.made.family}, ridge {found.made.penalty:g}, tuned by cross-validation",
+        penalty=mean_penalty(found.made_of),
+        kind=f"{describe(found.made_of)}, tuned by cross-validation",
         covariate_weights=covariate_weights,
         block_biases=block_biases,
         encoder=samples.encoder,
         block_column=block_column,
         features=tuple(columns[place] for place in support) if columns else (),
     )
+
+
+def mean_penalty(candidates: Sequence[Candidate]) -> float:
+    """The geometric mean of their ridges."""
+    penalties = np.array([candidate.penalty for candidate in candidates])
+    if np.all(penalties == penalties[0]):
+        return float(penalties[0])
+    return float(np.exp(np.log(penalties).mean()))
+
+
+def describe(candidates: Sequence[Candidate]) -> str:
+    """How the features were found (the family's name, up to the first comma), and the ridge."""
+    family = candidates[0].family
+    penalties = sorted({candidate.penalty for candidate in candidates})
+    sizes = sorted({candidate.size for candidate in candidates})
+    if len(candidates) == 1:
+        return f"{family}, ridge {penalties[0]:g}"
+    ridges = f"ridge {penalties[0]:g}"
+    if len(penalties) > 1:
+        ridges = f"ridges {penalties[0]:g}–{penalties[-1]:g}"
+    features = f"{sizes[0]} features"
+    if len(sizes) > 1:
+        features = f"{sizes[0]}–{sizes[-1]} features"
+    return f"{family}, mean of {len(candidates)} rules with {ridges} on {features}"
 
 
 def train(samples: Samples, training: Bools, named: Ints | None, most: int | None, seed: list[int]) -> Trained:
@@ -272,11 +305,11 @@ def train(samples: Samples, training: Bools, named: Ints | None, most: int | Non
         for one, (_, rows) in zip(candidates, each, strict=True):
             row = np.append(one.link[:-1], one.link[-1] * rows[one.penalty == DENSE_PENALTIES])
             weights[: len(row)] += row / len(candidates)
-        return Trained(each[-1][0], weights, scale, made)
+        return Trained(each[-1][0], weights, scale, tuple(candidates))
     support = PATHS[made.family](*explained(part, scale)[:2], made.size)[-1] if named is None else named
     design, everybody = scale.design(part, support)[None], np.ones((1, len(part.y)))
     weights = ridge_logistic(design, part.y, everybody, np.array([made.penalty]), part.beside.shape[1])[0, 0]
-    return Trained(support, weights, scale, made)
+    return Trained(support, weights, scale, tuple(candidates))
 
 
 def tune(samples: Samples, named: Ints | None, most: int | None, seed: list[int]) -> list[Candidate]:
