@@ -242,6 +242,9 @@ def fit_rule(
     covariate_weights = found.weights[1:free] / samples.terms_spread
     constant = found.weights[0] - samples.terms_centre @ covariate_weights
     biases = constant - found.scale.centre[:, support] @ weights
+    tuned = "tuned by cross-validation"
+    if np.ptp(samples.unit_of) == 0:
+        tuned = "not tuned, as all samples belong together"
     block_biases = {}
     block_column = ""
     if blocks is not None:
@@ -254,7 +257,7 @@ def fit_rule(
         weights=weights,
         bias=float(biases[samples.block_of].mean()),
         penalty=mean_penalty(found.made_of),
-        kind=f"{describe(found.made_of)}, tuned by cross-validation",
+        kind=f"{describe(found.made_of)}, {tuned}",
         covariate_weights=covariate_weights,
         block_biases=block_biases,
         encoder=samples.encoder,
@@ -314,9 +317,11 @@ def train(samples: Samples, training: Bools, named: Ints | None, most: int | Non
 
 def tune(samples: Samples, named: Ints | None, most: int | None, seed: list[int]) -> list[Candidate]:
     """The candidate to take, by cross-validation within these samples; if it is dense, all that are averaged."""
-    if len(samples.y) > MOST_TUNED:
-        samples = samples.take(np.random.default_rng([*seed, 1]).permutation(len(samples.y)) < MOST_TUNED)
+    samples = samples.share_of(MOST_TUNED, [*seed, 1])
     fold_of = samples.fold_of(INNER_FOLDS, [*seed, 0])
+    if fold_of.max() == 0:
+        # Nothing can be left out: no feature, or those named.
+        return [Candidate(FEW if named is None else NAMED, 0, UNTUNED, np.zeros(0))]
     masks, everyone = fold_of != np.arange(fold_of.max() + 1)[:, None], np.arange(len(fold_of))
     scales = [make_scale(samples, mask) for mask in masks]
     largest = MOST_FEATURES if most is None else whole_number(most, "max_features", at_least=1)

@@ -38,6 +38,8 @@ from chanceline.prediction.samples import OUTER_FOLDS, Bools, Floats, Ints, Samp
 CONFIDENCE = 0.95
 # Of the units' number; see `benchmarks/expected.py`.
 EFFECTIVE = 0.4
+# Units without which nothing is cross-validated: one to leave out, two to tune with.
+FEWEST_UNITS = 3
 # With fewer numbers than this, starting processes takes longer than the folds.
 WORTH_PROCESSES = 200_000
 # Halves of the samples, columns that are tried in the place of each feature, and features of a rule on many that are looked at.
@@ -102,12 +104,15 @@ def expected_error(
     seed: int = 0,
     n_jobs: int | None = 1,
 ) -> ExpectedError | None:
-    """Cross-validate `fit_rule`, whose parameters these are; None if a class has fewer than two units, so that no fold can
-    spare one.
+    """Cross-validate `fit_rule`, whose parameters these are; None where too little can be left out.
+
+    That is so if a class has fewer than two units, so that no fold can spare one; and if there are
+    two units in all (small blocks of both classes), because a rule made from one of them could not
+    be tuned.
     """
     samples = make_samples(X, y, groups, blocks, covariates, encoder)
     units = [len(np.unique(samples.unit_of[samples.y == label])) for label in (-1.0, 1.0)]
-    if min(units) < 2:
+    if min(units) < 2 or len(np.unique(samples.unit_of)) < FEWEST_UNITS:
         return None
     named = None if features is None else find_features(features, [""] * samples.X.shape[1])
     fold_of = samples.fold_of(OUTER_FOLDS, [seed, 2])
@@ -256,11 +261,16 @@ def effect(column: Floats, positive: Bools) -> tuple[float, float]:
 def chosen_by_halves(samples: Samples, size: int, kind: str, seed: int) -> Floats:
     """For every column the share of halves of the samples whose path, of the rule's kind, has it at this size."""
     counts, path = np.zeros(samples.X.shape[1]), PATHS.get(kind.partition(",")[0], least_angle_path)
+    drawn = 0
     for number in range(HALVES // 2):
         side = samples.fold_of(2, [seed, 5, number])
         for half in (side == 0, side == 1):
+            if not half.any():
+                # One unit has no halves.
+                continue
             counts[path(*explained(samples.take(half), make_scale(samples, half))[:2], size)[-1]] += 1
-    return counts / HALVES
+            drawn += 1
+    return counts / drawn
 
 
 def replacements(samples: Samples, columns: Floats, rest: Ints, chosen: Ints, penalty: float) -> dict[int, int]:
