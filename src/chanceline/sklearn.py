@@ -86,7 +86,7 @@ class SparseSeparator(_SparseLinear):
 
     Attributes
     ----------
-    classes_ : the two classes.
+    classes_ : the two classes in order; as always in scikit-learn the second is the positive one, which `coef_` speaks of.
     coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
     support_ : indices of the selected features.
     n_errors_ : training samples on the wrong side.
@@ -167,7 +167,7 @@ class SparseRule(_SparseLinear):
 
     Attributes
     ----------
-    classes_ : the two classes.
+    classes_ : the two classes in order; as always in scikit-learn the second is the positive one, which `coef_` speaks of.
     coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
     support_ : indices of the selected features.
     rule_ : the rule as `PredictionRule`.

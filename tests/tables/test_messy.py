@@ -36,7 +36,8 @@ def test_features_in_rows_with_the_label_in_a_row(read):
     dataset = read(GENES + "outcome,case,control,case,control\n", transpose=True)
     assert dataset.feature_names == ("g1", "g2")
     assert dataset.X.tolist() == [[1.5, 4], [2, 5], [3, 6], [4, 7.5]]
-    assert dataset.y.tolist() == [-1, 1, -1, 1]
+    assert dataset.classes == ("control", "case")
+    assert dataset.y.tolist() == [1, -1, 1, -1]
 
 
 def test_text_beside_the_names_of_features_is_no_sample(read):
@@ -54,7 +55,7 @@ def test_labels_in_a_second_file(read, tmp_path):
     assert dataset.blocks.tolist() == ["y", "y", "x", "x"]
     assert dataset.feature_names == ("g1", "g2"), "columns of the second file are no features"
     straight = "name,g1,g2\ns3,1.5,2\ns1,4,5.5\ns2,2,2\n"
-    assert read(straight, "group", labels=second, id="sample").y.tolist() == [1, 1, -1]
+    assert read(straight, "group", labels=second, id="sample", positive="well").y.tolist() == [1, 1, -1]
 
 
 def test_a_second_file_with_one_column_needs_no_label(read, tmp_path):
@@ -218,5 +219,5 @@ def test_spelling_of_classes(read):
 def test_quoted_separators_and_line_ends(read):
     dataset = read('"a, first","two\nlines",outcome\n1,2,"x, y"\n3,4.5,z\n5,"6",z\n')
     assert dataset.feature_names == ("a, first", "two\nlines")
-    assert dataset.classes == ("x, y", "z")
+    assert dataset.classes == ("z", "x, y")
     assert dataset.X.tolist() == [[1, 2], [3, 4.5], [5, 6]]

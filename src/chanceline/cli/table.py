@@ -172,8 +172,8 @@ def search(
 
     Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
     """
-    from chanceline.prediction.rule import rule_sentence
     from chanceline.select import iter_search
+    from chanceline.significance.sentences import rule_sentence
 
     if (data is None) == (random is None):
         raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
@@ -191,6 +191,7 @@ def search(
                 left = f", {outcome.errors} errors" if outcome.errors else ""
                 tell(f"iteration {outcome.iterations}: {outcome.n_selected} variables{left}")
     record = outcome.to_dict() | {"features": [names[j] for j in outcome.support]}
+    record |= {"classes": classes, "positive_class": classes[1]}
     if out is not None:
         import pandas as pd
 
@@ -285,5 +286,10 @@ def front(
         f"{point.k:3d}  {point.errors:6d}{'*' if point.proven else ' '} {', '.join(found.features(point))}".rstrip()
         for point in found.points
     ]
-    record = {"source": dataset.source, "classes": dataset.classes, **found.to_dict()}
+    record = {
+        "source": dataset.source,
+        "classes": dataset.classes,
+        "positive_class": dataset.classes[1],
+        **found.to_dict(),
+    }
     answer(record, "\n".join([first, "  k  errors  features (*: proven, no rule on so many makes fewer)", *lines]), json)

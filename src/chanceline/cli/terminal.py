@@ -87,7 +87,12 @@ Scheduler = Annotated[
     typer.Option("--scheduler", help="Work on the Dask cluster at this address (tcp://HOST:8786).", show_default=False),
 ]
 Signs = Annotated[
-    str | None, typer.Option("--signs", help="Signs of the weights where known: + or - for all features, or name=+,other=-.")
+    str | None,
+    typer.Option(
+        "--signs",
+        help="Signs of the weights where known (+: large values speak for the positive class): + or - for all features, or "
+        "name=+,other=-.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Budget = Annotated[

@@ -82,7 +82,8 @@ def draw_samples(ax: Axes, result: SeparationTest) -> None:
         members = result.labels * side > 0
         height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
         ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=name)
-        wrong = side * along[members] <= 0
+        # A sample on the threshold is not predicted to be positive.
+        wrong = (along[members] > 0) != (side > 0)
         ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set_yticks([0, 1], [_short(name) for name in result.class_names])

@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline._parallel import one_thread
-from chanceline._results import Result, listed
+from chanceline._results import Result
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import column_names, find_features
-from chanceline.perceptron.rule import Rule
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.samples import (
@@ -56,8 +55,6 @@ COPY, SMALL = 1e-6, 1e-9
 # The ridge on the columns that go without a penalty, and Newton's steps at most; no score moves farther in one step, so that none
 # overshoots; below the last number all have arrived.
 TRACE, MOST_STEPS, FARTHEST, NEAR = 1e-3, 40, 6.0, 1e-4
-# Of the weights in a rule's sentence, few where it is meant for new samples.
-FEWEST_DIGITS, FEW_DIGITS, MOST_DIGITS = 3, 4, 17
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,7 +219,7 @@ def fit_rule(
     Parameters
     ----------
     X : samples × features.
-    y : two classes, the larger value positive.
+    y : two classes, the larger value positive, as in scikit-learn (`separation_test` chooses the positive class by its name).
     groups : samples of a group stay together in a fold.
     blocks : columns are measured from the mean of their block.
     covariates : columns that the rule has besides, without shrinkage: a DataFrame or a mapping by
@@ -519,44 +516,3 @@ def ridge_logistic(design: Floats, y: Floats, training: Floats, penalties: Float
 def probability(scores: Floats) -> Floats:
     """1/(1 + e^−η)."""
     return 0.5 * (1.0 + np.tanh(0.5 * scores))
-
-
-def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object]) -> str:
-    """The rule with as few digits as classify every sample of X the same way (three at least; four at most, if it is meant for
-    new samples), and with the class for which most of the weights are added.
-    """
-    (negative, positive), most = classes, FEW_DIGITS if isinstance(rule, PredictionRule) else MOST_DIGITS
-    if not np.any(rule.weights):
-        return f"predict {positive} always" if rule.bias > 0 else f"predict {negative} always"
-    largest, columns = float(np.abs(rule.weights).max()), X[:, rule.support]
-    weights, threshold = rule.weights / largest, -rule.bias / largest
-    wanted = columns @ rule.weights > -rule.bias
-    # From the side of the first class it is the same rule; a sample on the threshold belongs to that class.
-    side = -1.0 if np.sign(weights).sum() < 0 else 1.0
-    for digits in range(FEWEST_DIGITS, most + 1):
-        shown, limit = [f"{side * weight:z.{digits}g}" for weight in weights], f"{side * threshold:z.{digits}g}"
-        if np.array_equal(columns @ (side * np.array(shown, dtype=float)) > side * float(limit), wanted):
-            break
-    else:
-        if most == MOST_DIGITS:
-            # Dividing by the largest weight costs the last digit, and here it matters.
-            shown, limit = [repr(side * float(weight)) for weight in rule.weights], repr(side * float(-rule.bias))
-    who, sign = (positive, ">") if side > 0 else (negative, "≥")
-    if isinstance(rule, PredictionRule) and rule.dense:
-        first = [names[rule.support[j]] for j in np.argsort(-np.abs(weights) * columns.std(axis=0))]
-        return f"predict {who} if a weighted sum of {len(weights)} features is large; the most weight has {listed(first)}"
-    return f"predict {who} if {_combination(shown, [names[j] for j in rule.support])} {sign} {limit.replace('-', '−')}"
-
-
-def _combination(weights: Sequence[str], names: Sequence[str]) -> str:
-    """`0.52·g1 − 0.31·g7`; features that weigh nothing are left out."""
-    text = ""
-    for weight, name in zip(weights, names, strict=True):
-        if float(weight) == 0:
-            continue
-        sign = "−" if weight.startswith("-") else "+"
-        size = weight.lstrip("-").replace("-", "−")
-        # A name that begins like a number needs its weight beside it.
-        term = name if size == "1" and not name[:1].isdigit() else f"{size}·{name}"
-        text += f" {sign} {term}" if text else f"−{term}" if sign == "−" else term
-    return text

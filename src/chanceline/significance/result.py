@@ -92,7 +92,8 @@ class SeparationTest(Result):
     permutation
         Monte Carlo reading, None if it was not run (the bound convinced, or `permutations=0`).
     classes
-        The two classes, the second of which rules call positive.
+        The negative and the positive class. Rules predict the positive one, and every sign of a weight, difference of means, AUC
+        and sensitivity speaks of it (`chanceline.tables.classes` says which it is).
     scores, labels
         Every sample along the rule to use (x·w + b; along the separating rule where there is none) and its label ±1.
     columns, alone
@@ -144,6 +145,7 @@ class SeparationTest(Result):
     n_blocks: int
     kind: str = "significance test"
 
+    _derived = ("positive_class",)
     _hidden = ("scores", "labels", "columns", "alone", "spending", "errors_declared", "n_units", "n_blocks")
 
     def __getattr__(self, name: str) -> Any:
@@ -162,6 +164,11 @@ class SeparationTest(Result):
     def class_names(self) -> tuple[str, str]:
         """The classes in words: `1` for 1.0."""
         return plain_text(self.classes[0]), plain_text(self.classes[1])
+
+    @property
+    def positive_class(self) -> str:
+        """The class that rules predict above their threshold, in words."""
+        return self.class_names[1]
 
     def predict(
         self,
@@ -244,9 +251,10 @@ class SeparationTest(Result):
     def to_frame(self) -> pd.DataFrame:
         """Every feature of the sets above, the heaviest of the rule to use first.
 
-        `weight` in the rule for one standard deviation; `selected`, the share of halves of the samples in which the same
-        procedure takes the feature; `difference` of the class means in standard deviations; `auc` and `adjusted_p` of the feature
-        alone; the sets it is in; and its `stand_ins`, which replace it with at most one error more.
+        `weight` in the rule for one standard deviation, above 0 if large values speak for the positive class; `selected`, the
+        share of halves of the samples in which the same procedure takes the feature; `difference` of the class means in standard
+        deviations, positive less negative class; `auc` (above one half if the feature is larger in the positive class) and
+        `adjusted_p` of the feature alone; the sets it is in; and its `stand_ins`, which replace it with at most one error more.
         """
         rule, labels = self.rule, self.labels > 0
         firm = {} if rule is None else dict(zip(rule.stand_ins, rule.firmness.readings, strict=True))
@@ -346,11 +354,13 @@ def render(result: SeparationTest) -> str:
     if warned:
         lines.append("")
     lines += [fill(sentence, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for sentence in result.story()]
+    who = f"{result.positive_class} ({result.positives} of {result.n_samples} samples)"
+    lines += ["", _row("positive", f"{who}: rule, weights, AUC and sensitivity speak of it")]
     if result.rule is not None and not result.rule.standing.startswith("no "):
         short = len(result.rule.features) <= 6 or result.rule.dense
-        lines += ["", _row("rule", result.rule.text if short else listed(result.rule.features, 12))]
+        lines += [_row("rule", result.rule.text if short else listed(result.rule.features, 12))]
     if result.rule is not None and result.rule.card_text:
-        lines += ["", _row("scorecard", result.rule.card_text)]
+        lines += [_row("scorecard", result.rule.card_text)]
     if result.front:
         lines += ["", *_front_lines(result)]
     lines += ["", "How the p-value was made:", *(_row(*reading) for reading in readings(result))]

@@ -14,7 +14,7 @@ from chanceline.chance.bound import Bound
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays, distinct_columns
 from chanceline.perceptron.rule import Rule
-from chanceline.prediction.rule import MOST_FEATURES, fit_rule, rule_sentence
+from chanceline.prediction.rule import MOST_FEATURES, fit_rule
 from chanceline.prediction.worth import LOOKED_AT, expected_error, firmness, scorecard
 from chanceline.significance.config import TestSettings
 from chanceline.significance.evidence import evidence_of, front_readings, proofs, rule_to_show
@@ -33,8 +33,10 @@ from chanceline.significance.permutation import (
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.stepwise import Columns, Paths, make_columns
-from chanceline.significance.text import RuleToUse, Separating, Story, card_sentence, exchange, unavoidable_errors
+from chanceline.significance.text import RuleToUse, Separating, Story, exchange, unavoidable_errors
+from chanceline.tables.columns import classes_of_array
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
 from chanceline.tables.subjects import undeclared_design
@@ -56,6 +58,7 @@ def separation_test(
     pairs: ArrayLike | str | None = None,
     adjust: Any = None,
     independent: Sequence[str] = (),
+    positive: Any = None,
     feature_names: Sequence[str] | None = None,
     settings: TestSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -81,6 +84,10 @@ def separation_test(
         Covariates, a DataFrame (or an array, samples × covariates): is there structure beyond what they explain?
     independent
         Columns that look like subjects or pairs though rows are independent.
+    positive
+        The positive class: rules predict it, and signs of weights, AUC and sensitivity speak of it. By default the class that is
+        not called like a control (control, normal, healthy, no, 0, negative and alike); if both or neither are, the rarer one;
+        if they are equally frequent, the last in order.
     feature_names
         Names of the columns.
     settings
@@ -103,24 +110,27 @@ def separation_test(
         X, y, label = X.assign(**{LABEL: np.asarray(y)}), None, LABEL
     if label is not None:
         table = {item.name: changes.pop(item.name) for item in fields(TableSettings) if item.name in changes}
+        if positive is not None:
+            table["positive"] = str(positive)
+            positive = None
         X, roles = load_data(X, label, **roles, independent=independent, **table), {}
     settings = replace(settings or TestSettings(), **changes)
     if isinstance(X, Dataset):
-        if roles or any(given is not None for given in (y, feature_names)):
+        if roles or any(given is not None for given in (y, feature_names, positive)):
             raise InputError("a Dataset has labels, names, blocks and groups of its own; pass nothing but the Dataset.")
         return run(make_plan(X, features, settings), progress)
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
     # A view that nobody can write to needs no copy.
     data, labels, names = check_arrays(np.broadcast_to(X, X.shape) if type(X) is np.ndarray else X, y, feature_names)
-    negative, positive = np.unique(np.asarray(y)).tolist()
+    labels, classes = classes_of_array(y, labels, positive)
     covariates = pd.DataFrame(roles.pop("adjust", None)).add_prefix("covariate " * (not hasattr(adjust, "columns")))
     given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items()}
     if not roles.keys() & {"groups", "pairs"}:
         numbers = pd.DataFrame(data, columns=list(names), copy=False)
         given["undeclared"] = undeclared_design(numbers[[]], numbers, labels)
     given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
-    return run(make_plan(Dataset(data, labels, names, (negative, positive), **given), features, settings), progress)
+    return run(make_plan(Dataset(data, labels, names, classes, **given), features, settings), progress)
 
 
 def judge(dataset: Dataset, features: Sequence[int | str] | None = None, **options: Any) -> SeparationTest:
@@ -223,7 +233,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         stand_ins={data.feature_names[one.feature]: plan.names_of(one.stand_ins) for one in firm.readings},
         alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
         scorecard=card,
-        card_text="" if card is None else card_sentence(card, data.feature_names, plan.class_names[1]),
+        card_text="" if card is None else card_sentence(card, data.X, data.feature_names, plan.class_names[1]),
     )
 
 

@@ -5,7 +5,6 @@ The only place where readings become words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite, log10, sqrt
 
@@ -90,14 +89,14 @@ class Separating(Result):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RuleToUse(PredictionRule):
-    """The rule for new samples (the second class where x·w > threshold), and what to expect of it.
+    """The rule for new samples (the positive class where x·w > threshold, the negative one else), and what to expect of it.
 
     Attributes
     ----------
     features : their names.
-    text : the rule as a sentence, rounded: a sample next to the threshold may change sides.
+    text : the rule as a sentence, rounded so that it classifies every sample of the table the same way.
     along : x·w + b of every sample of the table.
-    wrong : samples of the table (counted from 0) on the wrong side.
+    wrong : samples of the table (counted from 0) that the rule takes for the other class.
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
     firmness : how firm the choice of every feature is; of a rule on more than thirty, of the ten with the largest weights, alone.
     stand_ins : for every feature those that replace it with at most one error more.
@@ -321,13 +320,3 @@ class Story:
         distance = max(abs(reading.pvalue - level), 0.1 * level)
         enough = max(2 * reading.requested, 100 * ceil(4 * level * (1 - level) / distance**2 / 100))
         return f"more permutations would narrow the interval (permutations={enough - 1})."
-
-
-def card_sentence(card: Scorecard, names: Sequence[str], positive: object) -> str:
-    """`2 points for every 1.3 of g1, −1 for every 40 of g7; ill above 3.5 points (9 errors, 1 more than the rule)`."""
-    parts = [
-        f"{point} point{'s' * (abs(point) != 1)} for every {step:g} of {names[j]}".replace("-", "−", point < 0)
-        for j, point, step in zip(card.support, card.points.tolist(), card.steps, strict=True)
-    ]
-    than = f"{abs(card.loss)} {'more' if card.loss > 0 else 'fewer'} than" if card.loss else "as many as"
-    return f"{', '.join(parts)}; {positive} above {card.threshold:.3g} points ({plural(card.errors, 'error')}, {than} the rule)"

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats, contradicting_rows
+from chanceline.tables.classes import choose_positive
 from chanceline.tables.dataset import Finding, TableSettings, plural, quoted, row_name
 from chanceline.tables.formats import is_number
 from chanceline.tables.subjects import subject_columns
@@ -199,7 +200,7 @@ def labelled_rows(column: pd.Series, settings: TableSettings, findings: list[Fin
 
 
 def read_labels(column: pd.Series, settings: TableSettings, findings: list[Finding]) -> tuple[Floats, tuple[str, str]]:
-    """Labels ±1 and the names of the negative and the positive class."""
+    """Labels ±1 and the names of the negative and the positive class (`chanceline.tables.classes` says which that is)."""
     name, positive = str(column.name), settings.positive or next(iter(settings.classes), None)
     texts = column.map(plain_text)
     if settings.split_at is not None:
@@ -224,14 +225,45 @@ def read_labels(column: pd.Series, settings: TableSettings, findings: list[Findi
             f"{many} classes ({quoted(values)}); compare two, as with classes={','.join(values[:2])!r}, "
             f"or set one against the rest, as with positive={values[0]!r}."
         )
-    # The classes are alike in no other way, so that case does not matter.
-    wanted = values[1] if positive is None else spellings.get(_spelling(positive))
+    if positive is not None:
+        # The classes are alike in no other way, so that case does not matter.
+        wanted = spellings.get(_spelling(positive))
+    elif settings.split_at is not None:
+        # The values at or above the limit.
+        wanted = values[1]
+    else:
+        sizes = [int((texts == value).sum()) for value in values]
+        wanted = values[choose_positive(values, sizes)]
     if wanted is None:
         raise InputError(f"the positive class {positive!r} is not in label column {name!r}; it has {quoted(values)}.")
     others = [value for value in values if value != wanted]
     if len(others) > 1:
         findings.append(Finding("note", f"class {wanted!r} is set against all {len(others)} others."))
     return np.where(texts.to_numpy() == wanted, 1.0, -1.0), (others[0] if len(others) == 1 else "others", wanted)
+
+
+def classes_of_array(y: ArrayLike, labels: Floats, positive: Any = None) -> tuple[Floats, tuple[Any, Any]]:
+    """Labels ±1, and the negative and the positive class as an array of labels has them.
+
+    Parameters
+    ----------
+    y : two values, one for each sample.
+    labels : ±1, the larger value positive.
+    positive : the class to call positive; None chooses it (`chanceline.tables.classes`).
+    """
+    classes = np.unique(np.asarray(y)).tolist()
+    if positive is None:
+        n_larger = int(np.sum(labels > 0))
+        names = [plain_text(one) for one in classes]
+        place = choose_positive(names, (len(labels) - n_larger, n_larger))
+    else:
+        spellings = [_spelling(one) for one in classes]
+        if _spelling(positive) not in spellings:
+            raise InputError(f"the positive class {positive!r} is not in y; it has {quoted(classes)}.")
+        place = spellings.index(_spelling(positive))
+    if place == 1:
+        return labels, (classes[0], classes[1])
+    return -labels, (classes[1], classes[0])
 
 
 def _spelling(value: Any) -> str:

@@ -23,14 +23,21 @@ class TableSettings:
     """Settings of `load_data`. The help of every field also makes the command line's options."""
 
     classes: tuple[str, ...] = field(
-        default=(), metadata={"help": "Two classes A,B: A against B, and the rows of others are left out."}
+        default=(),
+        metadata={"help": "Two classes A,B: A, the positive one, against B; the rows of others are left out."},
     )
-    positive: str | None = field(default=None, metadata={"help": "Class to set against all others."})
+    positive: str | None = field(
+        default=None,
+        metadata={
+            "help": "The positive class, which the rule predicts, against all others. By default, of two: the one not called "
+            "control, normal, healthy, no, 0, negative or alike; else the rarer."
+        },
+    )
     unlabelled: str = field(
         default="error", metadata={"help": "Rows without a label: error or drop.", "choices": ("error", "drop")}
     )
     split_at: float | None = field(
-        default=None, metadata={"help": "Classes of a number: below this value, fixed beforehand, or not."}
+        default=None, metadata={"help": "Classes of a number: at or above this value, fixed beforehand (positive), or below."}
     )
     labels: str | Path | None = field(
         default=None, metadata={"help": "Second file with the label of every sample (a table, or .cls)."}
@@ -126,6 +133,7 @@ class Finding:
 class Dataset(Result):
     """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`.
 
+    `classes` are the negative and the positive one (`chanceline.tables.classes` says which that is).
     `covariates` are the columns to adjust for, by name: numbers, or text for categories. `undeclared` is the sentence with which
     a test of this table stops, because a column looks like a subject that nothing was said about.
     `rows` is what the user's program calls each row: its number in a text or a sheet, or its name. `columns_checked` says that
@@ -167,6 +175,7 @@ class Dataset(Result):
             "n_features": self.X.shape[1],
             "positives": int((self.y > 0).sum()),
             "classes": list(self.classes),
+            "positive_class": self.classes[1],
             "feature_names": list(self.feature_names),
             "findings": [str(finding) for finding in self.findings],
         }
