@@ -51,8 +51,9 @@ MOVED = {
 }
 # Other sets that JSON lists.
 MOST_SETS = 20
-# Letters in a line of the text.
+# Letters in a line of the text, and in front of a row's words.
 WIDTH = 98
+NAME_WIDTH = 13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,6 +360,9 @@ def render(result: SeparationTest) -> str:
     if result.rule is not None and not result.rule.standing.startswith("no "):
         short = len(result.rule.features) <= 6 or result.rule.dense
         lines += [_row("rule", result.rule.text if short else listed(result.rule.features, 12))]
+        # In pieces it could not be pasted.
+        if 0 < len(result.rule.formula) <= WIDTH - NAME_WIDTH:
+            lines += [f"  {'formula':<10} {result.rule.formula}"]
     if result.rule is not None and result.rule.card_text:
         lines += [_row("scorecard", result.rule.card_text)]
     if result.front:
@@ -369,7 +373,7 @@ def render(result: SeparationTest) -> str:
 
 
 def _row(name: str, words: str) -> str:
-    return fill(words, WIDTH, initial_indent=f"  {name:<10} ", subsequent_indent=" " * 13, break_on_hyphens=False)
+    return fill(words, WIDTH, initial_indent=f"  {name:<10} ", subsequent_indent=" " * NAME_WIDTH, break_on_hyphens=False)
 
 
 def _bullets(heading: str, sentences: Any) -> list[str]:

@@ -34,6 +34,7 @@ from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.replica import replica_reading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.sentences import card_sentence, rule_sentence
+from chanceline.significance.spreadsheet import spreadsheet_formula
 from chanceline.significance.stepwise import Columns, Paths, make_columns
 from chanceline.significance.text import RuleToUse, Separating, Story, exchange, unavoidable_errors
 from chanceline.tables.columns import classes_of_array
@@ -234,6 +235,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         alternatives=tuple(plan.names_of(support) for support in firm.alternatives),
         scorecard=card,
         card_text="" if card is None else card_sentence(card, data.X, data.feature_names, plan.class_names[1]),
+        formula=spreadsheet_formula(made, data.X, data.feature_names, plan.class_names),
     )
 
 

@@ -95,6 +95,8 @@ class RuleToUse(PredictionRule):
     ----------
     features : their names.
     text : the rule as a sentence, rounded so that it classifies every sample of the table the same way.
+    formula : the same to paste into a spreadsheet with the features' names in row 1; empty where no formula says the same, as
+        with blocks or covariates (`chanceline.significance.spreadsheet`).
     along : x·w + b of every sample of the table.
     wrong : samples of the table (counted from 0) that the rule takes for the other class.
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
@@ -114,6 +116,7 @@ class RuleToUse(PredictionRule):
     alternatives: tuple[tuple[str, ...], ...]
     scorecard: Scorecard | None = None
     card_text: str = ""
+    formula: str = ""
 
     _hidden = ("along", "firmness", "alternatives")
 
