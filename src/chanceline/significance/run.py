@@ -40,7 +40,7 @@ from chanceline.significance.text import RuleToUse, Separating, Story, exchange,
 from chanceline.tables.columns import classes_of_array
 from chanceline.tables.dataset import Dataset, TableSettings
 from chanceline.tables.read import load_data
-from chanceline.tables.subjects import undeclared_design
+from chanceline.tables.subjects import check_declared, named_index, undeclared_design
 
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 WORTH_PROCESSES = 1e11
@@ -129,7 +129,13 @@ def separation_test(
     given: dict[str, Any] = {role: np.asarray(values) for role, values in roles.items()}
     if not roles.keys() & {"groups", "pairs"}:
         numbers = pd.DataFrame(data, columns=list(names), copy=False)
-        given["undeclared"] = undeclared_design(numbers[[]], numbers, labels)
+        given["undeclared"] = undeclared_design(numbers[[]], numbers, labels, names=named_index(X), names_are="the index")
+    given["findings"] = tuple(
+        finding
+        for role in ("groups", "pairs", "blocks")
+        if role in given
+        for finding in check_declared(role, pd.Series(given[role]), labels)
+    )
     given["covariates"] = {str(name): column.to_numpy() for name, column in covariates.items()} or None
     return run(make_plan(Dataset(data, labels, names, classes, **given), features, settings), progress)
 

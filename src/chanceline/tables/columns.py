@@ -20,7 +20,7 @@ from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats, contradicting_rows
 from chanceline.tables.classes import choose_positive
 from chanceline.tables.dataset import Finding, TableSettings, plural, quoted, row_name
-from chanceline.tables.formats import is_number
+from chanceline.tables.formats import DATE, is_number
 from chanceline.tables.subjects import subject_columns
 
 IDENTIFIER = re.compile(
@@ -29,7 +29,6 @@ IDENTIFIER = re.compile(
     r"|[a-z]I[Dd]$"
 )
 DATE_NAME = re.compile(r"(?i:(^|[\s_.\-])(date|datum|datetime|timestamp)([\s_.\-]|$))|[a-z]Date$")
-DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?")
 UNSEEN = re.compile("[\u200b\u2060\ufeff]")  # letters without width, which no program shows
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0*)?")
 FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
@@ -51,6 +50,7 @@ class RawTable:
     values : columns that may be features, the label, blocks or groups; its index is what the user's program calls the rows.
     about : columns that describe the samples and are never features, from a second file or a header.
     ids : names of the samples, where they are no column (in a transposed table).
+    index_called : what to call the index of `values` where it holds names of samples that are no column; else empty.
     findings : what was noticed on the way.
     undeclared : why a test stops unless something is said about the design.
     """
@@ -60,6 +60,15 @@ class RawTable:
     ids: list[str] | None = None
     findings: list[Finding] = field(default_factory=list)
     undeclared: str = ""
+    index_called: str = ""
+
+    @property
+    def sample_names(self) -> pd.Series | None:
+        """The names of the samples that are no column: a header, or the index of a data frame."""
+        if not self.index_called:
+            return None
+        index = self.values.index
+        return pd.Series([str(name) for name in index], index=index, name=self.index_called)
 
 
 def attach_labels(table: RawTable, second: RawTable, where: str, settings: TableSettings) -> None:
@@ -131,6 +140,9 @@ def find_column(table: RawTable, name: str, role: str) -> pd.Series:
             return part[alike[0]]
         if re.fullmatch(r"-?\d+", name) and -len(names) <= int(name) < len(names):
             return part.iloc[:, int(name)]
+    sample_names = table.sample_names
+    if sample_names is not None and name.strip().lower() == str(sample_names.name).lower():
+        return sample_names
     names = [*map(str, table.about.columns), *map(str, table.values.columns)]
     near = difflib.get_close_matches(name, names, n=3)
     hint = (

@@ -87,9 +87,13 @@ class TableSettings:
     one_hot: bool = field(default=False, metadata={"help": "Make indicators of text columns instead of leaving them out."})
     keep_identifiers: bool = field(default=False, metadata={"help": "Keep columns that look like row ids."})
     blocks: str | None = field(default=None, metadata={"help": "Column of blocks: labels are shuffled within them."})
-    groups: str | None = field(default=None, metadata={"help": "Column of groups that share one label (subjects)."})
+    groups: str | None = field(
+        default=None,
+        metadata={"help": "Column of groups that share one label (subjects); stem:COLUMN if its names are 309_1, 309_2."},
+    )
     pairs: str | None = field(
-        default=None, metadata={"help": "Column of pairs (before and after): labels swap within each pair."}
+        default=None,
+        metadata={"help": "Column of pairs (before, after): labels swap within each; stem:COLUMN if it has P1_T, P1_N."},
     )
     adjust: tuple[str, ...] = field(
         default=(), metadata={"help": "Covariates a,b,c: is there structure beyond what these columns explain?"}

@@ -34,6 +34,7 @@ HEAD_LINES = 20  # what separator and decimal sign are found from
 QUOTED = re.compile(r'(?<![^,;\t|\n ])"[^"]*(?:""[^"]*)*"')
 COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|$)|[ \t]*\n)*")
 DECIMAL_COMMA = re.compile(r"\s*[<>≤≥]?\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([ T].*)?")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:,\d{3})+\s*")
 COLUMNS_AT_ONCE = 4096  # of a Parquet file, so that any number fits into memory
 INDEX = "__index_level_0__"  # what pandas calls an index without a name; it comes first here, as in a text file

@@ -45,7 +45,8 @@ from chanceline.tables.columns import (
     without_identifiers,
 )
 from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, quoted, row_name
-from chanceline.tables.subjects import confounded_columns, undeclared_design
+from chanceline.tables.stems import find_any_stems
+from chanceline.tables.subjects import STEM, check_declared, confounded_columns, named_index, undeclared_design
 
 # What a cell is.
 NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD, TRUTH = range(7)
@@ -97,11 +98,11 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     if not kept.all():
         table.values, table.about, column = table.values.loc[kept], table.about.loc[kept[: len(table.about)]], column.loc[kept]
     labels, classes = read_labels(column, settings, table.findings)
-    roles = {
-        role: without_empty(find_column(table, name, role), role, settings)
-        for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs))
-        if name is not None
-    }
+    roles = {}
+    for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs)):
+        if name is not None:
+            roles[role] = _find_role(table, name, role, settings)
+            table.findings += check_declared(role, roles[role], labels, said=name)
     within = roles.get("blocks", roles.get("pairs"))
     adjust = [without_empty(find_column(table, name, "adjust"), "adjust", settings) for name in settings.adjust]
     independent = [find_column(table, name, "independent") for name in settings.independent]
@@ -118,7 +119,17 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     text = features.select_dtypes(exclude="number")
     features = numeric_features(features, labels, settings, table.findings)
     if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
-        table.undeclared = undeclared_design(pd.concat([beside, text], axis=1), features, labels)
+        names = table.sample_names
+        if names is not None and names.name in [one.name for one in special]:
+            names = None
+        table.undeclared = undeclared_design(
+            pd.concat([beside, text], axis=1),
+            features,
+            labels,
+            names=names,
+            names_are="the header" if table.ids is not None else "the index",
+            known=[column, *independent, *roles.values()],
+        )
     features = features if settings.keep_identifiers else without_identifiers(features, labels, table.findings, within)
     if features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
@@ -167,6 +178,23 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
     table.values = tidy_cells(table.values, settings.na)
     table.about = tidy_cells(table.about, settings.na)
     return table
+
+
+def _find_role(table: RawTable, name: str, role: str, settings: TableSettings) -> pd.Series:
+    """The column of blocks, groups or pairs; with `stem:` before its name the stems of what stands in it, and so on."""
+    columns = {str(column) for part in (table.about, table.values) for column in part}
+    cuts = 0
+    while name not in columns and name.startswith(STEM):
+        name = name.removeprefix(STEM).strip()
+        cuts += 1
+    column = without_empty(find_column(table, name, role), role, settings)
+    for _ in range(cuts):
+        stems = find_any_stems([plain_text(value) for value in column])
+        if stems is None:
+            shown = quoted([*dict.fromkeys(map(plain_text, column))], 3)
+            raise InputError(f"the names in {role} column {name!r} ({shown}) have no stems in common; say {role}={name!r}.")
+        column = pd.Series(stems.stems, index=column.index, name=column.name)
+    return column
 
 
 def _attach_second_file(table: RawTable, path: Path, settings: TableSettings) -> None:
@@ -245,7 +273,11 @@ def _from_object(data: Any, label: str | None, settings: TableSettings) -> RawTa
     if hasattr(data, "obs") and hasattr(data, "var_names"):
         return _from_anndata(data, label, settings)
     frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data).copy(deep=False)
-    return _from_grid([str(name) for name in frame], frame, type(data).__name__, replace(settings, header="first"))
+    table = _from_grid([str(name) for name in frame], frame, type(data).__name__, replace(settings, header="first"))
+    index = named_index(frame)
+    if index is not None and not settings.transpose:
+        table.index_called = str(index.name)
+    return table
 
 
 def _from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
@@ -311,7 +343,7 @@ def _transposed(table: pd.DataFrame, source: str) -> RawTable:
     rounded[formats.inexact_columns(values)] = True
     for row in np.flatnonzero(words.any(axis=1) | rounded):
         values[columns[row]] = samples.iloc[row].to_numpy()
-    return RawTable(values, ids=ids, findings=findings)
+    return RawTable(values, ids=ids, findings=findings, index_called="samples")
 
 
 def read_cells(cells: NDArray[Any], na: Collection[str]) -> tuple[NDArray[np.int64], Floats]:

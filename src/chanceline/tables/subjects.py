@@ -6,12 +6,16 @@ chance, with a probability under shuffled labels that is counted exactly: [z^{n�
 rows, and Π_v C(s_v, k)/C(P, n₊) for k positives in each. A test stops if it is small and the values look like identifiers: the
 column is called so, or it has at least `FEWEST` values that are codes (P07) or have equally many rows. A coarse measurement, a
 stage or a diagnosis that is constant within the label is none of that.
+
+Names that are different in every row may hold the subjects in their stems (`309_1 … 309_15`, see `stems`), and these are looked
+at in the same way.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -21,8 +25,10 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, gammainc
 
 from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.dataset import Finding
+from chanceline.tables.stems import Stems, are_names, find_stems
 
 SUBJECTS = (
     r"(patients?|subjects?|participants?|persons?|donors?|animals?|mouse|mice|rats?|individuals?|volunteers?|famil(y|ies)|"
@@ -38,11 +44,13 @@ IN_BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")
 NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # MouseID
 CODE = re.compile(r"[A-Za-z]{1,12}[-_ ./]?\d+[A-Za-z]?")
 FEWEST = 6
+STEM = "stem:"  # before a column's name: the stems of its names
 # ID1 and CAGE1 are genes, Family_XIII is a taxon: with so many columns like it a column is one of the measurements.
 MANY_ALIKE = 10
 FIRST_ROWS = 20
 # Probability under shuffled labels below which a design is seen, where the name says it and where the values alone do.
 NAMED, UNNAMED = 0.1, 0.01
+SMALLEST_SHOWN = np.log(1e-300)
 CONFOUNDER = re.compile(
     r"(?<![a-z])(age|sex|gender|bmi|weight|height|sites?|cent(re|er)|hospital|clinic|batch|plate|run|lane|chip|array|operator|scanner|"
     r"instrument|platform|cohort|country|ethnicity|race|smok(er|ing)|rin(?! ?\d)|depth|order)(?![a-z])",
@@ -66,31 +74,146 @@ def log_chance_pure(sizes: NDArray[np.int64], positives: int) -> float:
     return count - float(log_binomial(sizes.sum(), positives))
 
 
-def about_column(name: str, values: Any, labels: Floats) -> str:
-    """The sentence with which a test stops if the column looks like subjects or pairs, else nothing."""
-    codes, levels = pd.factorize(values)
-    sizes, positives = (np.bincount(codes + 1, weights, minlength=2)[1:].astype(int) for weights in (None, labels > 0))
-    some, of_some = sizes[sizes > 1], positives[sizes > 1]
-    if codes.min() < 0 or len(sizes) < 3 or 2 * some.sum() <= len(labels):
-        return ""
-    alike = some.min() == some.max()
+@dataclass(frozen=True)
+class Design:
+    """How the rows with one value of a column belong together.
+
+    Attributes
+    ----------
+    role : groups, pairs or blocks.
+    what : that in words.
+    log_chance : ln of the probability that shuffled labels look like it.
+    """
+
+    role: str
+    what: str
+    log_chance: float
+
+    @property
+    def chance(self) -> str:
+        """The probability in words."""
+        return f"{np.exp(self.log_chance):.1g}" if self.log_chance > SMALLEST_SHOWN else "below 1e-300"
+
+
+def find_design(codes: NDArray[np.int64], labels: Floats) -> Design | None:
+    """One label in all rows of each value (numbered 0, 1, …), or equally many of each class in all that repeat; else None."""
+    sizes = np.bincount(codes)
+    positives = np.bincount(codes, weights=labels > 0).astype(int)
     if np.all((positives == 0) | (positives == sizes)):
-        chance, role = log_chance_pure(sizes, int(positives.sum())), "groups"
         what = "one label in all rows of each, like subjects, whose rows are not independent"
-    elif alike and of_some.min() == of_some.max():
-        chance = float(np.sum(log_binomial(some, of_some)) - log_binomial(some.sum(), of_some.sum()))
-        role, what = "blocks", "equally many rows of each class in each, like matched samples, whose labels belong together"
-        role, what = ("pairs", "one row of each class in each, like pairs") if some[0] == 2 else (role, what)
+        return Design("groups", what, log_chance_pure(sizes, int(positives.sum())))
+    set_sizes, set_positives = sizes[sizes > 1], positives[sizes > 1]
+    if len(np.unique(set_sizes)) != 1 or len(np.unique(set_positives)) != 1:
+        return None
+    log_ways = float(np.sum(log_binomial(set_sizes, set_positives)))
+    log_chance = log_ways - float(log_binomial(set_sizes.sum(), set_positives.sum()))
+    if set_sizes[0] == 2:
+        return Design("pairs", "one row of each class in each, like pairs", log_chance)
+    what = "equally many rows of each class in each, like matched samples, whose labels belong together"
+    return Design("blocks", what, log_chance)
+
+
+def about_column(name: str, values: Any, labels: Floats, where: str = "") -> str:
+    """The sentence with which a test stops if the column looks like subjects or pairs, else nothing.
+
+    `where` the values stand, if they are no column.
+    """
+    codes, levels = pd.factorize(values)
+    if codes.min() < 0 or len(levels) < 3:
+        return ""
+    sizes = np.bincount(codes)
+    repeated = sizes[sizes > 1]
+    if 2 * repeated.sum() <= len(labels):
+        return ""
+    design = find_design(codes, labels)
+    if design is None:
+        return ""
+    alike = repeated.min() == repeated.max()
+    coded = len(sizes) >= FEWEST and (alike or all(CODE.fullmatch(str(level)) for level in levels))
+    if called_like_subjects(name):
+        limit = NAMED
+    elif coded:
+        limit = UNNAMED
     else:
         return ""
-    coded = len(sizes) >= FEWEST and (alike or all(CODE.fullmatch(str(level)) for level in levels))
-    limit = NAMED if called_like_subjects(name) else UNNAMED if coded else 0.0
-    if limit == 0 or chance > np.log(limit):
+    if design.log_chance > np.log(limit):
         return ""
+    where = where or f"column {name!r}"
     return (
-        f"column {name!r} has {len(sizes)} values, and {what} (probability {np.exp(chance):.1g} by chance); declare it with "
-        f"{role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
+        f"{where} has {len(sizes)} values, and {design.what} (probability {design.chance} by chance); "
+        f"declare it with {design.role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
     )
+
+
+def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
+    """The design that stems show: subjects, pairs, or visits whose tails tell the class, fewer than there are subjects.
+
+    Plates with both classes in many wells show none.
+    """
+    codes = pd.factorize(np.array(stems.stems, dtype=object))[0]
+    design = find_design(codes, labels)
+    if design is None or design.role == "groups":
+        return design
+    if not stems.separated:
+        return None
+    if design.role == "blocks":
+        are_visits = max(stems.sizes.values()) < len(stems.sizes) and _tails_tell_class(stems, labels)
+        return design if are_visits else None
+    return design
+
+
+def _tails_tell_class(stems: Stems, labels: Floats) -> bool:
+    return _determines(pd.Series(stems.tails), pd.Series(labels))
+
+
+def about_names(names: pd.Series, labels: Floats, where: str = "", known: Sequence[pd.Series] = ()) -> str:
+    """The sentence with which a test stops if the stems of names look like subjects or pairs, else nothing.
+
+    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are named. Stems that put the
+    same rows together as a column that is `known` are none of that.
+    """
+    name = str(names.name)
+    values = names.tolist()
+    if not all(isinstance(value, str) for value in values):
+        return ""
+    setting = name
+    sentence = ""
+    while True:
+        stems = find_stems(values)
+        design = None if stems is None else design_of_stems(stems, labels)
+        if stems is None or design is None or (sentence and design.role != "groups"):
+            return sentence
+        setting = f"{STEM}{setting}"
+        if _convinces(stems, design, name, labels) and not any(same_partition(stems.stems, column) for column in known):
+            sentence = (
+                f"the names in {where or f'column {name!r}'} have {stems.described()} ({stems.example(values)}), and "
+                f"{design.what} (probability {design.chance} by chance); declare them with "
+                f"{design.role}={setting!r}, or say independent={name!r} if the rows are independent nevertheless."
+            )
+        values = [*stems.stems]
+
+
+def _convinces(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
+    """Whether the stems may be subjects, and shuffled labels would hardly look like this.
+
+    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so may a few codes (`T1`,
+    `day7`), unless the column is called after subjects.
+    """
+    sizes = [*stems.sizes.values()]
+    are_numbers = all(stem.isdecimal() for stem in stems.sizes)
+    are_codes = all(any(letter.isdecimal() for letter in stem) for stem in stems.sizes)
+    if len(sizes) < FEWEST and not are_numbers and not (are_codes and called_like_subjects(name)):
+        return False
+    if not are_codes and len({*sizes}) > 1:
+        return False
+    # P01_T and P01_N have the class in their tails, which chance hardly arranges.
+    limit = NAMED if design.role == "pairs" and _tails_tell_class(stems, labels) else UNNAMED
+    return bool(design.log_chance <= np.log(limit))
+
+
+def same_partition(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two columns put the same rows together."""
+    return np.array_equal(pd.factorize(pd.Series(one))[0], pd.factorize(pd.Series(other))[0])
 
 
 def _called(words: re.Pattern[str], name: Any) -> bool:
@@ -134,12 +257,83 @@ def _alike(whole: pd.DataFrame, name: Any) -> int:
     return int(np.all(np.diff(ordered, axis=0) > 0, axis=0).sum())
 
 
-def undeclared_design(text: pd.DataFrame, numbers: pd.DataFrame, labels: Floats) -> str:
-    """The first column of subjects or pairs among text and whole numbers; of many, among those that are called so."""
+def undeclared_design(
+    text: pd.DataFrame,
+    numbers: pd.DataFrame,
+    labels: Floats,
+    *,
+    names: pd.Series | None = None,
+    names_are: str = "",
+    known: Sequence[pd.Series] = (),
+) -> str:
+    """The first column of subjects or pairs among text and whole numbers; of many, among those that are called so.
+
+    Parameters
+    ----------
+    text, numbers : columns of the samples.
+    labels : ±1.
+    names : of the samples, where they are no column, and what `names_are` in words.
+    known : columns about whose rows enough was said: the classes, blocks, what was said to be independent.
+    """
     whole = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
     likely = [*whole] if len(whole) <= MOST_COLUMNS else subject_columns(numbers)
     columns = [*(text.iloc[:, j] for j in range(min(text.shape[1], MOST_COLUMNS))), *(numbers[name] for name in likely)]
-    return next((said for column in columns if (said := about_column(str(column.name), column, labels))), "")
+    for column in columns:
+        said = about_column(str(column.name), column, labels)
+        if said and not any(same_partition(column, other) for other in known):
+            return said
+    if names is not None:
+        said = about_column(str(names.name), names, labels, names_are) or about_names(names, labels, names_are, known)
+        if said:
+            return said
+    for place in range(min(text.shape[1], MOST_COLUMNS)):
+        column = text.iloc[:, place]
+        if not are_names(column.tolist()):
+            continue
+        said = about_names(column, labels, known=known)
+        if said:
+            return said
+    return ""
+
+
+def named_index(table: Any) -> pd.Series | None:
+    """The index of a data frame where it holds names, as a column called by the index's name, or `index`."""
+    index = getattr(table, "index", None)
+    if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex) or not all(isinstance(one, str) for one in index):
+        return None
+    name = str(index.name)
+    if index.name is None or name in {str(column) for column in table.columns}:
+        name = "index"
+    return pd.Series(index.tolist(), name=name, dtype=object)
+
+
+def check_declared(role: str, column: pd.Series, labels: Floats, *, said: str = "") -> list[Finding]:
+    """Stop where every row has a value of its own, so that nothing is grouped, and stems would group it; else a warning.
+
+    Parameters
+    ----------
+    role : groups, pairs or blocks.
+    column : what was declared as that.
+    said : the setting as it was given; empty for an array.
+    """
+    if column.nunique() < len(column) or len(column) < 2:
+        return []
+    values = column.tolist()
+    stems = find_stems(values) if all(isinstance(value, str) for value in values) else None
+    design = None if stems is None else design_of_stems(stems, labels)
+    role_of_stems = role if role == "blocks" else ""
+    if design is not None:
+        role_of_stems = design.role
+    if stems is not None and role_of_stems:
+        what = f"{role}{f'={said!r}' if said else ''} has a value of its own in each of the {len(column)} rows"
+        remedy = f"give the stems as {role_of_stems}"
+        if said:
+            remedy = f"set {role_of_stems}={STEM + said!r}, or say independent={said!r} instead if the rows are independent"
+        raise InputError(f"{what}; these have {stems.described()} ({stems.example(values)}): {remedy}.")
+    if role != "groups":
+        return []
+    which = f" of {said!r}" if said else ""
+    return [Finding("warning", f"every group{which} has one row, so that groups change nothing.")]
 
 
 def confounded_columns(table: pd.DataFrame, labels: Floats, allowed_for: Sequence[pd.Series] = ()) -> list[Finding]:
