@@ -26,10 +26,10 @@ def mice(seed):
     """72 mice with 15 rows each; proteins differ between mice, and the class of a mouse is drawn by lot."""
     rng = np.random.default_rng(seed)
     mouse = np.repeat(np.arange(72), 15)
-    values = 2 * rng.normal(size=(72, 20))[mouse] + rng.normal(size=(1080, 20))
+    values = 2 * rng.normal(size=(72, 10))[mouse] + rng.normal(size=(1080, 10))
     ill = rng.permutation(np.arange(72) < 36)[mouse]
     names = [f"{301 + one}_{row % 15 + 1}" for row, one in enumerate(mouse)]
-    table = pd.DataFrame(values, columns=[f"protein{j}" for j in range(20)])
+    table = pd.DataFrame(values, columns=[f"protein{j}" for j in range(10)])
     return table.assign(MouseID=names, outcome=np.where(ill, "ill", "well"))
 
 
@@ -74,6 +74,19 @@ def test_the_coarsest_subjects_are_named():
     assert "12 stems with 4 rows each ('P00_V1' has the stem 'P00')" in sentence
     assert "groups='stem:stem:sample'" in sentence
     assert [*pd.Series(load_data(table, "outcome", groups="stem:stem:sample").groups).value_counts()] == [4] * 12
+
+
+def test_groups_that_are_visits_of_fewer_subjects():
+    """One cut too few: the groups are visits, which are no more independent than rows are."""
+    names = [f"P{i:02d}_V{visit}_R{replicate}" for i in range(14) for visit in (1, 2) for replicate in (1, 2)]
+    table = measured(56).assign(sample=names, outcome=np.repeat(np.tile(["ill", "well"], 7), 4))
+    for setting in ("stem:sample", "visit"):
+        column = setting.removeprefix("stem:")
+        with_visits = table.assign(visit=[name[:6] for name in names])
+        with pytest.raises(InputError, match=rf"14 stems with 2 groups each .*groups='stem:{setting}', or say indep.*'{column}'"):
+            chanceline.separation_test(with_visits, groups=setting, **OPTIONS)
+        assert chanceline.separation_test(with_visits, groups=setting, independent=column, **OPTIONS).n_units == 28
+    assert chanceline.separation_test(table, groups="stem:stem:sample", **OPTIONS).n_units == 14
 
 
 @pytest.mark.parametrize("ends", [("T", "N"), ("before", "after"), ("V1", "V2")])
@@ -231,6 +244,7 @@ ORDINARY = {
     "wells": [f"{'ABCDEFGH'[j % 8]}{j // 8 + 1}" for j in range(96)],
     "plates with both classes": [f"plate{j % 6 + 1}_{j // 6 + 1}" for j in range(96)],
     "dates": [f"2021-{1 + j // 24:02d}-{1 + j % 24:02d}" for j in range(96)],
+    "days": [f"2021-{1 + j // 8:02d}-{1 + j % 8:02d}" for j in range(96)],
     "initials": [f"{chr(65 + j % 26)}{chr(65 + j * 7 % 26)}{j}" for j in range(96)],
     "hexadecimal": [f"{code:08x}-{j * j:04x}" for j, code in enumerate(np.random.default_rng(5).integers(0, 2**32, 96))],
     "sites with running numbers": [f"{1 + j % 5:02d}-{j // 5 + 1:03d}" for j in range(96)],

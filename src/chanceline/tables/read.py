@@ -46,7 +46,7 @@ from chanceline.tables.columns import (
 )
 from chanceline.tables.dataset import Dataset, Finding, TableSettings, plural, quoted, row_name
 from chanceline.tables.stems import find_any_stems
-from chanceline.tables.subjects import STEM, check_declared, confounded_columns, named_index, undeclared_design
+from chanceline.tables.subjects import STEM, about_groups, check_declared, confounded_columns, named_index, undeclared_design
 
 # What a cell is.
 NUMBER, GAP, BELOW, ABOVE, ALMOST, WORD, TRUTH = range(7)
@@ -118,6 +118,9 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     features = features if settings.keep_identifiers else without_dates(features, labels, table.findings, within)
     text = features.select_dtypes(exclude="number")
     features = numeric_features(features, labels, settings, table.findings)
+    groups = roles.get("groups")
+    if groups is not None and "pairs" not in roles and groups.name not in [one.name for one in independent]:
+        table.undeclared = about_groups(groups, labels, settings.groups or "")
     if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
         names = table.sample_names
         if names is not None and names.name in [one.name for one in special]:

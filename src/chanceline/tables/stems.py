@@ -62,12 +62,12 @@ class Stems:
         numbers = [int(tail) for tail in self.tails]
         return all(later > earlier for earlier, later in pairwise(numbers))
 
-    def described(self) -> str:
-        """How many stems there are with how many rows: `72 stems with 15 rows each`."""
+    def described(self, rows: str = "rows") -> str:
+        """How many stems there are with how many rows (or what these are): `72 stems with 15 rows each`."""
         sizes = self.sizes
         fewest, most = min(sizes.values()), max(sizes.values())
-        rows = f"{most} rows each" if fewest == most else f"{fewest} to {most} rows each"
-        return f"{len(sizes)} stems with {rows}"
+        count = str(most) if fewest == most else f"{fewest} to {most}"
+        return f"{len(sizes)} stems with {count} {rows} each"
 
     def example(self, names: Sequence[Any]) -> str:
         """A name and its stem in words."""
@@ -112,10 +112,11 @@ def _cut(names: Sequence[Any], cut: re.Pattern[str]) -> Stems | None:
         texts = [*stems]
 
 
-def are_names(values: Sequence[Any]) -> bool:
-    """Whether text may be names of rows: most values are different, and they are neither numbers nor dates."""
-    texts = [str(value).strip() for value in values]
-    different = {*texts}
-    if 2 * len(different) <= len(texts):
+def are_names(values: Sequence[Any], *, numbers_too: bool = False) -> bool:
+    """Whether values may be names of rows: text, mostly different, no dates, and no numbers unless they stand where names do."""
+    if not all(isinstance(value, str) for value in values):
         return False
-    return not all(is_number(text) or DATE.fullmatch(text) for text in different)
+    different = {*values}
+    if 2 * len(different) <= len(values) or all(DATE.fullmatch(text.strip()) for text in different):
+        return False
+    return numbers_too or not all(is_number(text) for text in different)

@@ -166,17 +166,29 @@ def _tails_tell_class(stems: Stems, labels: Floats) -> bool:
     return _determines(pd.Series(stems.tails), pd.Series(labels))
 
 
-def about_names(names: pd.Series, labels: Floats, where: str = "", known: Sequence[pd.Series] = ()) -> str:
+def about_names(
+    names: pd.Series,
+    labels: Floats,
+    where: str = "",
+    known: Sequence[pd.Series] = (),
+    *,
+    setting: str = "",
+    rows: str = "rows",
+) -> str:
     """The sentence with which a test stops if the stems of names look like subjects or pairs, else nothing.
 
-    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are named. Stems that put the
-    same rows together as a column that is `known` are none of that.
+    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are named.
+
+    Parameters
+    ----------
+    names, labels : a name and a label for each row, or each of other `rows`.
+    where : the names stand, if they are no column.
+    known : columns about which enough was said; stems that put the same rows together are not told.
+    setting : how the names were declared, if they were.
     """
     name = str(names.name)
     values = names.tolist()
-    if not all(isinstance(value, str) for value in values):
-        return ""
-    setting = name
+    setting = setting or name
     sentence = ""
     while True:
         stems = find_stems(values)
@@ -186,7 +198,7 @@ def about_names(names: pd.Series, labels: Floats, where: str = "", known: Sequen
         setting = f"{STEM}{setting}"
         if _convinces(stems, design, name, labels) and not any(same_partition(stems.stems, column) for column in known):
             sentence = (
-                f"the names in {where or f'column {name!r}'} have {stems.described()} ({stems.example(values)}), and "
+                f"the names in {where or f'column {name!r}'} have {stems.described(rows)} ({stems.example(values)}), and "
                 f"{design.what} (probability {design.chance} by chance); declare them with "
                 f"{design.role}={setting!r}, or say independent={name!r} if the rows are independent nevertheless."
             )
@@ -283,7 +295,9 @@ def undeclared_design(
         if said and not any(same_partition(column, other) for other in known):
             return said
     if names is not None:
-        said = about_column(str(names.name), names, labels, names_are) or about_names(names, labels, names_are, known)
+        said = about_column(str(names.name), names, labels, names_are)
+        if not said and are_names(names.tolist(), numbers_too=True):
+            said = about_names(names, labels, names_are, known)
         if said:
             return said
     for place in range(min(text.shape[1], MOST_COLUMNS)):
@@ -294,6 +308,21 @@ def undeclared_design(
         if said:
             return said
     return ""
+
+
+def about_groups(groups: pd.Series, labels: Floats, said: str) -> str:
+    """The sentence with which a test stops if declared groups seem to be visits of fewer subjects (P07_V1, P07_V2), else nothing.
+
+    Parameters
+    ----------
+    groups, labels : one for each row; groups that have one label each, if they are to be looked at.
+    said : the setting as it was given.
+    """
+    first = ~groups.duplicated().to_numpy()
+    units = groups[first]
+    if not same_partition(groups, list(zip(groups, labels, strict=True))) or not are_names(units.tolist(), numbers_too=True):
+        return ""
+    return about_names(units, labels[first], setting=said, rows="groups")
 
 
 def named_index(table: Any) -> pd.Series | None:
@@ -319,7 +348,7 @@ def check_declared(role: str, column: pd.Series, labels: Floats, *, said: str = 
     if column.nunique() < len(column) or len(column) < 2:
         return []
     values = column.tolist()
-    stems = find_stems(values) if all(isinstance(value, str) for value in values) else None
+    stems = find_stems(values) if are_names(values, numbers_too=True) else None
     design = None if stems is None else design_of_stems(stems, labels)
     role_of_stems = role if role == "blocks" else ""
     if design is not None:
