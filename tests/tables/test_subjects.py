@@ -64,6 +64,18 @@ def test_a_data_frame_beside_its_labels_is_looked_at_too():
     assert (result.n_units, result.n_features) == (15, 12)
 
 
+@pytest.mark.parametrize(
+    "subject", [SUBJECTS, [f"P{i:02d}" for i in SUBJECTS], [f"P{i:02d}_{j % 4}" for j, i in enumerate(SUBJECTS)]]
+)
+def test_leaving_a_subject_out_makes_no_rows_independent(subject):
+    data = table(whole_subjects(), patient=subject)
+    with pytest.raises(InputError, match=r"groups='(stem:)?patient', or say independent='patient'"):
+        chanceline.separation_test(data, label="outcome", drop="patient", permutations=9)
+    said = {"label": "outcome", "drop": "patient", "permutations": 9, "expected_error": False}
+    assert chanceline.separation_test(data, independent="patient", **said).n_units == 60
+    assert not load_data(table(stage=generator(3).integers(1, 4, 60)), "outcome", drop="stage").undeclared
+
+
 def test_the_command_stops_with_its_flags(tmp_path, capsys):
     table(whole_subjects(), patient=[f"P{i}" for i in SUBJECTS]).to_csv(tmp_path / "t.csv", index=False)
     assert run(["test", str(tmp_path / "t.csv"), "--label", "outcome"]) == 2

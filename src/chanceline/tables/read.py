@@ -133,6 +133,16 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
             names_are="the header" if table.ids is not None else "the index",
             known=[column, *independent, *roles.values()],
         )
+        # A subject that is to be no feature is a subject nevertheless.
+        said_enough = [one.name for one in (*roles.values(), *adjust, *independent)]
+        left_out = pd.DataFrame({one.name: one for one in dropped if one.name not in said_enough})
+        if not table.undeclared and left_out.shape[1]:
+            table.undeclared = undeclared_design(
+                left_out.select_dtypes(exclude="number"),
+                left_out.select_dtypes("number").astype(np.float64),
+                labels,
+                known=[column, *independent, *roles.values()],
+            )
     features = features if settings.keep_identifiers else without_identifiers(features, labels, table.findings, within)
     if features.shape[1] == 0:
         raise InputError(f"{source} has no numeric feature column left besides the label {str(column.name)!r}.")
