@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from chanceline._io import write_text
 from chanceline.prediction.rule import fit_rule
-from chanceline.prediction.worth import EFFECTIVE, clopper_pearson, error_of, expected_error
+from chanceline.prediction.worth import error_of, expected_error
+from chanceline.significance.design import block_means
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "expected.jsonl"
@@ -85,6 +86,15 @@ def pairs(rng: Rng, count: int) -> Table:
     return X, y, {"blocks": np.repeat(np.arange(count // 2), 2)}
 
 
+def phonations(rng: Rng, count: int) -> Table:
+    """Ten rows of every subject, who has a level of its own and rows of both classes."""
+    level = np.repeat(rng.normal(size=(count // 10, WIDTH)), 10, axis=0)
+    y = np.where(rng.random(count) < 0.33, 1.0, -1.0)
+    X = rng.normal(size=(count, WIDTH)) + level
+    X[:, :6] += 0.8 * (y[:, None] > 0)
+    return X, y, {"blocks": np.repeat(np.arange(count // 10), 10)}
+
+
 def subjects(rng: Rng, count: int) -> Table:
     """Three rows of every subject, which have more than half of the variance in common."""
     X = np.repeat(rng.normal(size=(count // 3, WIDTH)), 3, axis=0)
@@ -103,7 +113,10 @@ DESIGNS: dict[str, tuple[int, Callable[[Rng, int], Table]]] = {
     "90 × 100, three batches, none": (90, lambda rng, count: batches(rng, count, 0.0)),
     "60 × 100, thirty pairs": (60, pairs),
     "90 × 100, thirty subjects": (90, subjects),
+    "140 × 100, fourteen subjects of both classes": (140, phonations),
 }
+# Blocks of new samples are new ones, each measured from its own mean.
+NEW_BLOCKS = {"60 × 100, thirty pairs", "140 × 100, fourteen subjects of both classes"}
 
 
 def run(design: str, number: int) -> dict[str, Any]:
@@ -117,23 +130,19 @@ def run(design: str, number: int) -> dict[str, Any]:
     seconds = time.process_time() - started
     wrong = []
     for _ in range(10):
-        fresh, labels, beside = draw(rng, NEW // 10 // 6 * 6)
-        if design.endswith("pairs"):
-            # A new pair is measured from its own mean.
-            fresh = fresh - np.repeat((fresh[::2] + fresh[1::2]) / 2, 2, axis=0) + X.mean(axis=0)
+        fresh, labels, beside = draw(rng, NEW // 10)
+        if design in NEW_BLOCKS:
+            fresh = fresh - block_means(fresh, beside["blocks"]) + X.mean(axis=0)
             beside = {}
         wrong.append(error_of(rule.scores(fresh, beside.get("blocks")), labels).mean())
     assert expected is not None
-    units = (
-        len(np.unique(arguments["blocks"])) if design.endswith("pairs") else len(np.unique(arguments.get("groups", range(count))))
-    )
     return {
         "design": design,
         "set": number,
         "rate": expected.rate,
         "guess": expected.guess,
         "truth": float(np.mean(wrong)),
-        "units": units,
+        "interval": expected.interval,
         "features": len(rule.support),
         "folds": expected.n_features,
         "seconds": seconds,
@@ -150,8 +159,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "True error of the rule that `fit_rule` gives (on 6,000 new samples) against `expected_error`, by",
         "`python benchmarks/expected.py`: means of both, the interval's mean length, the share of sets in which it contains",
-        "guessing, and in which it contains the true error (±standard error, sets). The interval, for four tenths of the units,",
-        "was fixed before on sets of other designs.",
+        "guessing, and in which it contains the true error (±standard error, sets). The interval, for four tenths of the",
+        "independent samples, was fixed before on sets of other designs.",
         "",
         "| design | true error | rate | bias | features | length | contains guessing | coverage |",
         "|---|---|---|---|---|---|---|---|",
@@ -161,8 +170,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         if not found:
             continue
         truth, rate, guess = (np.array([row[key] for row in found]) for key in ("truth", "rate", "guess"))
-        counts = EFFECTIVE * np.array([row["units"] for row in found])
-        low, high = np.array([clopper_pearson(*pair) for pair in zip(rate * counts, counts, strict=True)]).T
+        low, high = np.array([row["interval"] for row in found]).T
         covered = (low <= truth) & (truth <= high)
         lines.append(
             f"| {design} | {truth.mean():.3f} | {rate.mean():.3f} | {rate.mean() - truth.mean():+.3f} "

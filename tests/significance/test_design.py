@@ -71,6 +71,43 @@ def test_pairs_that_are_none(rows, options, sentence):
         chanceline.separation_test(frame()[rows], label="outcome", permutations=9, **options)
 
 
+def test_subjects_are_no_blocks():
+    """Rows of a subject with one label cannot change; shuffling the few others tells little."""
+    subject = np.repeat(np.arange(32), 6)
+    y = np.where(subject < 24, 1.0, -1.0)
+    y[[0, 40, 100]] *= -1
+    with pytest.raises(InputError, match=r"29 of 32 blocks hold one class only.*groups=COLUMN"):
+        make_scheme(y, blocks=subject)
+    with pytest.raises(InputError, match="12 of 12 blocks hold one class only"):
+        make_scheme(np.repeat([1.0, -1.0], 36), blocks=np.repeat(np.arange(12), 6))
+    with pytest.raises(InputError, match=r"every block holds one class only.*groups=COLUMN"):
+        make_scheme(np.repeat([1.0, -1.0], 12), blocks=np.repeat(np.arange(4), 6))
+
+
+BLOCKS = {
+    "forty tumours with normal tissue, and sixty without": (
+        np.r_[np.tile([1.0, -1.0], 40), np.ones(60)],
+        np.r_[np.repeat(np.arange(40), 2), 40 + np.arange(60)],
+    ),
+    "small litters, few of them ill": (
+        np.where(np.random.default_rng(0).random(120) < 0.2, 1.0, -1.0),
+        np.repeat(np.arange(60), 2),
+    ),
+    "a large site, and crumbs of one class": (
+        np.r_[np.tile([1.0, -1.0], 40), np.ones(9)],
+        np.r_[np.zeros(80), np.repeat([1, 2, 3], 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_may_hold_one_class_by_chance_or_alone(name):
+    y, blocks = BLOCKS[name]
+    scheme = make_scheme(y, blocks=blocks)
+    assert scheme.sizes.blocks is not None
+    assert scheme.smallest_p < 0.05
+
+
 def test_a_data_frame_with_its_label_by_name_is_the_same_as_arrays():
     table = frame()
     by_name = chanceline.separation_test(table, label="outcome", pairs="subject", drop="g7", permutations=49, positive="after")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from chanceline._parallel import one_thread, run_ordered
 from chanceline._results import Result
@@ -55,9 +56,12 @@ class ExpectedError(Result):
     Attributes
     ----------
     rate : share of samples classified wrongly by a rule that they had no part in.
-    interval : 95 % interval for the true error of the rule made from all samples: Clopper and Pearson's for four tenths as many
-        independent samples (or groups, or small blocks) as there are. The rest pays for rules that differ from fold to fold and
-        from the one made of all samples; the coverage is measured (`python benchmarks/expected.py`).
+    interval : 95 % interval for the true error of the rule made from all samples: Clopper and
+        Pearson's for four tenths as many independent samples as there are. The rest pays for rules
+        that differ from fold to fold and from the one made of all samples; the coverage is measured
+        (`python benchmarks/expected.py`). Samples of one unit (a group, or a block that is left out
+        whole) count as far as they tell different things (`independent_samples`).
+    n_effective : the independent samples that the interval stands for, four tenths included.
     guess : error of always naming the larger class.
     auc : area under the curve of the scores left out, within folds.
     sensitivity, specificity : share of the positive and of the negative samples classified rightly.
@@ -75,16 +79,30 @@ class ExpectedError(Result):
     n_folds: int
     predictions: Floats
     n_features: tuple[int, ...]
+    n_effective: float
     covariates_rate: float | None = None
 
     kind = "cross-validated"
-    _derived = ("no_better_than_guessing",)
+    _derived = ("no_better_than_guessing", "ranks_better_than_guessing")
     _hidden = ("predictions",)
 
     @property
     def no_better_than_guessing(self) -> bool:
         """Whether the interval reaches the error of guessing."""
         return self.interval[1] >= self.guess
+
+    @property
+    def ranks_better_than_guessing(self) -> bool:
+        """Whether the area under the curve lies farther above one half than chance takes it.
+
+        That of scores that tell nothing has variance (n₁ + n₂ + 1)/(12 n₁n₂) (Mann and Whitney
+        1947), n₁ + n₂ being the independent samples that the interval stands for. A rule may rank
+        the samples of classes of unequal size well and yet err as often as guessing.
+        """
+        smaller = self.guess * self.n_effective
+        larger = self.n_effective - smaller
+        deviation = sqrt((smaller + larger + 1) / (12 * smaller * larger))
+        return self.auc - 0.5 > float(ndtri((1 + CONFIDENCE) / 2)) * deviation
 
     def summary(self) -> str:
         low, high = (round(100 * end) for end in self.interval)
@@ -125,7 +143,8 @@ def expected_error(
     none = np.zeros(0, dtype=np.int64)
     alone = [one_fold(fold, samples, fold_of, none, max_features, seed) for fold in folds if covariates is not None]
     beside = error_of(left_out(alone, samples, fold_of), samples.y).mean() if alone else None
-    rate, count = float(wrong.mean()), EFFECTIVE * len(np.unique(samples.unit_of))
+    rate = float(wrong.mean())
+    count = EFFECTIVE * independent_samples(probability(-samples.y * scores), samples.unit_of)
     return ExpectedError(
         rate=rate,
         interval=clopper_pearson(rate * count, count),
@@ -136,8 +155,44 @@ def expected_error(
         n_folds=len(folds),
         predictions=scores,
         n_features=tuple(len(rule.support) for rule in trained),
+        n_effective=count,
         covariates_rate=None if beside is None else float(beside),
     )
+
+
+def independent_samples(wrong_chances: Floats, unit_of: Ints) -> float:
+    """How many independent samples the given ones are worth: P/(1 + (m − 1)ρ) (Kish 1965).
+
+    m = Σ m_u²/P is the size of a unit as its samples see it, and ρ the correlation within units of
+    what is averaged, by analysis of variance. With ρ = 1 units count, with ρ = 0 samples do. As
+    few units tell ρ badly, the number is lowered by the square of the quantiles of t with P − 1
+    and U − 1 degrees of freedom (Korn and Graubard 1998), but never below that for ρ = 1.
+
+    Parameters
+    ----------
+    wrong_chances : the chance that the rule made without a sample gives to the wrong class, of
+        shape (samples,). Errors would do, but where none is made they tell nothing about ρ.
+    unit_of : number of every sample's unit.
+    """
+    n_samples = len(unit_of)
+    units, unit_of = np.unique(unit_of, return_inverse=True)
+    n_units = len(units)
+    if n_units == n_samples:
+        return float(n_samples)
+    sizes = np.bincount(unit_of)
+    seen_size = float(np.sum(sizes**2)) / n_samples
+    fewest = n_samples / seen_size
+    means = np.bincount(unit_of, weights=wrong_chances) / sizes
+    within = np.sum((wrong_chances - means[unit_of]) ** 2) / (n_samples - n_units)
+    between = np.sum(sizes * (means - wrong_chances.mean()) ** 2) / (n_units - 1)
+    size_in_between = (n_samples - seen_size) / (n_units - 1)
+    variance_of_units = max(0.0, (between - within) / size_in_between)
+    if variance_of_units + within == 0:
+        return fewest
+    correlation = variance_of_units / (variance_of_units + within)
+    tail = (1 + CONFIDENCE) / 2
+    doubt = (stdtrit(n_samples - 1, tail) / stdtrit(n_units - 1, tail)) ** 2
+    return max(fewest, float(doubt * n_samples / (1 + (seen_size - 1) * correlation)))
 
 
 def one_fold(fold: int, samples: Samples, fold_of: Ints, named: Ints | None, most: int | None, seed: int) -> Trained:

@@ -48,6 +48,8 @@ Bools = NDArray[np.bool_]
 # Categories are blocks if these have so many units on average, and this share of the units is in blocks of both classes.
 BLOCK_SIZE = FEWEST_IN_LEVEL
 EXCHANGED = 0.9
+# So many blocks, most of them of one class, are subjects.
+MANY_BLOCKS = 10
 # Covariates that leave less than this share of the labels open nearly determine them.
 LEAST_OPEN = 0.2
 # A slight ridge keeps covariates that separate the classes from infinite weights.
@@ -224,11 +226,16 @@ def make_scheme(
         raise InputError(f"every group must lie within one {'block' if pairs is None else 'pair'}.")
     if pairs is not None:
         _check_pairs(np.asarray(pairs)[first], block_of, unit_labels, "row" if groups is None else "group")
+    if blocks is not None:
+        _check_blocks(block_of, unit_labels)
     scheme = LabelScheme(y, unit_of, unit_labels, block_of, null)
     if covariates:
         scheme = _adjusted(scheme, first, covariates)
     if scheme.sizes.log_labellings == 0:
-        raise InputError("every block holds one class only, so that no label can be exchanged; use larger blocks.")
+        raise InputError(
+            "every block holds one class only, so that no label can be exchanged; use larger "
+            "blocks, or groups=COLUMN if the rows of a block are those of one subject."
+        )
     return scheme
 
 
@@ -268,6 +275,36 @@ def _check_pairs(names: NDArray[Any], pair_of: Ints, labels: Floats, unit: str) 
         raise InputError(
             f"a pair must have one {unit} of each class, but pair {str(which)!r} has {positive} of the positive and {negative} "
             f"of the other class ({len(odd)} of {counts.shape[1]} pairs are like that); leave them out, or use blocks instead."
+        )
+
+
+def _check_blocks(block_of: Ints, labels: Floats) -> None:
+    """Blocks must not be subjects, most of whom have one label in all of their rows.
+
+    Blocks of one class never change when labels are exchanged. Some have one class by chance; where
+    most of many have, and more than twice as many as labels dealt at random would make, the block
+    determines the label.
+    """
+    sizes = np.bincount(block_of)
+    positives = np.bincount(block_of, weights=labels > 0)
+    of_several = sizes > 1
+    of_one_class = of_several & ((positives == 0) | (positives == sizes))
+    n_one_class = np.count_nonzero(of_one_class)
+    n_blocks = np.count_nonzero(of_several)
+    n_labels = len(labels)
+    if n_blocks < MANY_BLOCKS or 2 * n_one_class <= n_blocks:
+        return
+    by_chance = 0.0
+    for side in (-1.0, 1.0):
+        n_side = np.count_nonzero(labels == side)
+        chosen = sizes[of_several]
+        log_chance = log_binomial(n_side, chosen) - log_binomial(n_labels, chosen)
+        by_chance += float(np.exp(log_chance).sum())
+    if n_one_class > 2 * by_chance:
+        raise InputError(
+            f"{n_one_class} of {n_blocks} blocks hold one class only, so that few labels can be "
+            "exchanged; if the rows of a block are those of one subject, say groups=COLUMN instead "
+            "of blocks, else leave those blocks out."
         )
 
 

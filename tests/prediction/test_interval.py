@@ -1,0 +1,79 @@
+"""Samples that belong together: what they are worth, and words that do not contradict numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from chanceline.prediction.worth import (
+    EFFECTIVE,
+    clopper_pearson,
+    expected_error,
+    independent_samples,
+)
+
+
+def voices(seed, shift=1.0, subjects=14, rows=9):
+    """Every subject has rows of both classes, a third of them positive, and a level of its own."""
+    rng = np.random.default_rng(seed)
+    subject = np.repeat(np.arange(subjects), rows)
+    y = (rng.random(len(subject)) < 0.33).astype(float)
+    X = rng.normal(size=(len(subject), 30)) + 0.7 * rng.normal(size=(subjects, 30))[subject]
+    X[:, :6] += shift * y[:, None]
+    return X, y, subject
+
+
+def test_units_count_where_their_samples_are_alike_and_samples_where_they_are_not():
+    rng = np.random.default_rng(0)
+    units = np.repeat(np.arange(50), 4)
+    alike = np.repeat(rng.random(50), 4)
+    assert independent_samples(alike, units) == pytest.approx(50)
+    assert independent_samples(np.full(200, 0.3), units) == pytest.approx(50)
+    assert independent_samples(rng.random(200), np.arange(200)) == 200
+    assert 150 < np.mean([independent_samples(rng.random(200), units) for _ in range(50)]) <= 200
+    # Of units of very unequal size the large ones count most.
+    unequal = np.repeat(np.arange(4), [90, 5, 3, 2])
+    same = np.repeat(rng.random(4), [90, 5, 3, 2])
+    assert independent_samples(same, unequal) == pytest.approx(100**2 / (90**2 + 25 + 9 + 4))
+
+
+@pytest.mark.parametrize("correlation", [0.1, 0.4, 0.8])
+def test_the_mean_scatters_as_that_of_so_many_independent_samples(correlation):
+    """The variance of the mean, over tables drawn with this correlation within units."""
+    rng = np.random.default_rng(1)
+    units = np.repeat(np.arange(200), rng.integers(1, 9, size=200))
+    means, worth = [], []
+    for _ in range(400):
+        values = np.sqrt(correlation) * rng.normal(size=200)[units]
+        values += np.sqrt(1 - correlation) * rng.normal(size=len(units))
+        means.append(values.mean())
+        worth.append(independent_samples(values, units))
+    assert np.mean(worth) == pytest.approx(1 / np.var(means), rel=0.15)
+
+
+def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
+    """Fourteen subjects with nine rows each were 5.6 samples: 12 % (0–61), no better than guessing."""
+    X, y, subject = voices(3)
+    found = expected_error(X, y, blocks=subject)
+    assert found.rate < 0.15
+    assert found.guess > 0.25
+    assert EFFECTIVE * 14 < found.n_effective <= EFFECTIVE * 126
+    assert found.interval == clopper_pearson(found.rate * found.n_effective, found.n_effective)
+    assert not found.no_better_than_guessing
+    assert found.ranks_better_than_guessing
+
+
+def test_an_area_is_compared_with_what_chance_makes_of_it():
+    X, y, subject = voices(0, 0.5)
+    found = expected_error(X, y, blocks=subject)
+    rng = np.random.default_rng(0)
+    positives = round(found.guess * found.n_effective)
+    negatives = round(found.n_effective) - positives
+    scores = rng.random((4000, positives + negatives))
+    areas = [np.mean(row[:positives, None] > row[positives:]) for row in scores]
+    limit = np.quantile(areas, 0.975)
+    assert not replace(found, auc=limit - 0.02).ranks_better_than_guessing
+    assert replace(found, auc=limit + 0.02).ranks_better_than_guessing
+    assert not replace(found, auc=float("nan")).ranks_better_than_guessing
