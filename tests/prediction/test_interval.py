@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from chanceline.prediction.worth import (
@@ -13,6 +14,7 @@ from chanceline.prediction.worth import (
     expected_error,
     independent_samples,
 )
+from chanceline.significance import separation_test
 
 
 def voices(seed, shift=1.0, subjects=14, rows=9):
@@ -63,6 +65,25 @@ def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
     assert found.interval == clopper_pearson(found.rate * found.n_effective, found.n_effective)
     assert not found.no_better_than_guessing
     assert found.ranks_better_than_guessing
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_words_error_and_area_agree(seed, shift):
+    X, y, subject = voices(seed, shift)
+    frame = pd.DataFrame(X).add_prefix("v").assign(subject=subject, status=y)
+    result = separation_test(frame, label="status", blocks="subject", permutations=9)
+    expected = result.rule.expected_error
+    if result.rule.standing.startswith("no "):
+        assert expected.interval[1] >= expected.guess
+        assert not expected.auc > 0.72
+    if result.rule.standing == "":
+        assert expected.interval[1] < expected.guess
+        assert expected.auc > 0.6
+    if shift == 1.0:
+        assert not result.rule.standing.startswith("no ")
+    if shift == 0.0:
+        assert result.rule.standing == "no better than guessing"
 
 
 def test_an_area_is_compared_with_what_chance_makes_of_it():

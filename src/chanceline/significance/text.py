@@ -134,13 +134,18 @@ class RuleToUse(PredictionRule):
 
     @property
     def standing(self) -> str:
-        """The error against guessing, in words, where its interval reaches that: "no better" if half of the interval above the
-        error does (about one standard error), else "not clearly better".
+        """The error against guessing, in words, where its interval reaches that.
+
+        "No better" if half of the interval above the error does (about one standard error), and the
+        rule does not rank samples better than guessing either; else "not clearly better".
         """
         expected = self.expected_error
         if expected is None or not expected.no_better_than_guessing:
             return ""
-        return f"{'no' if expected.guess <= (expected.rate + expected.interval[1]) / 2 else 'not clearly'} better than guessing"
+        near = expected.guess <= (expected.rate + expected.interval[1]) / 2
+        if near and not expected.ranks_better_than_guessing:
+            return "no better than guessing"
+        return "not clearly better than guessing"
 
 
 def unavoidable_errors(X: Floats, y: Floats) -> str:
