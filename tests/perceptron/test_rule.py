@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
+from chanceline.perceptron import certificate
 from chanceline.perceptron.rule import make_rule, rule_on, strictly_right
+from chanceline.select import certify
 
 
 def separable(X, y):
@@ -50,3 +52,16 @@ def test_rule_reports_its_errors():
 def test_without_features_and_intercept_everything_is_wrong():
     y = np.array([1.0, 1.0, 1.0, -1.0])
     assert rule_on(np.ones((4, 2)), y, np.zeros(0, dtype=int), False).errors == 4
+
+
+def test_weights_that_fail_are_no_proof(monkeypatch):
+    """A direction that only rounding makes right says nothing of other directions."""
+    X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]])
+    y = np.array([1, 1, -1])
+    assert certify(X, y, [0, 1]).separable
+    right, multipliers = certificate._widest_box_margin(X * y[:, None], 3)
+    monkeypatch.setattr(certificate, "_widest_box_margin", lambda rows, patterns: (right, multipliers))
+    monkeypatch.setattr(certificate, "strictly_right", lambda *rest: np.array([True, False, True]))
+    found = certify(X, y, [0, 1])
+    assert found.separable is None
+    assert not found.exact

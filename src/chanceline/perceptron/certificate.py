@@ -91,12 +91,16 @@ def certify(
     direction, multipliers = _widest_box_margin(scaled, patterns)
     if direction.size and (scaled[:patterns] @ direction).min() > 0.0:
         slopes, bias = problem.split(direction / scale)
-        return check_weights(X, y, chosen, slopes, bias, signs)
+        checked = check_weights(X, y, chosen, slopes, bias, signs)
+        # Weights that fail when they are checked exactly prove nothing of others.
+        if checked.separable:
+            return checked
     if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < 2**53:
         integers = _integer_multipliers(rows.astype(np.int64), np.flatnonzero(multipliers > 1e-9 * multipliers.max()))
         if integers is not None:
             return Certificate(False, True, 0.0, float("nan"), 0, integers[:patterns])
-    resolution = float(np.linalg.norm(rows.T @ multipliers) / multipliers[:patterns].sum())
+    total = float(multipliers[:patterns].sum())
+    resolution = float(np.linalg.norm(rows.T @ multipliers)) / total if total > 0.0 else float("inf")
     small = resolution <= 1e-6 * float(np.linalg.norm(rows, axis=1).max(initial=1.0))
     return Certificate(False if small else None, False, resolution, float("nan"), 0, multipliers[:patterns])
 
