@@ -3,6 +3,10 @@
 min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + (1 − Σ_μ λ_μ)². With w = Σ λ_μ a_μ and s = Σ λ_μ, the minimum has a_μ·w ≥ 1 − s:
 w is the direction of the largest margin, or w = 0 and λ proves that nothing separates (Gordan).
 
+In floating point w is never quite zero: up to `RESOLUTION` it counts as zero, which is no proof. Where k + 1 rows of k columns
+carry λ and are not nearly dependent, `conflict_is_certain` proves that the exact λ is positive too, rounding included. The rest
+is for `rational.py`, or holds up to the gap that `largest_gap` gives.
+
 Weights that must not be negative are one more row e_j each, whose margin w_j need only be ≥ 0: it has no part in Σ λ_μ.
 """
 
@@ -20,6 +24,7 @@ from chanceline.perceptron.linalg import (
     border,
     dot_first,
     inlined_kernel,
+    inner_kernel,
     kernel,
     next_pivot,
     unborder,
@@ -28,6 +33,10 @@ from chanceline.perceptron.linalg import (
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
 RESOLUTION = 1e-8
+ROUNDING = 2.0**-53  # of one operation, relative
+NEGLIGIBLE = 1e-9  # multiplier, of those of sum 1, that may be zero but for rounding
+LARGEST_INTEGER = 4e18  # that 64 bits hold
+ENTRY_ROUNDINGS = 3.0  # of an entry of the rows, which are columns of X less their centre, divided by their scale
 
 
 class Margin(NamedTuple):
@@ -206,3 +215,198 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
     for i in range(filled[0]):
         multipliers[members[i]] = values[i]
     return status
+
+
+@inner_kernel(allocates=False)
+def fill_basis(rows: NDArray, patterns: int, k: int, multipliers: NDArray, shrink: float, matrix: NDArray) -> None:
+    """The rows with λ > 0 as columns: patterns times `shrink`, and below them 1 for a pattern, 0 for any other row."""
+    place = 0
+    for i in range(multipliers.size):
+        if multipliers[i] > 0.0:
+            factor = shrink if i < patterns else 1.0
+            for j in range(k):
+                matrix[j, place] = factor * rows[i, j]
+            matrix[k, place] = 1.0 if i < patterns else 0.0
+            place += 1
+
+
+@inner_kernel(allocates=False)
+def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
+    """An approximate inverse by elimination with pivots, which uses the matrix up; False if a pivot vanishes."""
+    for i in range(size):
+        for j in range(size):
+            inverse[i, j] = 1.0 if i == j else 0.0
+    for column in range(size):
+        place = column
+        for i in range(column + 1, size):
+            if abs(matrix[i, column]) > abs(matrix[place, column]):
+                place = i
+        pivot = matrix[place, column]
+        if not abs(pivot) > 1e-300:
+            return False
+        for j in range(size):
+            swapped = matrix[place, j]
+            matrix[place, j] = matrix[column, j]
+            matrix[column, j] = swapped / pivot
+            swapped = inverse[place, j]
+            inverse[place, j] = inverse[column, j]
+            inverse[column, j] = swapped / pivot
+        for i in range(size):
+            factor = matrix[i, column]
+            if i != column and factor != 0.0:
+                for j in range(size):
+                    matrix[i, j] -= factor * matrix[column, j]
+                    inverse[i, j] -= factor * inverse[column, j]
+    return True
+
+
+@inner_kernel(allocates=False)
+def largest_gap(rows: NDArray, patterns: int, k: int, multipliers: NDArray, work: NDArray) -> float:
+    """No weights of length 1, nonnegative where they must be, have a larger margin: |Σ λ_μ a_μ| / Σ λ_μ, rounding included."""
+    total = 0.0
+    longest = 0.0
+    for j in range(k):
+        work[j] = 0.0
+    for i in range(multipliers.size):
+        if multipliers[i] > 0.0:
+            add_scaled(work, multipliers[i], rows[i], k)
+            if i < patterns:
+                total += multipliers[i]
+                length = dot_first(rows[i], rows[i], k)
+                longest = length if length > longest else longest
+    if total == 0.0:
+        return np.inf
+    # Every entry of the sum is right up to a few roundings of it.
+    rounding = 2.0 * (k + 4.0 + ENTRY_ROUNDINGS) * ROUNDING * np.sqrt(k * longest)
+    return np.sqrt(dot_first(work, work, k)) / total + rounding
+
+
+@kernel(allocates=False)
+def conflict_is_certain(rows: NDArray, patterns: int, k: int, multipliers: NDArray, matrix: NDArray, inverse: NDArray) -> bool:
+    """Whether exact multipliers near these prove that nothing separates, with all rounding taken into account.
+
+    The rows with λ > 0, each with a last place (1 for patterns, 0 for weights that must not be negative), are the columns of a
+    matrix B, and B λ = (0, …, 0, 1). If B is square and not singular, λ is unique. An approximate inverse C bounds it: with
+    R = C B − 1 and |R| < 1 in the row sum norm, B is not singular, and λ differs from its approximation l by at most
+    |C (B l − e)| / (1 − |R|). Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
+    entries of the rows up to `ENTRY_ROUNDINGS`.
+
+    Parameters
+    ----------
+    rows : (·, k or more), the rows as for `hard_margin`.
+    multipliers : of all rows, as `hard_margin` leaves them.
+    matrix, inverse : room, (k + 1, k + 1) or more.
+    """
+    size = k + 1
+    count = 0
+    longest = 0.0
+    for i in range(multipliers.size):
+        if multipliers[i] > 0.0:
+            count += 1
+            if i < patterns:
+                length = dot_first(rows[i], rows[i], k)
+                longest = length if length > longest else longest
+    if count != size or longest == 0.0:
+        return False
+    shrink = 1.0 / np.sqrt(longest)
+    fill_basis(rows, patterns, k, multipliers, shrink, matrix)
+    if not invert(matrix, inverse, size):
+        return False
+    # Inverting has used the matrix up.
+    fill_basis(rows, patterns, k, multipliers, shrink, matrix)
+    rounding = 2.0 * (size + 2.0 + ENTRY_ROUNDINGS + 1.0) * ROUNDING
+    largest_row = 0.0
+    for i in range(size):
+        total = 0.0
+        for j in range(size):
+            entry = -1.0 if i == j else 0.0
+            absolute = 1.0 if i == j else 0.0
+            for m in range(size):
+                entry += inverse[i, m] * matrix[m, j]
+                absolute += abs(inverse[i, m] * matrix[m, j])
+            total += abs(entry) + rounding * absolute
+        largest_row = total if total > largest_row else largest_row
+    if not largest_row < 0.5:
+        return False
+    # The last column of the inverse is the approximation of λ. Bounds of |B l − e| take the place of the first column of B.
+    for i in range(size):
+        entry = -1.0 if i == k else 0.0
+        absolute = 1.0 if i == k else 0.0
+        for m in range(size):
+            entry += matrix[i, m] * inverse[m, k]
+            absolute += abs(matrix[i, m] * inverse[m, k])
+        matrix[i, 0] = abs(entry) + rounding * absolute
+    farthest = 0.0
+    for i in range(size):
+        distance = 0.0
+        for m in range(size):
+            distance += abs(inverse[i, m]) * matrix[m, 0]
+        farthest = distance if distance > farthest else farthest
+    farthest *= (1.0 + rounding) / (1.0 - largest_row)
+    is_positive = True
+    for i in range(size):
+        is_positive = is_positive and inverse[i, k] > farthest
+    return is_positive
+
+
+@kernel(allocates=False)
+def conflict_is_exact(whole: NDArray, used: NDArray, k: int, members: NDArray, extra: NDArray, work: NDArray) -> bool:
+    """Whether 0 = Σ λ_i b_i has a solution λ > 0 in integers; False also where they become too large.
+
+    The b_i are the columns `members` of `whole`, on its rows `used`, and a unit vector in every place `extra`; no λ ≠ 0 of theirs
+    has Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor.
+
+    Bareiss' elimination, above the pivots too: all divisions have no remainder, all pivots become equal, and with one column f
+    left without a pivot p, λ_f = p and λ_i = −(entry of column f in the row of the pivot of i).
+
+    Parameters
+    ----------
+    whole : (·, ·) small integers in doubles; NaN where there are none.
+    work : room for integers, (k, members + extra) or more.
+    """
+    count = members.size + extra.size
+    for j in range(k):
+        for i in range(members.size):
+            value = whole[used[j], members[i]]
+            if not abs(value) < LARGEST_INTEGER:
+                return False
+            work[j, i] = int(value)
+        for i in range(extra.size):
+            work[j, members.size + i] = 1 if extra[i] == j else 0
+    rank = 0
+    free = -1
+    before = 1
+    for column in range(count):
+        place = -1
+        for j in range(rank, k):
+            if work[j, column] != 0:
+                place = j
+                break
+        if place < 0:
+            if free >= 0:
+                return False
+            free = column
+            continue
+        for i in range(count):
+            swapped = work[place, i]
+            work[place, i] = work[rank, i]
+            work[rank, i] = swapped
+        pivot = work[rank, column]
+        for j in range(k):
+            factor = work[j, column]
+            if j != rank:
+                for i in range(count):
+                    size = abs(float(pivot) * float(work[j, i])) + abs(float(factor) * float(work[rank, i]))
+                    if size > LARGEST_INTEGER:
+                        return False
+                    work[j, i] = (pivot * work[j, i] - factor * work[rank, i]) // before
+        before = pivot
+        rank += 1
+    if free < 0:
+        return False
+    is_positive = True
+    for j in range(rank):
+        # λ_j / λ_f = −work[j, free] / pivot.
+        has_other_sign = work[j, free] > 0 if before < 0 else work[j, free] < 0
+        is_positive = is_positive and has_other_sign
+    return is_positive

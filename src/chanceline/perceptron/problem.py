@@ -225,15 +225,17 @@ class Problem:
     @cached_property
     def scale(self) -> Floats:
         root_mean_square = np.empty(self.n_features)
+        constant = np.zeros(self.n_features, dtype=np.bool_)
         width = max(1, BLOCK_ENTRIES // self.n_samples)
         for start in range(0, self.n_features, width):
             some = slice(start, start + width)
             centred = self.X[:, some] - self.centre[some]
             largest = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
             root_mean_square[some] = largest * np.sqrt(((centred / largest) ** 2).mean(axis=0))
-        # A column that is constant up to rounding carries nothing that the intercept does not.
-        noise = 64 * np.finfo(float).eps * np.abs(self.centre)
-        scale = np.where(root_mean_square > noise, root_mean_square, np.inf)
+            constant[some] = (self.X[:, some] == self.X[:1, some]).all(axis=0)
+        # A constant column carries nothing that the intercept does not; without one only zeros carry nothing.
+        useless = constant if self.intercept else root_mean_square == 0.0
+        scale = np.where(useless, np.inf, root_mean_square)
         return scale if self.signs is None else np.where(self.signs < 0, -scale, scale)
 
     @cached_property

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import scaled_rule, widest_rule
-from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, fitted
+from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, candidate_rule, fitted
 
 Method = Callable[..., Iterator[Candidate | LowerBound | int]]
 # Loaded on use. A method of your own need not be entered here: "module:function" names it, in worker processes too.
@@ -89,6 +89,7 @@ def iter_search(
     names = column_names(X)
     history: list[tuple[int, int]] = []
     best: SearchOutcome | None = None
+    bound = LowerBound(1, 0)
     last = NOTHING
     for event in run(problem, budget, seed, **options):
         before = best
@@ -97,9 +98,10 @@ def iter_search(
             if best is None or _cost(outcome) < _cost(best):
                 history.append((event.iterations, outcome.n_selected))
                 last = event
-                best = replace(outcome, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else outcome
-        elif isinstance(event, LowerBound) and best is not None:
-            best = replace(best, lower_bound=event.smallest, proof_size=event.nodes)
+                best = _with_proof(outcome, bound)
+        elif isinstance(event, LowerBound):
+            bound = event
+            best = None if best is None else _with_proof(best, bound)
         if best is not None and best is not before:
             yield best
         if progress is not None and best is not None:
@@ -107,7 +109,12 @@ def iter_search(
         if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
             break
     final = _outcome(problem, last, method, seed, history[:-1], errors, names, wide=True)
-    yield replace(final, lower_bound=best.lower_bound, proof_size=best.proof_size) if best else final
+    yield _with_proof(final, bound)
+
+
+def _with_proof(outcome: SearchOutcome, bound: LowerBound) -> SearchOutcome:
+    """The outcome with what is proven."""
+    return replace(outcome, lower_bound=bound.smallest, proof_size=bound.nodes, proven_gap=bound.gap)
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
@@ -185,13 +192,15 @@ def _outcome(
     names: tuple[str, ...] | None,
     wide: bool = False,
 ) -> SearchOutcome:
-    """The method's own weights; if they do not separate, or `wide`, the rule of largest margin where there is one."""
+    """The method's own rule; if it does not separate, or `wide`, the rule of largest margin where there is one."""
     support = found.support.astype(np.int64)
-    rule = scaled_rule(problem, support, found.weights, found.constant)
+    rule = candidate_rule(problem, found)
     if (wide or rule.errors) and support.size + problem.kept:
         rule = scaled_rule(problem, *fitted(problem, support, found.iterations)[:3])
     if rule.errors:
         rule = widest_rule(problem, support, found.weights, found.constant)
+    if found.rule is not None and found.rule.errors < rule.errors:
+        rule = found.rule
     return SearchOutcome(
         **vars(rule),
         iterations=found.iterations,

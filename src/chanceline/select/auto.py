@@ -9,14 +9,24 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import promise
+from chanceline.perceptron.rule import Rule, promise
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.l1 import l1_candidate
-from chanceline.select.outcome import Candidate, LowerBound, fitted
-from chanceline.select.pairs import PAIRS_AT_MOST, all_singles, promising_pairs, separating_pairs, separating_single
+from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
+from chanceline.select.pairs import (
+    PAIRS_AT_MOST,
+    PairFound,
+    all_singles,
+    errors_alone,
+    promising_pairs,
+    separating_pairs,
+    separating_single,
+    single_rule,
+)
 from chanceline.select.pareto import PAIRS_TRIED, fewest_found, from_pool, is_wide, majority, pool_of_columns, pooled
 from chanceline.select.swaps import (
     Best,
@@ -107,7 +117,11 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
         return
     single = separating_single(problem)
     if single is not None:
-        yield fitted(problem, np.array([single]), done)
+        found = exact_candidate(problem, np.array([single]), done, single_rule(problem, single))
+        if found is None:
+            # It separates in rational arithmetic, but by no rule in doubles: nothing is known to be needed.
+            return
+        yield found
         yield LowerBound(1, n)
         return
     yield LowerBound(2, n)
@@ -115,13 +129,22 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
     swaps = affordable_swaps(problem, best.support.size) if budget is None else budget
     if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
         return
-    for pair in separating_pairs(problem):
-        if pair is not None:
-            yield fitted(problem, np.array(pair), done)
+    for event in separating_pairs(problem):
+        if isinstance(event, PairFound):
+            yield fitted(problem, event.support, done)._replace(rule=event.rule)
             yield LowerBound(2, n + pairs)
             return
+        if event:
+            yield LowerBound(3, n + pairs)
         yield done
-    yield LowerBound(3, n + pairs)
+
+
+def exact_candidate(problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None) -> Candidate | None:
+    """The candidate of largest margin on a support, with a rule found exactly where that margin is none; None if neither is."""
+    found = fitted(problem, support, iterations)
+    if candidate_rule(problem, found).separates:
+        return found
+    return None if rule is None else found._replace(rule=rule)
 
 
 def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int) -> Iterator[Candidate | LowerBound | int]:
@@ -139,22 +162,31 @@ def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int
     best = make_best(most + 1, kept, problem.n_samples)
     # Only rules with few enough errors are worth keeping.
     best.errors[:], best.supports[:] = errors + 1, 0
-    single_errors, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
-    single = int(np.argmin(single_errors))
-    if single_errors[single] <= errors:
-        yield Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
-        yield LowerBound(1, n)
-        return
+    # The line search on scaled columns has a tolerance; sorting the values of X has none.
+    _, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
+    fewest_alone = errors_alone(problem)
+    single = int(np.argmin(fewest_alone))
+    needed = 1
+    if fewest_alone[single] > errors:
+        needed = 2
+    else:
+        found = Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
+        if candidate_rule(problem, found).errors > errors:
+            found = found._replace(rule=single_rule(problem, single))
+        if candidate_rule(problem, found).errors <= errors:
+            yield found
+            yield LowerBound(1, n)
+            return
     pairs = promising_pairs(problem, PAIRS_TRIED)
     if any(_suffices(hinge, best, errors, pair) for pair in pairs):
         yield best.candidate(2, kept, 0)
-        yield LowerBound(2, n)
+        yield LowerBound(needed, n)
         return
     reached = _grow(hinge, best, errors)
     size = hinge.selected
     if reached:
         yield best.candidate(size, kept, size)
-    yield LowerBound(2, n)
+    yield LowerBound(needed, n)
     if reached:
         yield from _shrink(hinge, best, default_budget_with_errors(problem, size) if budget is None else budget, errors)
     else:

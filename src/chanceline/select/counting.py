@@ -10,14 +10,27 @@ from numpy.typing import ArrayLike
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import make_problem
-from chanceline.select.exact import EXHAUSTED, NODES_A_CHUNK, make_walk, walk_on
+from chanceline.perceptron.rational import ExactTable
+from chanceline.select.exact import (
+    ASKED,
+    EXHAUSTED,
+    NODES_A_CHUNK,
+    PAUSED,
+    RATIONAL_DECISIONS,
+    answer_walk,
+    make_walk,
+    walk_on,
+)
 
 
 @dataclass(frozen=True, repr=False)
 class SupportCount(Result):
     """The number of supports of `size` variables that separate, counted exactly.
 
-    Decisions have a resolution: supports whose largest margin is below 1e-8 of the longest row count as inseparable.
+    Attributes
+    ----------
+    gap : 0 where every decision was exact. Otherwise too many would have had to be made in rational arithmetic, and supports that
+        separate by a margin of at most this are not counted (weights of length 1, columns scaled to mean square 1).
     """
 
     count: int
@@ -25,8 +38,12 @@ class SupportCount(Result):
     n_features: int
     n_samples: int
     nodes: int
+    gap: float = 0.0
 
-    kind = "exact"
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Whether every decision was exact, or some hold up to the `gap`."""
+        return "exact" if self.gap == 0.0 else "numerical"
 
     def __int__(self) -> int:
         return self.count
@@ -47,12 +64,16 @@ def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs:
         alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
         return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
     walk = make_walk(problem, size, counting=True)
-    while walk_on(walk, NODES_A_CHUNK) != EXHAUSTED:
-        pass
+    table = ExactTable(problem)
+    verdict = PAUSED
+    while verdict != EXHAUSTED:
+        verdict = walk_on(walk, NODES_A_CHUNK)
+        if verdict == ASKED:
+            answer_walk(walk, table, 0, RATIONAL_DECISIONS)
     nodes, undecided, counted = map(int, walk.tally)
     if undecided:
         raise ConvergenceError(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes)
+    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes, float(walk.room.gap[0]))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.linalg import inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rational import small_integers
 
 MOST_SIGNS = 16  # on more variables few patterns cancel, and the hard margin gives smaller cuts
 MOST_VARIABLES = 256
@@ -31,7 +32,10 @@ NOTHING = np.uint64(0)
 def can_cut(problem: Problem, size: int) -> bool:
     """Whether cuts help to decide on the supports of this size."""
     few = problem.n_features + problem.kept <= MOST_VARIABLES and size + problem.kept <= MOST_SIGNS
-    return size >= 2 and few and bool(np.all(np.abs(problem.columns) == 1.0))
+    if size < 2 or not few or not np.all(np.abs(problem.columns) == 1.0):
+        return False
+    # Scaled columns are rounded: values of X that differ by less would look equal.
+    return bool(np.all(np.abs(small_integers(problem)) <= 1.0))
 
 
 def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:

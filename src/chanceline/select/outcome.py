@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +11,19 @@ from numpy.typing import NDArray
 
 from chanceline._results import visible
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import Rule, margin_on
+from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
 
 
 class Candidate(NamedTuple):
     """What a method yields when it improves: columns of the problem (without the intercept), their scaled weights,
-    the intercept's weight, and the iterations spent so far."""
+    the intercept's weight, and the iterations spent so far; and the rule itself, where scaled weights would lose it to rounding.
+    """
 
     support: NDArray[np.int64]
     weights: NDArray[np.float64]
     constant: float
     iterations: int
+    rule: Rule | None = None
 
 
 NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a method has that finds nothing
@@ -33,11 +36,22 @@ def fitted(
     return Candidate(support, *problem.split(margin_on(problem, support, samples).weights), iterations)
 
 
+def candidate_rule(problem: Problem, found: Candidate) -> Rule:
+    """The rule of a candidate in the units of X, its errors counted exactly."""
+    if found.rule is not None:
+        return found.rule
+    return scaled_rule(problem, found.support.astype(np.int64), found.weights, found.constant)
+
+
 class LowerBound(NamedTuple):
-    """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took."""
+    """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took.
+
+    gap : none separates by a larger margin than this, with weights of length 1 on columns of mean square 1; 0: none at all.
+    """
 
     smallest: int
     nodes: int
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -60,6 +74,10 @@ class SearchOutcome(Rule):
         `auto` where a sweep was affordable).
     lower_bound : no support smaller than this suffices (1 when nothing was proven).
     proof_size : nodes or supports examined by the proof, 0 without one.
+    proven_gap : up to which gap that is proven. 0: every decision was exact. Otherwise too many would have had to be made in
+        rational arithmetic, and no smaller support separates by a margin above this (weights of length 1, columns of X centred
+        if there is an intercept and scaled to mean square 1).
+    kind : "exact" if the number of variables is the minimum, proven exactly, else "certified": it is known to suffice.
     """
 
     iterations: int
@@ -70,6 +88,7 @@ class SearchOutcome(Rule):
     n_features: int
     lower_bound: int = 1
     proof_size: int = 0
+    proven_gap: float = 0.0
     allowed: int = 0
     features: tuple[str, ...] = ()
 
@@ -85,14 +104,26 @@ class SearchOutcome(Rule):
     @property
     def kind(self) -> str:  # type: ignore[override]
         """Whether the number of variables is the minimum, or only known to suffice."""
-        return "exact" if self.minimum_proven else "certified"
+        return "exact" if self.minimum_proven and self.proven_gap == 0.0 else "certified"
 
     def summary(self) -> str:
         ending = "s" * (self.n_selected == 1)
         verdict = f"separate{ending} all" if self.separates else f"leave{ending} {self.errors} errors among"
-        proof = f"; at least {self.lower_bound} are needed (proven)" if self.lower_bound > 1 else ""
-        proof = ", the proven minimum" if self.minimum_proven else proof
-        return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{proof}"
+        return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{self._proof()}"
+
+    def _proof(self) -> str:
+        """What is proven, and up to which gap."""
+        gap = ""
+        if self.proven_gap > 0.0:
+            rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
+            gap = f" up to a gap of {float(rounded_up):.2g}"
+        if self.minimum_proven:
+            return f", the proven minimum{gap}"
+        if self.lower_bound > self.n_features and self.allowed == 0:
+            return f"; nothing separates all (proven{gap})"
+        if self.lower_bound > 1:
+            return f"; at least {self.lower_bound} are needed (proven{gap})"
+        return ""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -114,6 +145,7 @@ class SearchOutcome(Rule):
             "minimum_proven": self.minimum_proven,
             "lower_bound": self.lower_bound,
             "proof_size": self.proof_size,
+            "proven_gap": self.proven_gap,
             "interrupted": False,  # for one version: Ctrl-C raises KeyboardInterrupt
             "seed": self.seed,
         }

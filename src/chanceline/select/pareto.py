@@ -22,7 +22,7 @@ from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import all_singles, best_singles, fewest_on_pairs, promising_pairs
+from chanceline.select.pairs import all_singles, best_singles, errors_alone, fewest_on_pairs, promising_pairs, single_rule
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
@@ -175,8 +175,9 @@ def front(
     for done in walk.run(total):
         if progress is not None:
             progress(done, total)
+    points = on_one(problem, walk.points(problem, pool))
     return Front(
-        points=on_two(problem, walk.points(problem, pool), everything=budget is None),
+        points=on_two(problem, points, everything=budget is None),
         n_samples=problem.n_samples,
         n_features=problem.n_features,
         intercept=problem.intercept,
@@ -184,6 +185,32 @@ def front(
         seed=seed,
         feature_names=column_names(X),
     )
+
+
+def on_one(problem: Problem, points: tuple[FrontPoint, ...]) -> tuple[FrontPoint, ...]:
+    """The points, exact for none and for one variable, of the whole table: by sorting the values of X.
+
+    The search counts margins as errors that rounding could take away, so that it may miss a narrow gap.
+    """
+    first = replace(points[0], proven=True)
+    if len(points) == 1:
+        return (first,)
+    fewest_alone = errors_alone(problem)
+    best = int(np.argmin(fewest_alone))
+    fewest = min(int(fewest_alone[best]), first.errors)
+    found: list[FrontPoint] = [first]
+    rule = points[1].rule
+    if rule.errors > fewest:
+        exact_rule = single_rule(problem, best)
+        if exact_rule is not None and exact_rule.errors < rule.errors:
+            rule = exact_rule
+    for point in points[1:]:
+        if rule.errors < point.errors:
+            point = FrontPoint(point.k, rule.errors, rule)
+        found.append(replace(point, proven=point.k == 1 and point.errors == fewest))
+        if point.errors == 0:
+            break
+    return tuple(found)
 
 
 def on_two(problem: Problem, points: tuple[FrontPoint, ...], *, everything: bool) -> tuple[FrontPoint, ...]:
@@ -199,7 +226,7 @@ def on_two(problem: Problem, points: tuple[FrontPoint, ...], *, everything: bool
     for point in points:
         better = best is not None and point.k >= 2 and best.errors < point.errors
         rule = best if best is not None and better else point.rule
-        exact.append(FrontPoint(point.k, rule.errors, rule, rule.errors == 0 or point.k < 2 or (point.k == 2 and proven)))
+        exact.append(FrontPoint(point.k, rule.errors, rule, rule.errors == 0 or point.proven or (point.k == 2 and proven)))
         if rule.errors == 0:
             break
     return tuple(exact)
@@ -429,6 +456,9 @@ def from_pool(events: Iterator[Candidate | LowerBound | int], pool: NDArray[np.i
     """Events of a search in the pool, in the table's own columns; what was proven of the pool is not proven of the table."""
     for event in events:
         if isinstance(event, Candidate):
-            yield event._replace(support=pool[event.support])
+            rule = event.rule
+            if rule is not None:
+                rule = replace(rule, support=pool[rule.support])
+            yield event._replace(support=pool[event.support], rule=rule)
         elif not isinstance(event, LowerBound):
             yield event
