@@ -33,8 +33,9 @@ UNSEEN = re.compile("[\u200b\u2060\ufeff]")  # letters without width, which no p
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0*)?")
 FEWEST_SORTED = 10  # rows whose order a column of measurements will not follow by chance
 LEVEL = 0.05  # of diagnostics
-# A table of counts has at least COUNTED_COLUMNS columns with at least LARGE_COUNTS different values from LARGE_COUNT on.
-# Answers of a survey are small codes, perhaps with 77, 88 and 99 for none, and an age or two stands beside them.
+# A table of counts has at least COUNTED_COLUMNS columns with at least LARGE_COUNTS different values
+# from LARGE_COUNT on. Answers of a survey are small codes, perhaps with 77, 88 and 99 for none, and
+# an age or two stands beside them.
 COUNTED_COLUMNS = 10
 LARGE_COUNT = 10
 LARGE_COUNTS = 4
@@ -47,10 +48,13 @@ class RawTable:
 
     Attributes
     ----------
-    values : columns that may be features, the label, blocks or groups; its index is what the user's program calls the rows.
-    about : columns that describe the samples and are never features, from a second file or a header.
+    values : columns that may be features, the label, blocks or groups; its index is what the user's
+        program calls the rows.
+    about : columns that describe the samples and are never features, from a second file or a
+        header.
     ids : names of the samples, where they are no column (in a transposed table).
-    index_called : what to call the index of `values` where it holds names of samples that are no column; else empty.
+    index_called : what to call the index of `values` where it holds names of samples that are no
+        column; else empty.
     findings : what was noticed on the way.
     undeclared : why a test stops unless something is said about the design.
     """
@@ -99,13 +103,12 @@ def attach_labels(table: RawTable, second: RawTable, where: str, settings: Table
 def attach_in_order(table: RawTable, column: pd.Series, where: str) -> None:
     """Put the one column of a second file beside the table, in the order of the rows."""
     if len(column) != len(table.values):
-        raise InputError(
-            f"{where} has one column with {plural(len(column), 'row')}, but the table has {plural(len(table.values), 'sample')}; "
-            "write one row for every sample in the same order, or add a column with the samples' names."
-        )
+        sizes = f"one column with {plural(len(column), 'row')}, but the table has"
+        remedy = "write one row for every sample in the same order, or add a column with their names"
+        raise InputError(f"{where} has {sizes} {plural(len(table.values), 'sample')}; {remedy}.")
     table.about = pd.DataFrame({str(column.name): column.to_numpy()}, index=table.values.index)
-    message = f"{where} has one column, {str(column.name)!r}, whose rows were taken to be the samples in the same order."
-    table.findings.append(Finding("note", message))
+    what = f"{where} has one column, {str(column.name)!r}, whose rows were taken to be"
+    table.findings.append(Finding("note", f"{what} the samples in the same order."))
 
 
 def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list[str]:
@@ -125,10 +128,9 @@ def _own_ids(table: RawTable, column: str, wanted: set[str], where: str) -> list
             return ids
     if len(wanted & set(names)) > 1:
         raise InputError(f"the names in {where} are those of columns: the table has features in rows; set transpose=True.")
-    raise InputError(
-        f"no column of the table holds the names of column {column!r} of {where} ({quoted(sorted(wanted), 3)}); add them to the "
-        "table, or give a file with one column, which is joined in the order of the rows."
-    )
+    what = f"no column of the table holds the names of column {column!r} of {where}"
+    remedy = "add them to the table, or give a file with one column, which is joined in the order of the rows"
+    raise InputError(f"{what} ({quoted(sorted(wanted), 3)}); {remedy}.")
 
 
 def find_column(table: RawTable, name: str, role: str) -> pd.Series:
@@ -284,12 +286,16 @@ def _spelling(value: Any) -> str:
 
 
 def tidy_text(text: str) -> str:
-    """The text without spaces of any kind around it, and with one plain space wherever there are some in it."""
+    """The text without spaces of any kind around it, and with one plain space wherever there are
+    some in it.
+    """
     return " ".join(UNSEEN.sub("", text).split())
 
 
 def plain_text(value: Any) -> str:
-    """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same; every digit of a long number counts."""
+    """One spelling for a class or a sample: `1`, `1.0` and ` 1 ` are the same; every digit of a
+    long number counts.
+    """
     if isinstance(value, float | np.floating) and value.is_integer():
         return str(int(value))
     text = tidy_text(str(value))
@@ -297,8 +303,14 @@ def plain_text(value: Any) -> str:
     return text if whole is None else str(int(whole[1]))
 
 
-def without_dates(table: pd.DataFrame, labels: Floats, findings: list[Finding], within: pd.Series | None = None) -> pd.DataFrame:
-    """The columns that are no dates: these say when a sample was taken, and a warning follows if that tells the classes apart.
+def without_dates(
+    table: pd.DataFrame,
+    labels: Floats,
+    findings: list[Finding],
+    within: pd.Series | None = None,
+) -> pd.DataFrame:
+    """The columns that are no dates: these say when a sample was taken, and a warning follows if
+    that tells the classes apart.
 
     `within`: blocks or pairs that the labels are exchanged in.
     """
@@ -361,10 +373,12 @@ def area_under_curve(values: Floats, labels: Floats) -> tuple[float, float]:
 
 
 def rank_pvalue(values: Floats, labels: Floats, within: pd.Series) -> float:
-    """Two-sided p-value of the sum of the positives' ranks, labels exchanged within blocks (asymptotic).
+    """Two-sided p-value of the sum of the positives' ranks, labels exchanged within blocks
+    (asymptotic).
 
-    T = Σ (r_i − r̄)(x_i − x̄) with the means of i's block, x_i = 1 for positives. Its variance over all exchanges is the sum
-    over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one block this is the test of Mann and Whitney.
+    T = Σ (r_i − r̄)(x_i − x̄) with the means of i's block, x_i = 1 for positives. Its variance over
+    all exchanges is the sum over blocks of Σ(r_i − r̄)² Σ(x_i − x̄)²/(n − 1). With one block this
+    is the test of Mann and Whitney.
     """
     ranks = pd.Series(values).rank()
     positive = pd.Series(np.where(labels > 0, 1.0, 0.0))
@@ -372,8 +386,10 @@ def rank_pvalue(values: Floats, labels: Floats, within: pd.Series) -> float:
     ranks = ranks - ranks.groupby(block).transform("mean")
     positive = positive - positive.groupby(block).transform("mean")
     total = float((ranks * positive).sum())
+    rank_squares = (ranks**2).groupby(block).sum()
+    positive_squares = (positive**2).groupby(block).sum()
     freedom = (block.groupby(block).size() - 1).clip(lower=1)
-    variance = float(((ranks**2).groupby(block).sum() * (positive**2).groupby(block).sum() / freedom).sum())
+    variance = float((rank_squares * positive_squares / freedom).sum())
     return float(2 * ndtr(-abs(total) / sqrt(variance))) if variance > 0 else 1.0
 
 
@@ -381,14 +397,22 @@ def _if_small(pvalue: float, message: str) -> list[Finding]:
     return [Finding("warning", message)] if pvalue <= LEVEL else []
 
 
-def dates_follow_classes(name: Any, when: pd.Series, labels: Floats, within: pd.Series | None = None) -> list[Finding]:
-    """Whether the time of sampling tells the classes apart, where there are blocks or pairs `within` these."""
+def dates_follow_classes(
+    name: Any,
+    when: pd.Series,
+    labels: Floats,
+    within: pd.Series | None = None,
+) -> list[Finding]:
+    """Whether the time of sampling tells the classes apart, where there are blocks or pairs
+    `within` these.
+    """
     times = when.fillna(when.median()).to_numpy()
     if within is not None:
         pvalue = rank_pvalue(times, labels, within)
-        what = f"the dates in {str(name)!r} tell the classes apart within the {plural(within.nunique(), 'value')} of"
+        within_what = f"within the {plural(within.nunique(), 'value')} of {str(within.name)!r} too"
+        what = f"the dates in {str(name)!r} tell the classes apart {within_what} (p = {pvalue:.2g})"
         drift = "so does whatever drifts with time; smaller blocks keep it out"
-        return _if_small(pvalue, f"{what} {str(within.name)!r} too (p = {pvalue:.2g}), and {drift}.")
+        return _if_small(pvalue, f"{what}, and {drift}.")
     area, pvalue = area_under_curve(times, labels)
     return _if_small(
         pvalue,
@@ -441,7 +465,9 @@ def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
 
 
 def are_counts(X: Floats) -> bool:
-    """Whether the table holds counts: whole numbers from 0 on that take many values beyond those of codes and scales."""
+    """Whether the table holds counts: whole numbers from 0 on that take many values beyond those of
+    codes and scales.
+    """
     # One row tells most other tables from counts.
     for part in (X[0], X):
         if not np.all((part >= 0) & (np.round(part) == part)):
@@ -499,9 +525,11 @@ def examine(
     *,
     identifiers: bool = True,
 ) -> list[Finding]:
-    """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called from 1 on by default.
+    """What bears on a verdict about checked data (finite numbers, labels ±1); `rows` are called
+    from 1 on by default.
 
-    `identifiers` are looked for among values as they were measured: ranks of a column all look like them.
+    `identifiers` are looked for among values as they were measured: ranks of a column all look like
+    them.
     """
     found = []
     called = rows or range(1, len(X) + 1)

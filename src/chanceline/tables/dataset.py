@@ -138,10 +138,11 @@ class Dataset(Result):
     """P × N numbers, labels ±1 and names; what was left out on the way stands in `findings`.
 
     `classes` are the negative and the positive one (`chanceline.tables.classes` says which that is).
-    `covariates` are the columns to adjust for, by name: numbers, or text for categories. `undeclared` is the sentence with which
-    a test of this table stops, because a column looks like a subject that nothing was said about.
-    `rows` is what the user's program calls each row: its number in a text or a sheet, or its name. `columns_checked` says that
-    identifiers were looked for when the table was read, among its values before any transform.
+    `covariates` are the columns to adjust for, by name: numbers, or text for categories.
+    `undeclared` is the sentence with which a test of this table stops, because a column looks like
+    a subject that nothing was said about. `rows` is what the user's program calls each row: its
+    number in a text or a sheet, or its name. `columns_checked` says that identifiers were looked
+    for when the table was read, among its values before any transform.
     `role_columns` are the names of the columns that gave blocks, groups or pairs, by role.
     """
 

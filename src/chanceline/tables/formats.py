@@ -131,8 +131,8 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
 def _read_exactly(text: str, **options: Any) -> pd.DataFrame:
     """The text as pandas reads it, but whole numbers that floats would round stay text.
 
-    A gap, or a fraction in another row, makes floats of a column of whole numbers, and then 12345678901234567 and
-    12345678901234568 are one.
+    A gap, or a fraction in another row, makes floats of a column of whole numbers, and then
+    12345678901234567 and 12345678901234568 are one.
     """
     table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
     rounded = inexact_columns(table)

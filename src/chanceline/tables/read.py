@@ -99,7 +99,8 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
         table.values, table.about, column = table.values.loc[kept], table.about.loc[kept[: len(table.about)]], column.loc[kept]
     labels, classes = read_labels(column, settings, table.findings)
     roles = {}
-    for role, name in (("blocks", settings.blocks), ("groups", settings.groups), ("pairs", settings.pairs)):
+    for role in ("blocks", "groups", "pairs"):
+        name = getattr(settings, role)
         if name is not None:
             roles[role] = _find_role(table, name, role, settings)
             table.findings += check_declared(role, roles[role], labels, said=name)
@@ -119,7 +120,8 @@ def load_data(path: Any, label: str | None = None, settings: TableSettings | Non
     text = features.select_dtypes(exclude="number")
     features = numeric_features(features, labels, settings, table.findings)
     groups = roles.get("groups")
-    if groups is not None and "pairs" not in roles and groups.name not in [one.name for one in independent]:
+    are_independent = [one.name for one in independent]
+    if groups is not None and "pairs" not in roles and groups.name not in are_independent:
         table.undeclared = about_groups(groups, labels, settings.groups or "")
     if not table.undeclared and not roles.keys() & {"groups", "pairs"}:
         names = table.sample_names
@@ -194,7 +196,9 @@ def read_table(path: Path, settings: TableSettings, label: str | None = None) ->
 
 
 def _find_role(table: RawTable, name: str, role: str, settings: TableSettings) -> pd.Series:
-    """The column of blocks, groups or pairs; with `stem:` before its name the stems of what stands in it, and so on."""
+    """The column of blocks, groups or pairs; with `stem:` before its name the stems of what stands
+    in it, and so on.
+    """
     columns = {str(column) for part in (table.about, table.values) for column in part}
     cuts = 0
     while name not in columns and name.startswith(STEM):
@@ -205,13 +209,16 @@ def _find_role(table: RawTable, name: str, role: str, settings: TableSettings) -
         stems = find_any_stems([plain_text(value) for value in column])
         if stems is None:
             shown = quoted([*dict.fromkeys(map(plain_text, column))], 3)
-            raise InputError(f"the names in {role} column {name!r} ({shown}) have no stems in common; say {role}={name!r}.")
+            what = f"the names in {role} column {name!r} ({shown}) have no stems in common"
+            raise InputError(f"{what}; say {role}={name!r}.")
         column = pd.Series(stems.stems, index=column.index, name=column.name)
     return column
 
 
 def _attach_second_file(table: RawTable, path: Path, settings: TableSettings) -> None:
-    """Put what a second file says about the samples beside the table: by their names, or in their order if it has one column."""
+    """Put what a second file says about the samples beside the table: by their names, or in their
+    order if it has one column.
+    """
     second = read_table(path, TableSettings(na=settings.na, header="first"))
     if settings.id is None and second.values.shape[1] == 1:
         attach_in_order(table, _only_column(path, second, settings), path.name)
@@ -224,8 +231,8 @@ def _attach_second_file(table: RawTable, path: Path, settings: TableSettings) ->
 def _only_column(path: Path, named: RawTable, settings: TableSettings) -> pd.Series:
     """A column that may have a name in its first line; `named` was read as if it had.
 
-    The first line is a value if it occurs again below, or if all lines are numbers; else it is a name. Lines without a value
-    are gaps, so that the lines below them keep their places.
+    The first line is a value if it occurs again below, or if all lines are numbers; else it is a
+    name. Lines without a value are gaps, so that the lines below them keep their places.
     """
     lines = read_table(path, TableSettings(na=settings.na, header="none")).values.iloc[:, 0]
     first, *below = [plain_text(cell) for cell in lines]
@@ -236,7 +243,9 @@ def _only_column(path: Path, named: RawTable, settings: TableSettings) -> pd.Ser
 
 
 def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
-    """The table with its text tidied, so that `no` with a tab before it is `no`, and a cell of spaces is empty."""
+    """The table with its text tidied, so that `no` with a tab before it is `no`, and a cell of
+    spaces is empty.
+    """
     absent = ABSENT | set(na)
     tidied = table.copy(deep=False)
     for place in np.flatnonzero(~numeric_columns(table)):
@@ -395,7 +404,8 @@ def numeric_features(table: pd.DataFrame, labels: Floats, settings: TableSetting
         return plain
     others = table.loc[:, ~numeric]
     kinds, numbers = read_cells(others.to_numpy(dtype=object), settings.na)
-    # TRUE and FALSE are 1 and 0 in a column of nothing else, as they are where no cell is empty; elsewhere they are words.
+    # TRUE and FALSE are 1 and 0 in a column of nothing else, as they are where no cell is empty;
+    # elsewhere they are words.
     truth = kinds == TRUTH
     all_truth = np.all(truth | (kinds == GAP), axis=0)
     kinds[truth] = np.where(all_truth, NUMBER, WORD)[np.nonzero(truth)[1]]
@@ -478,10 +488,11 @@ def within_limits(
 
 
 def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
-    """One column of 0 and 1 for every value of text, named `site=north`; of two values for the last in the alphabet only.
+    """One column of 0 and 1 for every value of text, named `site=north`; of two values for the last
+    in the alphabet only.
 
-    The two halves of a column with two values say the same twice. A gap in such a column stays a gap; with more values it
-    is 0 in all indicators.
+    The two halves of a column with two values say the same twice. A gap in such a column stays a
+    gap; with more values it is 0 in all indicators.
     """
     many = [name for name in table if _differs_by_row(table[name])]
     if many:
@@ -495,7 +506,8 @@ def _indicators(table: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
             halves.append(last)
             indicators[last] = (column == values[1]).astype(float).mask(column.isna())
         else:
-            indicators |= {f"{name}={value}": (column == value).fillna(False).astype(float) for value in values}
+            for value in values:
+                indicators[f"{name}={value}"] = (column == value).fillna(False).astype(float)
     if halves:
         what = "text of two values has one indicator, for the value that is last in the alphabet"
         findings.append(Finding("note", f"{what}: {quoted(halves)}."))

@@ -1,9 +1,11 @@
-"""Subjects hidden in names: `309_1 … 309_15`, `P07-a` and `P07-b`, `NETL_005_V1`, `P07` and `P07.1`.
+"""Subjects hidden in names: `309_1 … 309_15`, `P07-a` and `P07-b`, `NETL_005_V1`, `P07` and
+`P07.1`.
 
-A name is cut into a *stem* and a *tail*, the running number, letter or visit. The stems group the rows if most rows share
-theirs with another row and the tails run: most of them occur with several stems, as visits 1, 2, 3 do with every patient, or
-they are numbers that rise from row to row. The codes of `TCGA-AB-1234` do neither, and `S001 … S100` have one stem. None of
-this looks at the labels.
+A name is cut into a *stem* and a *tail*, the running number, letter or visit. The stems group the
+rows if most rows share theirs with another row and the tails run: most of them occur with several
+stems, as visits 1, 2, 3 do with every patient, or they are numbers that rise from row to row. The
+codes of `TCGA-AB-1234` do neither, and `S001 … S100` have one stem. None of this looks at the
+labels.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class Stems:
 
     Attributes
     ----------
-    stems, tails : one of each for every name; a name that could not be cut is a stem with an empty tail.
+    stems, tails : one of each for every name; a name that could not be cut is a stem with an empty
+        tail.
     separated : whether a separator stands between them.
     """
 
@@ -47,7 +50,9 @@ class Stems:
         return Counter(self.stems)
 
     def group_rows(self) -> bool:
-        """Whether most rows share their stem with another row, there are several stems, and the tails run."""
+        """Whether most rows share their stem with another row, there are several stems, and the
+        tails run.
+        """
         sizes = self.sizes
         shared = sum(size for size in sizes.values() if size > 1)
         return len(sizes) >= FEWEST_STEMS and 2 * shared > len(self.stems) and self._tails_run()
@@ -63,7 +68,9 @@ class Stems:
         return all(later > earlier for earlier, later in pairwise(numbers))
 
     def described(self, rows: str = "rows") -> str:
-        """How many stems there are with how many rows (or what these are): `72 stems with 15 rows each`."""
+        """How many stems there are with how many rows (or what these are): `72 stems with 15 rows
+        each`.
+        """
         sizes = self.sizes
         fewest, most = min(sizes.values()), max(sizes.values())
         count = str(most) if fewest == most else f"{fewest} to {most}"
@@ -113,7 +120,9 @@ def _cut(names: Sequence[Any], cut: re.Pattern[str]) -> Stems | None:
 
 
 def are_names(values: Sequence[Any], *, numbers_too: bool = False) -> bool:
-    """Whether values may be names of rows: text, mostly different, no dates, and no numbers unless they stand where names do."""
+    """Whether values may be names of rows: text, mostly different, no dates, and no numbers unless
+    they stand where names do.
+    """
     if not all(isinstance(value, str) for value in values):
         return False
     different = {*values}

@@ -1,14 +1,17 @@
-"""What a statistician sees at first glance: rows of one subject, pairs, columns that go with the classes, and nearly equal rows.
+"""What a statistician sees at first glance: rows of one subject, pairs, columns that go with the
+classes, and nearly equal rows.
 
-A column (text or whole numbers) looks like *subjects* if its values repeat in most rows and the label is constant within every
-value, and like *pairs* (or matched sets) if every value that repeats has the same number of rows of each class. Both happen by
-chance, with a probability under shuffled labels that is counted exactly: [z^{n₊}] Π_v (1 + z^{s_v})/C(P, n₊) for values of s_v
-rows, and Π_v C(s_v, k)/C(P, n₊) for k positives in each. A test stops if it is small and the values look like identifiers: the
-column is called so, or it has at least `FEWEST` values that are codes (P07) or have equally many rows. A coarse measurement, a
-stage or a diagnosis that is constant within the label is none of that.
+A column (text or whole numbers) looks like *subjects* if its values repeat in most rows and the
+label is constant within every value, and like *pairs* (or matched sets) if every value that repeats
+has the same number of rows of each class. Both happen by chance, with a probability under shuffled
+labels that is counted exactly: [z^{n₊}] Π_v (1 + z^{s_v})/C(P, n₊) for values of s_v rows, and Π_v
+C(s_v, k)/C(P, n₊) for k positives in each. A test stops if it is small and the values look like
+identifiers: the column is called so, or it has at least `FEWEST` values that are codes (P07) or
+have equally many rows. A coarse measurement, a stage or a diagnosis that is constant within the
+label is none of that.
 
-Names that are different in every row may hold the subjects in their stems (`309_1 … 309_15`, see `stems`), and these are looked
-at in the same way.
+Names that are different in every row may hold the subjects in their stems (`309_1 … 309_15`, see
+`stems`), and these are looked at in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ SUBJECTS = (
     r"twins?|pairs?|litters?|cages?|(cell.?)?lines?|cultures?|sites?|cent(re|er)s?|hospitals?|clinics?|batch(es)?|plates?|slides?|"
     r"specimens?|ids?|barcodes?)"
 )
-# A column of subjects is called so at the end of its name: `mouse`, `study site`, `patient number`, but not `patient age`.
+# A column of subjects is called so at the end of its name: `mouse`, `study site`, `patient number`,
+# but not `patient age`.
 SUBJECT = re.compile(rf"(?<![a-z]){SUBJECTS}( (ids?|no|nr|num|number|code|key|name|label|index))*$", re.IGNORECASE)
 SUBJECT_SOMEWHERE = re.compile(SUBJECTS)  # tells most names at once, in small letters
 # How many there are is a measurement: `number of sites`, `n lines`.
@@ -45,7 +49,8 @@ NEW_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # MouseID
 CODE = re.compile(r"[A-Za-z]{1,12}[-_ ./]?\d+[A-Za-z]?")
 FEWEST = 6
 STEM = "stem:"  # before a column's name: the stems of its names
-# ID1 and CAGE1 are genes, Family_XIII is a taxon: with so many columns like it a column is one of the measurements.
+# ID1 and CAGE1 are genes, Family_XIII is a taxon: with so many columns like it a column is one of
+# the measurements.
 MANY_ALIKE = 10
 FIRST_ROWS = 20
 # Probability under shuffled labels below which a design is seen, where the name says it and where the values alone do.
@@ -92,11 +97,15 @@ class Design:
     @property
     def chance(self) -> str:
         """The probability in words."""
-        return f"{np.exp(self.log_chance):.1g}" if self.log_chance > SMALLEST_SHOWN else "below 1e-300"
+        if self.log_chance < SMALLEST_SHOWN:
+            return "below 1e-300"
+        return f"{np.exp(self.log_chance):.1g}"
 
 
 def find_design(codes: NDArray[np.int64], labels: Floats) -> Design | None:
-    """One label in all rows of each value (numbered 0, 1, …), or equally many of each class in all that repeat; else None."""
+    """One label in all rows of each value (numbered 0, 1, …), or equally many of each class in all
+    that repeat; else None.
+    """
     sizes = np.bincount(codes)
     positives = np.bincount(codes, weights=labels > 0).astype(int)
     if np.all((positives == 0) | (positives == sizes)):
@@ -114,7 +123,8 @@ def find_design(codes: NDArray[np.int64], labels: Floats) -> Design | None:
 
 
 def about_column(name: str, values: Any, labels: Floats, where: str = "") -> str:
-    """The sentence with which a test stops if the column looks like subjects or pairs, else nothing.
+    """The sentence with which a test stops if the column looks like subjects or pairs, else
+    nothing.
 
     `where` the values stand, if they are no column.
     """
@@ -139,14 +149,14 @@ def about_column(name: str, values: Any, labels: Floats, where: str = "") -> str
     if design.log_chance > np.log(limit):
         return ""
     where = where or f"column {name!r}"
-    return (
-        f"{where} has {len(sizes)} values, and {design.what} (probability {design.chance} by chance); "
-        f"declare it with {design.role}={name!r}, or say independent={name!r} if the rows are independent nevertheless."
-    )
+    what = f"{where} has {len(sizes)} values, and {design.what} (probability {design.chance} by chance)"
+    remedy = f"declare it with {design.role}={name!r}, or say independent={name!r}"
+    return f"{what}; {remedy} if the rows are independent nevertheless."
 
 
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
-    """The design that stems show: subjects, pairs, or visits whose tails tell the class, fewer than there are subjects.
+    """The design that stems show: subjects, pairs, or visits whose tails tell the class, fewer than
+    there are subjects.
 
     Plates with both classes in many wells show none.
     """
@@ -175,9 +185,11 @@ def about_names(
     setting: str = "",
     rows: str = "rows",
 ) -> str:
-    """The sentence with which a test stops if the stems of names look like subjects or pairs, else nothing.
+    """The sentence with which a test stops if the stems of names look like subjects or pairs, else
+    nothing.
 
-    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are named.
+    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are
+    named.
 
     Parameters
     ----------
@@ -196,20 +208,21 @@ def about_names(
         if stems is None or design is None or (sentence and design.role != "groups"):
             return sentence
         setting = f"{STEM}{setting}"
-        if _convinces(stems, design, name, labels) and not any(same_partition(stems.stems, column) for column in known):
-            sentence = (
-                f"the names in {where or f'column {name!r}'} have {stems.described(rows)} ({stems.example(values)}), and "
-                f"{design.what} (probability {design.chance} by chance); declare them with "
-                f"{design.role}={setting!r}, or say independent={name!r} if the rows are independent nevertheless."
-            )
+        is_known = any(same_partition(stems.stems, column) for column in known)
+        if _convinces(stems, design, name, labels) and not is_known:
+            names_in = f"the names in {where or f'column {name!r}'}"
+            have = f"have {stems.described(rows)} ({stems.example(values)})"
+            what = f"and {design.what} (probability {design.chance} by chance)"
+            remedy = f"declare them with {design.role}={setting!r}, or say independent={name!r}"
+            sentence = f"{names_in} {have}, {what}; {remedy} if the rows are independent nevertheless."
         values = [*stems.stems]
 
 
 def _convinces(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
     """Whether the stems may be subjects, and shuffled labels would hardly look like this.
 
-    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so may a few codes (`T1`,
-    `day7`), unless the column is called after subjects.
+    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so
+    may a few codes (`T1`, `day7`), unless the column is called after subjects.
     """
     sizes = [*stems.sizes.values()]
     are_numbers = all(stem.isdecimal() for stem in stems.sizes)
@@ -233,7 +246,9 @@ def _called(words: re.Pattern[str], name: Any) -> bool:
 
 
 def called_like_subjects(name: Any) -> bool:
-    """Whether the name says subjects, sites or identifiers: `patient_id`, `MouseID`, `Study site (code)`."""
+    """Whether the name says subjects, sites or identifiers: `patient_id`, `MouseID`, `Study site
+    (code)`.
+    """
     if SUBJECT_SOMEWHERE.search(str(name).lower()) is None:
         return False
     words = NEW_WORD.sub(" ", IN_BRACKETS.sub(" ", str(name)))
@@ -242,10 +257,11 @@ def called_like_subjects(name: Any) -> bool:
 
 
 def subject_columns(numbers: pd.DataFrame) -> list[Any]:
-    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators (`site=north`) were asked for.
+    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators
+    (`site=north`) were asked for.
 
-    A number behind the name (ID1, site 2) makes it weak evidence: such a column must not be one of many alike, whole numbers
-    all of them, and different in every row if it is.
+    A number behind the name (ID1, site 2) makes it weak evidence: such a column must not be one of
+    many alike, whole numbers all of them, and different in every row if it is.
     """
     likely = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
     found = []
@@ -262,7 +278,9 @@ def subject_columns(numbers: pd.DataFrame) -> list[Any]:
 
 
 def _alike(whole: pd.DataFrame, name: Any) -> int:
-    """How many columns are different in every row like this one, as far as the first rows tell; all if it is not."""
+    """How many columns are different in every row like this one, as far as the first rows tell; all
+    if it is not.
+    """
     if not whole[name].is_unique:
         return whole.shape[1]
     ordered = np.sort(whole.iloc[:FIRST_ROWS].to_numpy(), axis=0)
@@ -278,14 +296,16 @@ def undeclared_design(
     names_are: str = "",
     known: Sequence[pd.Series] = (),
 ) -> str:
-    """The first column of subjects or pairs among text and whole numbers; of many, among those that are called so.
+    """The first column of subjects or pairs among text and whole numbers; of many, among those that
+    are called so.
 
     Parameters
     ----------
     text, numbers : columns of the samples.
     labels : ±1.
     names : of the samples, where they are no column, and what `names_are` in words.
-    known : columns about whose rows enough was said: the classes, blocks, what was said to be independent.
+    known : columns about whose rows enough was said: the classes, blocks, what was said to be
+        independent.
     """
     whole = numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
     likely = [*whole] if len(whole) <= MOST_COLUMNS else subject_columns(numbers)
@@ -311,7 +331,8 @@ def undeclared_design(
 
 
 def about_groups(groups: pd.Series, labels: Floats, said: str) -> str:
-    """The sentence with which a test stops if declared groups seem to be visits of fewer subjects (P07_V1, P07_V2), else nothing.
+    """The sentence with which a test stops if declared groups seem to be visits of fewer subjects
+    (P07_V1, P07_V2), else nothing.
 
     Parameters
     ----------
@@ -320,15 +341,20 @@ def about_groups(groups: pd.Series, labels: Floats, said: str) -> str:
     """
     first = ~groups.duplicated().to_numpy()
     units = groups[first]
-    if not same_partition(groups, list(zip(groups, labels, strict=True))) or not are_names(units.tolist(), numbers_too=True):
+    one_label_each = same_partition(groups, list(zip(groups, labels, strict=True)))
+    if not one_label_each or not are_names(units.tolist(), numbers_too=True):
         return ""
     return about_names(units, labels[first], setting=said, rows="groups")
 
 
 def named_index(table: Any) -> pd.Series | None:
-    """The index of a data frame where it holds names, as a column called by the index's name, or `index`."""
+    """The index of a data frame where it holds names, as a column called by the index's name, or
+    `index`.
+    """
     index = getattr(table, "index", None)
-    if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex) or not all(isinstance(one, str) for one in index):
+    if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex):
+        return None
+    if not all(isinstance(one, str) for one in index):
         return None
     name = str(index.name)
     if index.name is None or name in {str(column) for column in table.columns}:
@@ -337,7 +363,8 @@ def named_index(table: Any) -> pd.Series | None:
 
 
 def check_declared(role: str, column: pd.Series, labels: Floats, *, said: str = "") -> list[Finding]:
-    """Stop where every row has a value of its own, so that nothing is grouped, and stems would group it; else a warning.
+    """Stop where every row has a value of its own, so that nothing is grouped, and stems would
+    group it; else a warning.
 
     Parameters
     ----------
@@ -354,10 +381,13 @@ def check_declared(role: str, column: pd.Series, labels: Floats, *, said: str = 
     if design is not None:
         role_of_stems = design.role
     if stems is not None and role_of_stems:
-        what = f"{role}{f'={said!r}' if said else ''} has a value of its own in each of the {len(column)} rows"
+        declared = role
         remedy = f"give the stems as {role_of_stems}"
         if said:
-            remedy = f"set {role_of_stems}={STEM + said!r}, or say independent={said!r} instead if the rows are independent"
+            declared = f"{role}={said!r}"
+            stem_setting = f"{role_of_stems}={STEM + said!r}"
+            remedy = f"set {stem_setting}, or say independent={said!r} instead if the rows are independent"
+        what = f"{declared} has a value of its own in each of the {len(column)} rows"
         raise InputError(f"{what}; these have {stems.described()} ({stems.example(values)}): {remedy}.")
     if role != "groups":
         return []
@@ -366,8 +396,9 @@ def check_declared(role: str, column: pd.Series, labels: Floats, *, said: str = 
 
 
 def confounded_columns(table: pd.DataFrame, labels: Floats, allowed_for: Sequence[pd.Series] = ()) -> list[Finding]:
-    """Columns called like usual confounders that go with the classes: n·R² of the label on a number and its square, or on the
-    categories (then it is Pearson's χ²); asymptotic. Nothing is said of a column that those `allowed_for` determine.
+    """Columns called like usual confounders that go with the classes: n·R² of the label on a number
+    and its square, or on the categories (then it is Pearson's χ²); asymptotic. Nothing is said
+    of a column that those `allowed_for` determine.
     """
     found = []
     for name in (one for one in table if _called(CONFOUNDER, one)):
@@ -388,7 +419,9 @@ def confounded_columns(table: pd.DataFrame, labels: Floats, allowed_for: Sequenc
 
 
 def _determines(given: pd.Series, column: pd.Series) -> bool:
-    """Whether the categories of one column have one value of the other each, as those of `sex` have of `sex_code`."""
+    """Whether the categories of one column have one value of the other each, as those of `sex` have
+    of `sex_code`.
+    """
     categories, levels = pd.factorize(given)
     if 2 * len(levels) > len(given):
         return False
@@ -422,7 +455,8 @@ def near_rows(X: Floats, y: Floats, together: NDArray[np.int64], called: Sequenc
     for alike, what in ((True, of_one_class), (False, of_both_classes)):
         which = np.flatnonzero(near & ((y[first] == y[second]) == alike))
         if not alike:
-            # Equal rows of opposite classes are told by `examine`, as no rule separates them. Adding zero makes −0 and 0 one.
+            # Equal rows of opposite classes are told by `examine`, as no rule separates them.
+            # Adding zero makes −0 and 0 one.
             involved = {*first[which].tolist(), *second[which].tolist()}
             prints = {row: blake2b((X[row] + 0.0).tobytes()).digest() for row in involved}
             which = np.array([k for k in which if prints[first[k]] != prints[second[k]]], dtype=np.int64)
