@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lars_path
@@ -233,6 +234,12 @@ def test_a_block_has_its_own_bias():
     assert np.allclose(rule.scores(X, blocks), moved.scores(shifted, blocks))
     with pytest.raises(InputError, match="no block 'c'"):
         rule.scores(X[:1], ["c"])
+    # A column without a name is nobody's block; blocks with a name are found by it.
+    unnamed = pd.DataFrame(X).rename(columns={39: ""})
+    assert np.array_equal(rule.scores(unnamed), rule.scores(X))
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(40)]).assign(site=blocks)
+    named = fit_rule(frame.drop(columns="site"), y, blocks=frame["site"])
+    assert np.array_equal(named.scores(frame), rule.scores(X, blocks))
 
 
 def test_covariates_and_named_features():

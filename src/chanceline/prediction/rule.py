@@ -130,7 +130,8 @@ class PredictionRule(Result):
         if self.encoder.covariates:
             given = self._covariates(table, covariates)
             scores = scores + self.encoder.transform(given, len(scores)) @ self.covariate_weights
-        if blocks is None and self.block_column in (column_names(table) or ()):
+        names = column_names(table) or ()
+        if blocks is None and self.block_column and self.block_column in names:
             blocks = table[self.block_column]
         if blocks is None:
             return scores + self.bias
