@@ -159,6 +159,7 @@ def test_bad_command_lines(files, line, place, word):
         code, out, err = run(words)
         assert not list(folder.glob(".chanceline-*"))
     assert code in (0, 1, 2, 3)
+    assert "internal error" not in err, err
     assert err.count("chanceline: ") == (code != 0) or "Usage:" in out + err
     assert not set(out + err) & set("\x1b\udcff")
 

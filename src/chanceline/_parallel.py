@@ -24,6 +24,7 @@ Progress = Callable[[int, int], None]
 
 # A call that takes its worker with it every time must end too.
 MOST_LOSSES = 5
+MOST_JOBS = 10_000  # more processes than any machine starts
 LOSSES = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}  # what joblib and Dask raise when a worker died
 CONNECT_SECONDS = 10
 
@@ -113,8 +114,11 @@ def ended_early(values: Any) -> Iterator[Any]:
 
 def check_jobs(n_jobs: int | None) -> int | None:
     """Refuse what joblib cannot use."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise InputError(f"n_jobs must be a whole number, 1 or more, or -1 for all cores, not {n_jobs!r}.")
+    if n_jobs is None:
+        return None
+    is_whole = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)
+    if not is_whole or n_jobs == 0 or abs(n_jobs) > MOST_JOBS:
+        raise InputError(f"n_jobs must be a whole number from 1 to {MOST_JOBS:,}, or -1 for all cores, not {n_jobs!r}.")
     return n_jobs
 
 

@@ -1,6 +1,6 @@
 """What is wrong with a call: what was asked makes no sense, or the numbers did not settle; and checks of numbers from outside.
 
-What the system refuses is its own OSError.
+What the system refuses is its own OSError. Whatever else is raised, a plain ValueError too, is an error of this program.
 """
 
 from __future__ import annotations

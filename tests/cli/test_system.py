@@ -90,6 +90,44 @@ def test_too_little_memory_is_one_sentence(command, monkeypatch):
     assert "memory" in err
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyError, TypeError, OverflowError, IndexError, UnicodeError, RuntimeError])
+def test_an_error_of_ours_looks_like_one(command, monkeypatch, error):
+    """Nobody is told that the input is bad where the program is; and a name with an escape in it stays harmless."""
+
+    def fail(*_: object) -> None:
+        raise error("odd \x1b[31m thing")
+
+    monkeypatch.setattr("chanceline.significance.run.make_plan", fail)
+    code, out, err = command("test", "--example", "planted", "--quiet")
+    assert (code, out) == (1, "")
+    assert err.startswith("Traceback")
+    assert 'raise error("odd' in err
+    assert err.splitlines()[-1].startswith(f"chanceline: internal error ({error.__name__}); please report")
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("explore", "broken.html", "--no-open"), "broken.html is no whole report of chanceline"),
+    (("explore", "other.html", "--no-open"), "other.html is no page of chanceline test"),
+    (("explore", "list.html", "--no-open"), "list.html is not a report of chanceline"),
+    (("explore", "binary.html", "--no-open"), "binary.html is not a report of chanceline"),
+    (("capacity", "1e-200"), "rho = 1e-200 is too close to 0 to resolve"),
+    (("memory", "--neurons", 8, "--quiet", "-j", 2**63), "n_jobs must be a whole number from 1 to 10,000"),
+    (("test", "empty.csv", "--label", "y", "--unlabelled", "drop"), "label column 'y' is empty in every row"),
+], ids=lambda value: " ".join(map(str, value))[:30] if isinstance(value, tuple) else "")  # fmt: skip
+def test_bad_input_that_used_to_reach_a_library(command, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("broken.html").write_text('<pre id="result">{"explorer": "#N=3",</pre>')
+    Path("other.html").write_text('<pre id="result">{"alpha": 3}</pre>')
+    Path("list.html").write_text('<pre id="result">[1]</pre>')
+    Path("binary.html").write_bytes(b"\xff\xfe\x00\x93")
+    Path("empty.csv").write_text("a,y\n1,\n2,\n")
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"chanceline: {sentence}")
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
     arguments = ["memory", "--neurons", "400", "--load", "1.2", "--fan-in", "minimal", "-j", "2", "--quiet"]

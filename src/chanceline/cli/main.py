@@ -3,7 +3,7 @@
 | exit code | meaning |
 |---|---|
 | 0 | success; a reader of the output that has seen enough (`| head`) is no error |
-| 1 | a computation did not settle, or workers were lost again and again |
+| 1 | a computation did not settle, or workers were lost again and again; or an internal error, with its traceback |
 | 2 | bad input: a wrong option or value, or a file that is not there, is no file or may not be read or written |
 | 3 | the machine could not: a full disk, too little memory |
 | 129, 130, 143 | stopped by SIGHUP, Ctrl-C or SIGTERM |
@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -27,6 +28,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from chanceline import __version__
+from chanceline._results import visible
 from chanceline.cli.terminal import complain, say
 from chanceline.errors import ChancelineError, InputError
 
@@ -117,9 +119,9 @@ def run(arguments: list[str]) -> int:
     try:
         command = get_command(build_app(arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS))
         code = command.main(args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False)
-    except (ChancelineError, ValueError, OverflowError) as error:
+    except ChancelineError as error:
         complain(str(error))
-        return 1 if isinstance(error, ChancelineError) and not isinstance(error, InputError) else 2
+        return 2 if isinstance(error, InputError) else 1
     except (BrokenPipeError, SystemExit):  # Typer ends the program when the reader of a pipe has left
         return 0
     except OSError as error:
@@ -135,7 +137,9 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
         if not hasattr(error, "format_message"):
-            raise
+            # What nobody raised on purpose, a ValueError too, is our fault and must look like it.
+            show_internal_error(error)
+            return 1
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()  # type: ignore[attr-defined]
         else:
@@ -146,6 +150,16 @@ def run(arguments: list[str]) -> int:
             complain(f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def show_internal_error(error: Exception) -> None:
+    """The traceback on stderr, and a sentence that says whose fault it is."""
+    lines = "".join(traceback.format_exception(error))
+    print(visible(lines, keep="\n"), end="", file=sys.stderr)
+    complain(
+        f"internal error ({type(error).__name__}); please report the lines above, with the command and the version "
+        f"({__version__})"
+    )
 
 
 def _with_new_names(arguments: list[str]) -> Iterator[str]:

@@ -27,7 +27,9 @@ def explore(
     """
     from chanceline.report import read_report, write_explorer
 
-    at = "" if source is None else read_report(source).get("explorer", "")
+    at = "" if source is None else read_report(source).get("explorer")
+    if not isinstance(at, str):
+        raise InputError(f"{source} is no page of chanceline test, so that it has no set to show.")
     page = write_explorer(out)
     answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, f"The explorer is {page}{at}", json)
     if open_page and not json:

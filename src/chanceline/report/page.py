@@ -162,8 +162,14 @@ class Page:
 
 def read_report(path: str | Path) -> dict[str, Any]:
     """The JSON inside a report."""
-    found = re.search(r'<pre id="result">(.*?)</pre>', Path(path).read_text(encoding="utf-8"), re.DOTALL)
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    found = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
     if found is None:
         raise InputError(f"{path} is not a report of chanceline.")
-    content: dict[str, Any] = json.loads(html.unescape(found.group(1)))
+    try:
+        content = json.loads(html.unescape(found.group(1)))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path} is no whole report of chanceline ({error}); write it anew.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is not a report of chanceline.")
     return content

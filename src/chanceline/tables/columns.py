@@ -216,6 +216,8 @@ def labelled_rows(column: pd.Series, settings: TableSettings, findings: list[Fin
 def read_labels(column: pd.Series, settings: TableSettings, findings: list[Finding]) -> tuple[Floats, tuple[str, str]]:
     """Labels ±1 and the names of the negative and the positive class (`chanceline.tables.classes` says which that is)."""
     name, positive = str(column.name), settings.positive or next(iter(settings.classes), None)
+    if len(column) == 0:
+        raise InputError(f"label column {name!r} is empty in every row; name another column.")
     texts = column.map(plain_text)
     if settings.split_at is not None:
         numbers = pd.to_numeric(column, errors="coerce")

@@ -33,6 +33,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError, real_number, shown
 
 LARGEST_MARGIN = 10.0
+SMALLEST_RHO = 1e-100  # its square is a float
 _ROOT_2PI = math.sqrt(2 * math.pi)
 # Beyond this threshold all patterns lie on one side.
 _FARTHEST = 40.0
@@ -148,8 +149,11 @@ def with_error(value: float, error: float) -> str:
 
 
 def check_rho(rho: float) -> float:
-    """ρ as a float strictly between 0 and 1, or InputError."""
-    return real_number(rho, "rho, the share of variables kept,", above=0, below=1)
+    """ρ as a float strictly between 0 and 1, whose square a float can hold, or InputError."""
+    share = real_number(rho, "rho, the share of variables kept,", above=0, below=1)
+    if share < SMALLEST_RHO:
+        raise InputError(f"rho = {share:g} is too close to 0 to resolve; choose a larger rho.")
+    return share
 
 
 def check_alpha(alpha: float) -> float:
