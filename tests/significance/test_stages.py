@@ -61,6 +61,11 @@ def test_the_feature_that_is_proven_gives_the_p_value_and_is_named():
     # Two proofs share the stage, and a value that the first stage could have taken is added.
     assert 2 * proof <= result.pvalue <= 2 * proof + 1e-4 < 0.0005
     assert result.evidence.features == ("x0",)
+    assert "higher in 1, area under the curve 0.91" in result.reason
+    # The same column upside down: lower in the positive class, and no area below one half in the first line.
+    turned = separation_test(X * [-1.0, 1, 1, 1, 1, 1], y, expected_error=False)
+    assert "higher in 0, area under the curve 0.91" in turned.reason
+    assert turned.evidence.auc < 0.5
 
 
 def by_the_proof(X, y, *, level, errors, permutation_p):

@@ -27,7 +27,8 @@ class Evidence(Result):
         the evidence is spread.
     explained, shuffled : R² of least squares on these features, and of the same procedure on shuffled labels; None where the
         features come from elsewhere.
-    auc : area under the curve of the one feature that is proven alone; None otherwise.
+    auc, higher_in : area under the curve of the one feature that is proven alone (for the positive class: below one half where
+        that has the lower values), and the class with the higher values; None otherwise.
     pvalue : of these features (or the spread) alone, adjusted for the choice; None without shuffles of that kind.
     spread : many features hold it, each a little, and no small set does.
     by : what made the p-value: "shuffles", "bound" or "search" (one's own, run again on every shuffle).
@@ -39,6 +40,7 @@ class Evidence(Result):
     explained: float | None = None
     shuffled: Band | None = None
     auc: float | None = None
+    higher_in: str | None = None
     pvalue: float | None = None
     spread: bool = False
     by: str = "shuffles"
@@ -50,7 +52,7 @@ class Evidence(Result):
             return "Spread over many features"
         who = f"K = {self.k} ({listed(self.features)})"
         if self.auc is not None:
-            return f"{who}: area under the curve {self.auc:.2f}"
+            return f"{who}: higher in {self.higher_in}, area under the curve {max(self.auc, 1 - self.auc):.2f}"
         text = f"{who}: {plural(self.errors or 0, 'error')}"
         if self.shuffled is not None:
             text += f"; R² {self.explained:.2f}, shuffled labels {self.shuffled}"
@@ -167,7 +169,9 @@ def _of_rule(plan: Plan, rule: Rule, front: tuple[FrontReading, ...]) -> Evidenc
 def _of_feature(plan: Plan, one: FeatureBound, front: tuple[FrontReading, ...]) -> Evidence:
     """The one feature that is proven, by its values or ranks and not by its errors."""
     _, auc = effect(plan.data.X[:, one.feature].astype(float), plan.data.y > 0)
-    made = Evidence(k=1, features=(one.name,), errors=None, auc=auc, by="bound")
+    negative, positive = plan.class_names
+    higher_in = positive if auc >= 0.5 else negative
+    made = Evidence(k=1, features=(one.name,), errors=None, auc=auc, higher_in=higher_in, by="bound")
     return _beside_the_path(made, front)
 
 
