@@ -18,13 +18,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.problem import Problem, make_problem  # noqa: E402
-from chanceline.select import pareto, random_problem, search  # noqa: E402
+from chanceline.select import random_problem, search  # noqa: E402
 from chanceline.select.auto import run_auto  # noqa: E402
 from chanceline.select.outcome import Candidate  # noqa: E402
+from chanceline.select.pairs import errors_alone  # noqa: E402
+from chanceline.select.pareto import pooled, rank_columns, slack_products  # noqa: E402
 from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily, start_from, swap_down  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "pool.md"
@@ -38,35 +39,28 @@ DEPTH = 4
 
 def renewed(problem: Problem, width: int, rounds: int, swaps: int) -> int:
     """The number of variables that swaps in renewed pools find."""
-    pareto.POOL_ENTRIES = width * SAMPLES
-    pool = pareto.pool_of_columns(problem, SAMPLES)
-    found = candidate(*fit_greedily(pareto.pooled(problem, pool))[:2])
+    pool = rank_columns(problem, SAMPLES, errors_alone(problem)).pool(width)
+    found = candidate(*fit_greedily(pooled(problem, pool))[:2])
     for number in range(rounds):
-        hinge, _ = start_from(pareto.pooled(problem, pool), found)
+        hinge, _ = start_from(pooled(problem, pool), found)
         for event in swap_down(hinge, swaps // rounds, seed=number):
             found = event if isinstance(event, Candidate) else found
         used = pool[found.support]
         promise = np.zeros(VARIABLES)
         while hinge.selected > max(1, len(used) - 1 - DEPTH):
-            np.maximum(promise, products(problem, hinge.active * (1.0 - hinge.margins)), out=promise)
+            slack = hinge.active * (1.0 - hinge.margins)
+            np.maximum(promise, slack_products(problem, slack) / np.linalg.norm(slack), out=promise)
             drop_cheapest(hinge)
+        # Those in use first, in whatever number, then the others by rank.
         promise[used] = np.inf
-        pool = np.sort(np.argpartition(-promise, width)[:width])
+        pool = np.sort(np.argsort(-promise, kind="stable")[: max(width, len(used))])
         found = found._replace(support=np.searchsorted(pool, used))
     return len(used)
 
 
-def products(problem: Problem, slack: NDArray[np.float64]) -> NDArray[np.float64]:
-    """|a_jᵀ r| / |r| for every column of the table."""
-    signed = problem.y * slack
-    found = (signed.astype(problem.X.dtype) @ problem.X - signed.sum() * problem.centre) / problem.scale
-    return np.abs(found) / np.linalg.norm(slack)
-
-
 def plain(problem: Problem, width: int) -> int:
     """The number of variables that `auto` finds."""
-    pareto.POOL_ENTRIES = width * SAMPLES
-    return min(event.support.size for event in run_auto(problem, None, 0) if isinstance(event, Candidate))
+    return min(event.support.size for event in run_auto(problem, None, 0, pool=width) if isinstance(event, Candidate))
 
 
 def main() -> None:

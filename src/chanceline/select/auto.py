@@ -11,8 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.errors import whole_number
 from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
-from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.margin import INSEPARABLE, largest_margin
+from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
 from chanceline.perceptron.rule import Rule, promise
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.l1 import l1_candidate
@@ -27,7 +29,18 @@ from chanceline.select.pairs import (
     separating_single,
     single_rule,
 )
-from chanceline.select.pareto import PAIRS_TRIED, fewest_found, from_pool, is_wide, majority, pool_of_columns, pooled
+from chanceline.select.pareto import (
+    PAIRS_TRIED,
+    WIDE,
+    Ranking,
+    fewest_found,
+    from_pool,
+    is_wide,
+    majority,
+    pool_size,
+    pooled,
+    rank_columns,
+)
 from chanceline.select.swaps import (
     Best,
     candidate,
@@ -44,8 +57,8 @@ from chanceline.select.swaps import (
 
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
+TALL = 20_000_000  # entries of a table with more than twice as many samples as columns, above which a pool stands for all
 UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
-SQUARE_ENTRIES = 20_000_000  # up to which a table no wider than long is searched whole: it needs too many variables for a pool
 MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
 PATIENCE = 0.5  # of the default budget without success
 PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
@@ -56,19 +69,100 @@ FORGIVING_NOISE = 0.3
 WORK = 3.6e10  # of the default budget with errors at 128 × 128, in multiplications
 
 
-def run_auto(problem: Problem, budget: int | None, seed: int, errors: int = 0) -> Iterator[Candidate | LowerBound | int]:
-    """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort."""
-    if is_wide(problem) and (problem.n_features > problem.n_samples or problem.X.size > SQUARE_ENTRIES):
-        pool = pool_of_columns(problem, problem.n_samples)
-        yield from from_pool(run_auto(pooled(problem, pool), budget, seed, errors), pool)
+def run_auto(
+    problem: Problem, budget: int | None, seed: int, errors: int = 0, pool: int | None = None
+) -> Iterator[Candidate | LowerBound | int]:
+    """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort.
+
+    In a large table a `pool` of so many columns stands for all, and one twice as large if nothing in it suffices. By default
+    it is used where it is less than half of a table of more than six million entries, and has several columns for every
+    variable that noise could need.
+    """
+    if pool is not None:
+        width = whole_number(pool, "The pool, a number of columns,", at_least=1)
+        is_pooled = width < problem.n_features
+    else:
+        width = pool_size(problem, variables_needed(problem))
+        is_pooled = is_wide(problem, width, TALL if is_tall(problem) else WIDE)
+    if not is_pooled:
+        yield from search_all(problem, budget, seed, errors)
         return
+    ranking = rank_columns(problem, problem.n_samples, errors_alone(problem))
+    yield from search_pools(problem, ranking, width, budget, seed, errors)
+
+
+def search_pools(
+    problem: Problem, ranking: Ranking, width: int, budget: int | None, seed: int, errors: int
+) -> Iterator[Candidate | LowerBound | int]:
+    """`auto` on the first so many columns of a ranking; on twice as many if nothing there suffices, and so on to all."""
+    may_grow = can_grow(problem, ranking, errors)
+    while width < problem.n_features:
+        columns = ranking.pool(width)
+        suffices = False
+        part = search_all(pooled(problem, columns), budget, seed, errors, gives_up=may_grow)
+        for event in from_pool(part, columns):
+            suffices = suffices or isinstance(event, Candidate)
+            yield event
+        if suffices or not may_grow:
+            return
+        width = 2 * columns.size
+    yield from search_all(problem, budget, seed, errors)
+
+
+def is_tall(problem: Problem) -> bool:
+    """Whether there are so many samples that all columns together cannot separate noise (Cover)."""
+    return problem.n_samples > 2 * problem.n_features
+
+
+def variables_needed(problem: Problem) -> int:
+    """Variables that noise may need: half as many as samples separate it as often as not, whichever they are (Cover).
+
+    In a tall table noise is not separated at all; what can be separated there has structure, and needs few.
+    """
+    return 0 if is_tall(problem) else problem.n_samples // 2
+
+
+def can_grow(problem: Problem, ranking: Ranking, errors: int) -> bool:
+    """Whether a larger pool may suffice where a smaller one does not."""
+    if ranking.path == problem.n_features and not ranking.separates:
+        return False  # the path has taken all columns in vain
+    if ranking.separates or errors > 0 or problem.signs is not None:
+        return True
+    return all_columns_separate(problem)
+
+
+def all_columns_separate(problem: Problem) -> bool:
+    """Whether all columns together separate, without a copy of the table: by the products of the samples with each other.
+
+    With the Gram matrix G = V D Vᵀ the rows of V √D have the same lengths and angles as the samples, in P columns.
+    """
+    patterns = problem.n_samples
+    gram = np.zeros((patterns, patterns))
+    width = max(1, BLOCK_ENTRIES // patterns)
+    for start in range(0, problem.n_features, width):
+        block = np.arange(start, min(start + width, problem.n_features))
+        # Without the intercept, which is added once.
+        rows = problem.rows(block)[:, : block.size]
+        gram += rows @ rows.T
+    if problem.intercept:
+        gram += np.outer(problem.y, problem.y)
+    squares, directions = np.linalg.eigh(gram)
+    return largest_margin(directions * np.sqrt(np.maximum(squares, 0.0)), early=True).verdict != INSEPARABLE
+
+
+def search_all(
+    problem: Problem, budget: int | None, seed: int, errors: int, gives_up: bool = False
+) -> Iterator[Candidate | LowerBound | int]:
+    """`auto` on all columns of the problem; one that gives up yields no candidate where nothing suffices."""
     if errors:
-        yield from run_with_errors(problem, budget, seed, errors)
+        yield from run_with_errors(problem, budget, seed, errors, gives_up)
         return
     hinge, spent, separable = fit_greedily(problem)
     best = candidate(hinge, spent)
     if not separable:
         relaxed = l1_candidate(problem)
+        if relaxed is None and gives_up:
+            return
         if relaxed is None:
             # Nothing separates. What the greedy search ended with is a poor rule; the front has better ones.
             yield best
@@ -147,7 +241,9 @@ def exact_candidate(problem: Problem, support: NDArray[np.int64], iterations: in
     return None if rule is None else found._replace(rule=rule)
 
 
-def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int) -> Iterator[Candidate | LowerBound | int]:
+def run_with_errors(
+    problem: Problem, budget: int | None, seed: int, errors: int, gives_up: bool = False
+) -> Iterator[Candidate | LowerBound | int]:
     """Singles, exhaustively; promising pairs; greedy additions until few errors are left; then swaps at one fewer and so on.
 
     The budget counts swaps. A `LowerBound` says how many variables are needed at least, by exhaustion of the singles.
@@ -189,7 +285,7 @@ def run_with_errors(problem: Problem, budget: int | None, seed: int, errors: int
     yield LowerBound(needed, n)
     if reached:
         yield from _shrink(hinge, best, default_budget_with_errors(problem, size) if budget is None else budget, errors)
-    else:
+    elif not gives_up:
         yield from fewest_found(problem, budget, seed, size, errors)
 
 

@@ -29,7 +29,6 @@ from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000
-SINGLES_KEPT = 100  # in a pool of columns
 SIGN_DOUBT = 8 * 2.0**-53  # products of two differences are right to four roundings, and so is their sum
 UNDERFLOW = 1e-300  # products below this may have lost all their digits
 DECISIONS = 5_000  # pairs decided in rational arithmetic, some seconds
@@ -239,9 +238,9 @@ def all_singles(
     return errors, rules
 
 
-def errors_alone(problem: Problem) -> NDArray[np.int64]:
+def errors_alone(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArray[np.int64]:
     """The fewest errors of every column alone, exactly, a block of columns at a time: by sorting the values of X."""
-    width, y = max(1, BLOCK_ENTRIES // problem.n_samples), problem.y
+    width, y = max(1, block_entries // problem.n_samples), problem.y
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for start in range(0, problem.n_features, width):
         block = slice(start, start + width)
@@ -262,11 +261,6 @@ def errors_alone(problem: Problem) -> NDArray[np.int64]:
             fewest = np.where(problem.signs[block] < 0, lower, fewest)
         errors[block] = fewest
     return errors
-
-
-def best_singles(problem: Problem) -> NDArray[np.int64]:
-    """The columns with the fewest errors alone, exactly."""
-    return np.argsort(errors_alone(problem), kind="stable")[:SINGLES_KEPT]
 
 
 def single_rule(problem: Problem, j: int) -> Rule | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import combinations, count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +22,14 @@ from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import all_singles, best_singles, errors_alone, fewest_on_pairs, promising_pairs, single_rule
+from chanceline.select.pairs import all_singles, errors_alone, fewest_on_pairs, promising_pairs, single_rule
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 500_000  # of the columns in the pool: in a smaller one more swaps are affordable (`benchmarks/pool.py`)
+FEWEST_COLUMNS = 1000  # of a pool
+SINGLES_KEPT = 100  # columns of fewest errors alone, in a pool
+COLUMNS_A_VARIABLE = 4  # of a pool, for every variable that a rule may need
 VISIT = 100  # swaps at one size before the next has its turn
 PAIRS_TRIED = 300
 WALKS = 3  # from the same beginning, each with its share of the budget; the last begins at the best rules of all before
@@ -143,6 +146,7 @@ def front(
     budget: int | None = None,
     seed: int = 0,
     signs: ArrayLike | None = None,
+    pool: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
     """For every number of variables up to `max_features` the fewest errors of a linear rule on some of them.
@@ -156,6 +160,8 @@ def front(
     budget : swaps in all; by default five to ten seconds' worth on tables like 60 × 7000 or 168 × 2905.
     seed : same seed, same result.
     signs : of the weights, where they are known: +1, −1 or 0 (free) for every column, or one of them for all.
+    pool : columns that stand for all where two and more variables are searched; by default at least a thousand in tables of more
+        than six million entries, and otherwise all.
     progress : called with (swaps done, swaps in all).
 
     Returns
@@ -169,13 +175,14 @@ def front(
     seed = whole_number(seed, "The seed")
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     most = min(max_features, problem.n_features)
-    pool = pool_of_columns(problem, most + 1) if is_wide(problem) else None
-    walk = FrontSearch(problem if pool is None else pooled(problem, pool), most, seed)
+    fewest_alone = errors_alone(problem)
+    columns = pool_for_front(problem, most, fewest_alone, pool)
+    walk = FrontSearch(problem if columns is None else pooled(problem, columns), most, seed)
     total = default_budget(walk.problem, most) if budget is None else budget
     for done in walk.run(total):
         if progress is not None:
             progress(done, total)
-    points = on_one(problem, walk.points(problem, pool))
+    points = on_one(problem, walk.points(problem, columns), fewest_alone)
     return Front(
         points=on_two(problem, points, everything=budget is None),
         n_samples=problem.n_samples,
@@ -187,7 +194,18 @@ def front(
     )
 
 
-def on_one(problem: Problem, points: tuple[FrontPoint, ...]) -> tuple[FrontPoint, ...]:
+def pool_for_front(problem: Problem, most: int, fewest_alone: NDArray[np.int64], pool: int | None) -> NDArray[np.int64] | None:
+    """Sorted indices of the columns that stand for all in a search for rules on up to `most` variables; None: all do."""
+    if pool is None:
+        width = pool_size(problem, most + 1)
+        is_pooled = is_wide(problem, width)
+    else:
+        width = whole_number(pool, "The pool, a number of columns,", at_least=1)
+        is_pooled = width < problem.n_features
+    return rank_columns(problem, most + 1, fewest_alone).pool(width) if is_pooled else None
+
+
+def on_one(problem: Problem, points: tuple[FrontPoint, ...], fewest_alone: NDArray[np.int64]) -> tuple[FrontPoint, ...]:
     """The points, exact for none and for one variable, of the whole table: by sorting the values of X.
 
     The search counts margins as errors that rounding could take away, so that it may miss a narrow gap.
@@ -195,7 +213,6 @@ def on_one(problem: Problem, points: tuple[FrontPoint, ...]) -> tuple[FrontPoint
     first = replace(points[0], proven=True)
     if len(points) == 1:
         return (first,)
-    fewest_alone = errors_alone(problem)
     best = int(np.argmin(fewest_alone))
     fewest = min(int(fewest_alone[best]), first.errors)
     found: list[FrontPoint] = [first]
@@ -409,17 +426,45 @@ class FrontSearch:
         return tuple(found)
 
 
-def is_wide(problem: Problem) -> bool:
-    """Whether X is so large, and so much wider than long, that a pool has to do."""
-    return problem.X.size > WIDE and pool_size(problem) < problem.n_features // 2
+def is_wide(problem: Problem, width: int, entries: int = WIDE) -> bool:
+    """Whether X has more entries than that, and is so much wider than a pool of so many columns, that the pool has to do."""
+    return problem.X.size > entries and width < problem.n_features // 2
 
 
-def pool_size(problem: Problem) -> int:
-    return max(1000, POOL_ENTRIES // problem.n_samples)
+def pool_size(problem: Problem, variables: int) -> int:
+    """Columns of the pool that stands for all, where a rule may take so many variables: several for each of them."""
+    return max(FEWEST_COLUMNS, POOL_ENTRIES // problem.n_samples, COLUMNS_A_VARIABLE * variables)
 
 
-def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
-    """Sorted indices of the promising columns: the best alone, and those of largest product with the slack on a greedy path."""
+class Ranking(NamedTuple):
+    """All columns of a table, the most promising first.
+
+    order : (N,) indices.
+    path : so many of the first are a greedy path.
+    separates : whether the columns of the path do.
+    """
+
+    order: NDArray[np.int64]
+    path: int
+    separates: bool
+
+    def pool(self, width: int) -> NDArray[np.int64]:
+        """Sorted indices of the first so many columns, and of the whole path if it separates: then the pool does."""
+        if self.separates:
+            width = max(width, self.path)
+        return np.sort(self.order[:width])
+
+
+def rank_columns(problem: Problem, steps: int, fewest_alone: NDArray[np.int64]) -> Ranking:
+    """The columns of a greedy path, then the best alone, then those of largest product with the slack along the path.
+
+    Columns that rank equal come in the order of the table.
+
+    Parameters
+    ----------
+    steps : of the path, at most.
+    fewest_alone : (N,) errors of every column alone, from `errors_alone`.
+    """
     n, patterns = problem.n_features, problem.n_samples
     steps = min(steps, patterns, n)
     columns = np.zeros((steps + problem.kept, patterns))
@@ -428,22 +473,35 @@ def pool_of_columns(problem: Problem, steps: int) -> NDArray[np.int64]:
     chosen: list[int] = []
     highest = np.zeros(n)
     slack = np.ones(patterns)
+    separates = False
     for step in range(steps):
-        # |a_jᵀ r| without a scaled copy of X.
-        signed = problem.y * slack
-        products = (signed.astype(problem.X.dtype) @ problem.X - signed.sum() * problem.centre) / problem.scale
-        products = np.where(problem.signed[:n] & (products < 0), 0.0, np.abs(products))
+        products = slack_products(problem, slack)
         np.maximum(highest, products / max(float(np.linalg.norm(slack)), 1e-300), out=highest)
         products[chosen] = -1.0
         chosen.append(int(np.argmax(products)))
         hinge.signed[step] = problem.signed[chosen[-1]]
         hinge.columns[step] = hinge.rows[:, step] = problem.rows(np.array(chosen[-1:]))[:, 0]
-        if fit(hinge, add=step, newton=NEWTON):
+        separates = fit(hinge, add=step, newton=NEWTON)
+        if separates:
             break
         slack = hinge.active * (1.0 - hinge.margins)
-    highest[chosen] = np.inf
-    highest[best_singles(problem)] = np.inf
-    return np.sort(np.argpartition(-highest, pool_size(problem))[: pool_size(problem)])
+    by_score = np.argsort(-highest, kind="stable")
+    singles = np.argsort(fewest_alone, kind="stable")[:SINGLES_KEPT]
+    order = np.concatenate([np.array(chosen, dtype=np.int64), singles, by_score])
+    _, first_places = np.unique(order, return_index=True)
+    return Ranking(order[np.sort(first_places)], len(chosen), separates)
+
+
+def slack_products(problem: Problem, slack: NDArray[np.float64]) -> NDArray[np.float64]:
+    """|a_jᵀ r| of every column with the slack r, without a scaled copy of X; 0 where the weight could not have that sign."""
+    signed = problem.y * slack
+    products = signed.astype(problem.X.dtype) @ problem.X
+    # Single precision overflows where doubles do not.
+    overflown = np.flatnonzero(~np.isfinite(products))
+    products = products.astype(float)
+    products[overflown] = signed @ problem.X[:, overflown].astype(float)
+    products = (products - signed.sum() * problem.centre) / problem.scale
+    return np.where(problem.signed[: problem.n_features] & (products < 0), 0.0, np.abs(products))
 
 
 def pooled(problem: Problem, pool: NDArray[np.int64]) -> Problem:
