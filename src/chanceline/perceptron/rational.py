@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.margin import largest_margin
 from chanceline.perceptron.problem import Problem
 
 MOST_COLUMNS = 24  # of a support: with more, the integers become long
@@ -139,7 +140,7 @@ class ExactTable:
         ----------
         support : columns of X.
         samples : rows of X; all of them by default.
-        start : positive multipliers of some samples, from which the method starts.
+        start : multipliers of some samples, from which the method starts; by default those of floating point.
         """
         self.decisions += 1
         chosen = [int(j) for j in support]
@@ -161,8 +162,10 @@ class ExactTable:
         for place, j in enumerate(chosen):
             if self.problem.signed[j]:
                 extended.append([unit if place == other else 0 for other in range(width + 1)])
+        if start is None:
+            start = self._multipliers(chosen, rows_used)
         places = {i: place for place, i in enumerate(rows_used)}
-        begin = {places[i]: Fraction(value) for i, value in (start or {}).items() if value > 0}
+        begin = {places[i]: Fraction(value) for i, value in start.items() if value > 0}
         weights, positive = nearest_point(extended, unit, begin)
         if weights is None:
             return Decision(False, conflict=tuple(rows_used[place] for place in positive if place < patterns))
@@ -175,6 +178,16 @@ class ExactTable:
             bias = Fraction(weights[len(chosen)]) * 2**bits
             bias -= sum((slope * column.centre for slope, column in zip(slopes, columns, strict=True)), Fraction(0))
         return Decision(True, slopes, bias)
+
+    def _multipliers(self, support: list[int], samples: list[int]) -> dict[int, float]:
+        """Those of the largest margin in floating point, which are nearly right."""
+        columns = np.array(support, dtype=np.int64)
+        rows = self.problem.rows(columns, np.array(samples, dtype=np.int64))
+        if rows.shape[1] == 0:
+            return {}
+        signed = np.append(self.problem.signed[columns], np.zeros(self.problem.kept, dtype=np.bool_))
+        found = largest_margin(rows, signed=signed if signed.any() else None)
+        return dict(zip(samples, found.multipliers.tolist(), strict=True))
 
     def fewest_errors_within(
         self, support: Sequence[int] | NDArray[np.int64], errors: int, most_decisions: int

@@ -211,13 +211,13 @@ def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = F
     found = margin_on(problem, chosen)
     multipliers = found.multipliers / found.multipliers.sum()
     nothing = Rule(chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers)
-    if is_refuted(problem, chosen, found):
-        return nothing
     if found.verdict == SEPARABLE:
         rule = replace(scaled_rule(problem, chosen, *problem.split(found.weights)), multipliers=multipliers)
         if rule.separates:
             return rule
     if is_affordable(chosen.size + problem.kept, problem.n_samples):
+        if is_refuted(problem, chosen, found):
+            return nothing
         # Floating point leaves a doubt.
         separable, exact_rule = separating_rule(ExactTable(problem), chosen)
         if not separable:
