@@ -116,7 +116,7 @@ def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, flo
 def write_page(name: str, folder: Path, options: argparse.Namespace) -> str:
     """The page of that name in the folder, that of reproduce from an earlier run if there is one; its address."""
     if name == "explorer":
-        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#positives=40"
+        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40"
     if name == "report":
         data = load_data(options.table, options.label) if options.table else load_example("breast-cancer")
         return write_test_report(separation_test(data), folder / "report.html", data).resolve().as_uri()

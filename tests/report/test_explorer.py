@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,6 +182,8 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     seen = run_script(page, script, tmp_path)
     assert "failure" not in seen, seen
     assert seen["leukaemia"]["word"] == "STRUCTURE"
+    # Nothing of the numbers before is left beside those that cannot be.
+    assert (seen["impossible"]["word"], seen["impossible"]["facts"]) == ("YOUR NUMBERS?", {})
     assert seen["leukaemia"]["axes"] == "log"
     bound = chance_bound(38, 3051, 1, positives=27).log10_p
     assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ {format_p(bound)}"
@@ -232,6 +235,7 @@ LOOK = """STATES.map(([address, limit]) => {
 # Addresses, and the line of the proof there (by the page itself it would come later).
 STATES = [
     ("#theory=on", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
+    ("#N=2000&P=62&M=3&theory=on", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
@@ -242,8 +246,8 @@ STATES = [
 def test_nothing_is_cut_off(page, tmp_path, width):
     looks = run_script(page, LOOK.replace("STATES", json.dumps(STATES)), tmp_path, width)
     assert "failure" not in looks, looks
-    assert [seen["N"] for seen in looks] == ["2000", "2000", "7128", "5000"]
-    assert [seen["axes"] for seen in looks] == ["log", "log", "log", "linear"]
+    assert [seen["N"] for seen in looks] == ["", "2000", "2000", "7128", "5000"]
+    assert [seen["axes"] for seen in looks] == ["log", "log", "log", "log", "linear"]
     wanted = {"settled", "silent", "chosen", "typical", "every"} if width == 1280 else {"settled", "every"}
     for (address, _), seen in zip(STATES, looks, strict=True):
         assert seen["width"] == width
@@ -263,6 +267,103 @@ def test_a_result_is_shown_by_its_link(page, tmp_path):
     assert word.startswith("STRUCTURE")
     assert p == f"p ≤ {format_p(result.separating.bound.log10_p)}"
     assert fields == ["300", "50", "2", str(result.positives), "0.05", "0", "fixed", "no"]
+
+
+SEEN = """({ word: element("verdict").querySelector("strong").textContent, facts: element("facts").textContent,
+  fields: Object.fromEntries(FIELDS.map((name) => [name, element(name).value])), point: element("point").textContent,
+  origin: element("origin").textContent, address: location.hash, trouble: element("trouble").textContent })"""
+NOTHING = {"N": "", "P": "", "M": "", "positives": "", "level": "0.05", "errors": "0", "null": "fixed", "intercept": "yes"}
+
+
+def test_without_numbers_there_is_no_verdict(page, tmp_path):
+    seen = run_script(page, SEEN, tmp_path)
+    assert "failure" not in seen, seen
+    assert seen["fields"] == NOTHING
+    assert (seen["word"], seen["facts"], seen["point"], seen["origin"]) == ("YOUR NUMBERS?", "", "", "")
+    assert (seen["address"], seen["trouble"]) == ("", "")
+    # Typed one by one they are no mistake before all are there.
+    typed = """(() => ["N", "P", "M"].map((id, k) => {
+      element(id).value = [300, 50, 2][k];
+      element(id).dispatchEvent(new Event("input", { bubbles: true }));
+      return SEEN;
+    }))()""".replace("SEEN", SEEN)
+    first, second, third = run_script(page, typed, tmp_path)
+    for waiting in (first, second):
+        assert (waiting["word"], waiting["facts"], waiting["trouble"]) == ("YOUR NUMBERS?", "", "")
+    assert third["word"] == "STRUCTURE"
+    assert third["address"] == "#N=300&P=50&M=2"
+
+
+def test_a_file_written_for_a_page_shows_its_numbers_and_says_whose(tmp_path):
+    start = "#N=300&P=50&M=2&positives=20&errors=1&level=0.01&null=fixed&intercept=no"
+    page = explorer_page(start, "lung <b>.html")
+    seen = run_script(page, SEEN, tmp_path)
+    assert "failure" not in seen, seen
+    assert seen["origin"] == "The numbers of lung <b>.html."
+    assert list(seen["fields"].values()) == ["300", "50", "2", "20", "0.01", "1", "fixed", "no"]
+    # A link has its own numbers: nothing of the file's own is mixed in, nor of the link before.
+    linked = run_script(page, SEEN, tmp_path, state="#N=40&P=60&M=30&positives=25")
+    assert linked["fields"] == NOTHING | {"N": "40", "P": "60", "M": "30", "positives": "25"}
+    assert linked["word"] == "CHANCE ALLOWS THIS"
+    assert linked["origin"] == ""
+    again = f"""(() => {{
+      history.replaceState(null, "", "#N=3051&P=38&M=1&positives=27");
+      dispatchEvent(new Event("hashchange"));
+      const first = {SEEN};
+      history.replaceState(null, "", "#N=300&P=40&M=5");
+      dispatchEvent(new Event("hashchange"));
+      return [first, {SEEN}];
+    }})()"""
+    first, second = run_script(page, again, tmp_path)
+    assert first["fields"] == NOTHING | {"N": "3051", "P": "38", "M": "1", "positives": "27"}
+    assert (first["word"], first["origin"]) == ("STRUCTURE", "")
+    assert second["fields"] == NOTHING | {"N": "300", "P": "40", "M": "5"}
+    assert second["word"] == "CANNOT TELL"
+
+
+def test_explore_writes_the_numbers_of_a_page_into_the_file(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(50, 300))
+    result = separation_test(X, np.where(X[:, 3] + X[:, 9] > 0, 1, -1), permutations=0, expected_error=False)
+    result.to_html("mine.html")
+    code, out, err = command("explore", "mine.html", "--no-open")
+    assert (code, err) == (0, "")
+    assert out == "The explorer is chanceline-explorer.html; it begins with the numbers of mine.html\n"
+    written = Path("chanceline-explorer.html").read_text(encoding="utf-8")
+    seen = run_script(written, SEEN, tmp_path)
+    assert seen["origin"] == "The numbers of mine.html."
+    assert (seen["fields"]["N"], seen["fields"]["P"], seen["fields"]["M"]) == ("300", "50", "2")
+    assert f"p ≤ {format_p(result.separating.bound.log10_p)}" in seen["facts"]
+
+
+def test_a_link_claims_no_more_than_the_test_does(tmp_path, command, monkeypatch):
+    """The errors are those of the set, not those that were allowed; and what the explorer does not know is not shown there."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 30))
+    y = np.where(X[:, 0] + X[:, 1] + 1.5 * rng.normal(size=60) > 0, 1, -1)
+    fast = {"permutations": 0, "expected_error": False}
+    named = separation_test(X, y, [0, 1], errors=0, **fast)
+    assert named.separating.errors > 0
+    assert named.separating.bound.errors == 0
+    assert named.separating.bound.log10_p == 0
+    there = chance_bound(60, 30, 2, positives=named.positives, errors=named.separating.errors).log10_p
+    assert (f"errors={named.separating.errors}&" in named.explorer) == (there > np.log10(0.05))
+    # Sites that explain everything: within them nothing is shown, and without them it would be.
+    blocks = np.repeat([0, 1], 30)
+    by_site = np.where(rng.random(60) < np.where(blocks == 0, 0.1, 0.9), 1, -1)
+    site = X.copy()
+    site[:, 0] = blocks + 0.01 * rng.normal(size=60)
+    inside = separation_test(site, by_site, [0], errors=20, blocks=blocks, **fast)
+    assert inside.separating.bound.log10_p > np.log10(0.05)
+    assert chance_bound(60, 30, 1, positives=inside.positives, errors=inside.separating.errors).log10_p < np.log10(0.05)
+    assert inside.explorer == ""
+    monkeypatch.chdir(tmp_path)
+    assert "chanceline-explorer.html" not in inside.to_html("site.html")
+    code, out, err = command("explore", "site.html", "--no-open")
+    assert (code, out) == (2, "")
+    assert "the explorer cannot show the set of site.html" in err
+    assert not Path("chanceline-explorer.html").exists()
 
 
 def test_proof_line_is_drawn_once_it_is_computed(tmp_path):

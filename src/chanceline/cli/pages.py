@@ -12,7 +12,9 @@ from chanceline.errors import InputError
 
 
 def explore(
-    source: Annotated[Path | None, typer.Argument(help="A page of chanceline test --report, whose table is shown then.")] = None,
+    source: Annotated[
+        Path | None, typer.Argument(help="A page of chanceline test --report; the file begins with its numbers then.")
+    ] = None,
     out: Out = Path("chanceline-explorer.html"),
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")] = True,
     json: Json = False,
@@ -30,8 +32,16 @@ def explore(
     at = "" if source is None else read_report(source).get("explorer")
     if not isinstance(at, str):
         raise InputError(f"{source} is no page of chanceline test, so that it has no set to show.")
-    page = write_explorer(out)
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, f"The explorer is {page}{at}", json)
+    if source is not None and at == "":
+        raise InputError(
+            f"the explorer cannot show the set of {source}: there is none, or its design has blocks, covariates or errors "
+            "counted after looking, which the explorer does not know."
+        )
+    page = write_explorer(out, at, "" if source is None else source.name)
+    sentence = f"The explorer is {page}"
+    if source is not None:
+        sentence += f"; it begins with the numbers of {source.name}"
+    answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, sentence, json)
     if open_page and not json:
         import webbrowser
 

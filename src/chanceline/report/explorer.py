@@ -82,17 +82,24 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     return found
 
 
-def explorer_page() -> str:
-    """The whole page as one HTML text: style, script and the table of lines inside."""
+def explorer_page(start: str = "", source: str = "") -> str:
+    """The whole page as one HTML text: style, script and the table of lines inside.
+
+    Parameters
+    ----------
+    start : numbers to begin with, `#N=2000&P=62&M=3…` (`SeparationTest.explorer`); by default none, and no verdict.
+    source : whose numbers these are.
+    """
     # What symmetry breaking makes of α_VS changes slowly: straight lines between the values are accurate to six digits.
     broken = [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
-    data = {"table": diagram_table(), "broken": broken, "unequal": unequal_table()}
+    origin = {"address": start, "source": source}
+    data = {"table": diagram_table(), "broken": broken, "unequal": unequal_table(), "start": origin}
     code = Markup("").join(map(asset, ("chance.js", "lines.js", "diagram.js", "explorer.js")))
     scripts = [Markup(f"const DATA = {htmlsafe_json_dumps(data)};"), code]
     return ENVIRONMENT.get_template("explorer.html").render(scripts=scripts)
 
 
-def write_explorer(path: str | os.PathLike[str]) -> Path:
-    """Write the explorer; the file is complete or not there."""
-    write_text(Path(path), explorer_page())
+def write_explorer(path: str | os.PathLike[str], start: str = "", source: str = "") -> Path:
+    """Write the explorer (`explorer_page` has the parameters); the file is complete or not there."""
+    write_text(Path(path), explorer_page(start, source))
     return Path(path)

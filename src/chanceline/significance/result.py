@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import log10
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._io import write_text
 from chanceline._results import Result, listed, plain
-from chanceline.chance.bound import format_p
+from chanceline.chance.bound import chance_bound, format_p
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.worth import FeatureReading, effect
@@ -243,11 +244,37 @@ class SeparationTest(Result):
 
     @property
     def explorer(self) -> str:
-        """What to write after the explorer's address (`chanceline explore`) to see the separating set there."""
-        found, yes = self.separating.bound, {True: "yes", False: "no"}
-        asked = {"N": found.n_features, "P": found.n_samples, "M": max(found.n_selected, 1), "positives": found.positives or ""}
-        rest = {"errors": found.errors, "level": self.settings.level, "null": found.null, "intercept": yes[found.intercept]}
-        return f"#{urlencode(asked | rest)}"
+        """What to write after the explorer's address (`chanceline explore`) to see the separating set there.
+
+        Empty where there is no set, and where the explorer would prove what the bound of this test does not: it knows no blocks
+        and no covariates, and takes the errors as fixed beforehand.
+        """
+        found = self.separating.bound
+        errors = min(self.separating.errors, found.n_samples - 1)
+        if self.separating.n_selected == 0:
+            return ""
+        there = chance_bound(
+            found.n_samples,
+            found.n_features,
+            found.n_selected,
+            errors=errors,
+            positives=found.positives,
+            null=found.null,
+            intercept=found.intercept,
+        )
+        if there.log10_p <= log10(self.settings.level) < found.log10_p:
+            return ""
+        numbers = {
+            "N": found.n_features,
+            "P": found.n_samples,
+            "M": found.n_selected,
+            "positives": found.positives or "",
+            "errors": errors,
+            "level": self.settings.level,
+            "null": found.null,
+            "intercept": "yes" if found.intercept else "no",
+        }
+        return f"#{urlencode(numbers)}"
 
     def to_frame(self) -> pd.DataFrame:
         """Every feature of the sets above, the heaviest of the rule to use first.

@@ -8,13 +8,14 @@ function makeView() {
   const width = Math.max(280, Math.min(820, element("picture").clientWidth - 6));
   const height = Math.round(width < 500 ? width * 0.95 : width * 0.78);
   const box = { left: 52, right: width - 14, top: 12, bottom: height - 48 };
-  const rho = Number(state.M) / Number(state.N);
+  const at = drawn();
+  const rho = Number(at.M) / Number(at.N);
   const kind = axes || (rho < 0.02 ? "log" : "linear");
   const proven = limitLine.filter(([r]) => r >= 0.3).map(([, a]) => a);
   let [r0, r1, a0, a1] = [0, 1, 0, Math.min(6, Math.max(2.3, ...proven.map((a) => a + 0.2)))];
   if (kind === "log") {
     const decade = Math.pow(10, Math.floor(Math.log10(Math.min(rho, 0.02)) - 0.3));
-    r0 = Math.max(decade, Math.min(0.7 / Number(state.N), 0.02), DATA.table.first); // below 1/N not even one feature is used
+    r0 = Math.max(decade, Math.min(0.7 / Number(at.N), 0.02), DATA.table.first); // below 1/N not even one feature is used
     [a0, a1] = [2 * r0, Math.max(4, ...proven.map((a) => 1.6 * a))];
   }
   const warp = kind === "log" ? Math.log : (x) => x;
@@ -125,12 +126,17 @@ function nameOf(key, { x, y, angle, rows }) {
   return `<text class="zone-name" data-zone="${key}" font-size="${fontSize()}" text-anchor="middle" transform="rotate(${angle.toFixed(1)} ${x.toFixed(1)} ${y.toFixed(1)})">${spans}</text>`;
 }
 
-// Names inside their zones; of a zone too thin for its name, beside it with a line to it. A list below the diagram has them all.
-function zoneNames(zones) {
+// The boxes of the point, its words and its two lines.
+function aroundPoint() {
   const { x, y, bounds } = pointLabel(Number(state.M), Number(state.P), "you are here: ");
   const across = { left: view.box.left, right: view.box.right, top: y - 2, bottom: y + 2 };
-  const taken = [bounds, across, { left: x - 2, right: x + 2, top: view.box.top, bottom: view.box.bottom }];
-  const drawn = [], thin = [];
+  return [bounds, across, { left: x - 2, right: x + 2, top: view.box.top, bottom: view.box.bottom }];
+}
+
+// Names inside their zones; of a zone too thin for its name, beside it with a line to it. A list below the diagram has them all.
+function zoneNames(zones) {
+  const taken = waiting() ? [] : aroundPoint();
+  const names = [], thin = [];
   for (const zone of zones) {
     const columns = edges(zone), row = [zone.name.join(" ")];
     const level = [place(columns, row, false, taken), place(columns, zone.name, false, taken)].filter(Boolean);
@@ -140,9 +146,9 @@ function zoneNames(zones) {
       continue;
     }
     taken.push(found.bounds);
-    drawn.push(nameOf(zone.key, found));
+    names.push(nameOf(zone.key, found));
   }
-  if (view.width < 420) return drawn.join("");
+  if (view.width < 420) return names.join("");
   for (const { zone, columns } of thin) {
     const inner = columns.slice(8, -8).filter(Boolean);
     const widest = inner.reduce((a, b) => (b.bottom - b.top > a.bottom - a.top ? b : a), { top: 0, bottom: 0 });
@@ -153,9 +159,9 @@ function zoneNames(zones) {
     if (!found) continue;
     taken.push(found.bounds);
     const end = found.y < target.y ? found.bounds.bottom : found.bounds.top;
-    drawn.push(`<path class="leader" d="M${target.x.toFixed(1)} ${target.y.toFixed(1)}L${found.x.toFixed(1)} ${end.toFixed(1)}"/>${nameOf(zone.key, found)}`);
+    names.push(`<path class="leader" d="M${target.x.toFixed(1)} ${target.y.toFixed(1)}L${found.x.toFixed(1)} ${end.toFixed(1)}"/>${nameOf(zone.key, found)}`);
   }
-  return drawn.join("");
+  return names.join("");
 }
 
 // ---- all together ------------------------------------------------------------------------------------------------------
@@ -178,13 +184,13 @@ function drawDiagram() {
   ];
   const clip = `<clipPath id="frame"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}"/></clipPath>`;
   const hatch = `<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V7" stroke="var(--breaks)" stroke-width="1" opacity="0.45"/></pattern>`;
-  const drawn = shownLines().reverse().map((line) => `<path data-curve="${line.key}" d="${path(sampled(line.key))}" ${stroke(line)}/>`);
+  const curves = shownLines().reverse().map((line) => `<path data-curve="${line.key}" d="${path(sampled(line.key))}" ${stroke(line)}/>`);
   const stable = shownLines().some((line) => line.key === "replicon_alpha") ? `<path d="${area(sampled("cover_gardner"), sampled("replicon_alpha"))}" fill="url(#hatch)"/>` : "";
   element("diagram").setAttribute("viewBox", `0 0 ${width} ${height}`);
   element("diagram").innerHTML =
     `<defs>${clip}${hatch}</defs><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${box.bottom - box.top}" fill="var(--silent)"/>` +
     `<g clip-path="url(#frame)">${filled.map(([name, d]) => `<path d="${d}" fill="var(--${name})"/>`).join("")}${stable}</g>` +
-    `${gridlines()}<g clip-path="url(#frame)">${drawn.join("")}</g>${zoneNames(zones)}` +
+    `${gridlines()}<g clip-path="url(#frame)">${curves.join("")}</g>${zoneNames(zones)}` +
     `<text class="axis" x="${(box.left + box.right) / 2}" y="${height - 8}" text-anchor="middle">density ρ = M/N (share of features used)</text>` +
     `<text class="axis" transform="translate(15 ${(box.top + box.bottom) / 2}) rotate(-90)" text-anchor="middle">load α = P/N (samples per feature)</text>` +
     `<g id="point" clip-path="url(#frame)"></g>`;
@@ -194,7 +200,8 @@ function drawDiagram() {
 
 // Words beside the point and their box, on the side that has room for them.
 function pointLabel(M, P, words) {
-  const x = view.x(M / Number(state.N)), y = view.y(P / Number(state.N));
+  const N = Number(drawn().N);
+  const x = view.x(M / N), y = view.y(P / N);
   const { box } = view;
   const rightwards = x < (box.left + box.right) / 2;
   const room = (rightwards ? box.right - x : x - box.left) - 16;

@@ -24,10 +24,14 @@ const EXAMPLES = [
   { name: "A small study: 8 of 500 markers, 40 people", N: 500, P: 40, M: 8 },
   { name: "Random patterns: 40 of 100 variables, 120 patterns", N: 100, P: 120, M: 40 },
 ];
-const START = { N: 2000, P: 62, M: 3, positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes" };
+const START = { N: "", P: "", M: "", positives: "", level: 0.05, errors: 0, null: "fixed", intercept: "yes" };
 const FIELDS = Object.keys(START);
+// What the diagram is drawn for until N, P and M are there: a map without a point and without a verdict.
+const MAP = { N: 2000, P: 62, M: 3, positives: "", errors: 0 };
 
 let state = { ...START };
+const waiting = () => state.N === "" || state.P === "" || state.M === "";
+const drawn = () => (waiting() ? { ...state, ...MAP } : state);
 let axes = null; // null: chosen by the density
 let theory = false;
 const hidden = new Set();
@@ -37,7 +41,7 @@ let limitLine = [];
 
 // ---- numbers -------------------------------------------------------------------------------------------------------
 
-function query(at = state) {
+function query(at = drawn()) {
   const P = Number(at.P);
   return {
     N: Number(at.N), P, M: Number(at.M), errors: Number(at.errors),
@@ -46,7 +50,7 @@ function query(at = state) {
   };
 }
 
-function trouble(at = state) {
+function trouble(at = drawn()) {
   const level = Number(at.level);
   if (!(level > 0 && level < 1)) return "the level must lie strictly between 0 and 1";
   return Chance.problem(query(at));
@@ -111,7 +115,7 @@ function typicalLine(rho) {
   return typical === null || chance === null ? typical : Math.min(typical, chance);
 }
 
-function answer(at = state) {
+function answer(at = drawn()) {
   const q = query(at), level = Number(at.level);
   const rho = q.M / q.N, alpha = q.P / q.N;
   const bound = Chance.bound(q);
@@ -146,11 +150,24 @@ const short = (x, digits = 4) => (x === null ? "–" : String(Number(x.toPrecisi
 
 // ---- answer and table ------------------------------------------------------------------------------------------------
 
+// No numbers, or impossible ones: nothing is said about any table.
+function showNothing() {
+  element("verdict").className = "verdict waiting";
+  element("verdict").innerHTML = "<strong>YOUR NUMBERS?</strong><p>Type N, P and M or choose an example. " +
+    "A page of <code>chanceline test --report</code> has a link that fills in its set.</p>";
+  element("facts").tBodies[0].innerHTML = "";
+  element("share").textContent = "";
+  element("rho").textContent = "…";
+  element("lines").querySelectorAll("td.number").forEach((cell) => { cell.textContent = "–"; });
+  if (element("point")) element("point").innerHTML = "";
+}
+
 function showAnswer(found, planned) {
   const [kind, word, sentence] = ZONES[found.zone];
   const { q, bound, level } = found;
+  const declared = found.zone === "structure" && q.errors > 0 ? " It holds for a number of errors that was fixed beforehand, not counted after looking." : "";
   element("verdict").className = `verdict ${kind}`;
-  element("verdict").innerHTML = `<strong>${word}</strong><p>${sentence}</p>`;
+  element("verdict").innerHTML = `<strong>${word}</strong><p>${sentence}${declared}</p>`;
   const silent = bound.log10P === 0 ? " (silent)" : "";
   const rows = [
     ["Chance does as well with", `p ≤ ${formatP(bound.log10P)}${silent}`, "rigorous", "p"],
@@ -234,15 +251,25 @@ function startLimitLine() {
 // ---- events --------------------------------------------------------------------------------------------------------------
 
 function show() {
-  const found = answer(preview || state);
+  showOrigin();
+  if (waiting() && !preview) return void showNothing();
+  const found = answer(preview || drawn());
   showAnswer(found, plan(found));
   drawPoint(found);
+}
+
+// Whose numbers these are, as long as nobody has changed them; and what the diagram is drawn for without numbers.
+function showOrigin() {
+  const start = addressed(DATA.start.address);
+  const same = DATA.start.address !== "" && FIELDS.every((name) => String(state[name]) === String(start[name]));
+  element("origin").textContent = same ? `The numbers of ${DATA.start.source}.` : "";
+  element("hint").textContent = waiting() ? `Drawn for N = ${MAP.N} until you type yours.` : "Move over the diagram; click to keep a point.";
 }
 
 function refresh() {
   const wrong = trouble();
   element("trouble").textContent = wrong ? `${wrong}.` : "";
-  if (wrong) return;
+  if (wrong) return void showNothing();
   const changed = FIELDS.filter((name) => String(state[name]) !== String(START[name])).map((name) => `${name}=${encodeURIComponent(state[name])}`);
   const theme = document.documentElement.dataset.theme;
   const looks = [...(axes ? [`axes=${axes}`] : []), ...(theory ? ["theory=on"] : []), ...(theme ? [`theme=${theme}`] : [])];
@@ -263,12 +290,13 @@ function previewAt(event) {
   const x = (event.clientX - frame.left) * scale, y = (event.clientY - frame.top) * scale;
   const { box } = view;
   if (x < box.left || x > box.right || y < box.top || y > box.bottom) return null;
-  const N = Number(state.N);
+  const at = drawn();
+  const N = Number(at.N);
   const M = Math.min(N, Math.max(1, Math.round(view.rho(x) * N)));
   const P = Math.max(2, Math.round(view.alpha(y) * N));
   const q = query();
-  const positives = state.positives === "" ? "" : Math.min(P - 1, Math.max(1, Chance.roundHalfEven((q.positives / q.P) * P)));
-  const moved = { ...state, M, P, positives };
+  const positives = at.positives === "" ? "" : Math.min(P - 1, Math.max(1, Chance.roundHalfEven((q.positives / q.P) * P)));
+  const moved = { ...at, M, P, positives };
   return trouble(moved) ? null : moved;
 }
 
@@ -314,9 +342,18 @@ function listen() {
   new ResizeObserver(() => { if (!trouble()) { drawDiagram(); show(); } }).observe(element("picture"));
 }
 
+// The numbers of an address; those that it does not name are as at the start.
+function addressed(address) {
+  const given = [...new URLSearchParams(address.slice(1))].filter(([name]) => FIELDS.includes(name));
+  return { ...START, ...Object.fromEntries(given) };
+}
+
+// The numbers of the page's address, and of nothing else; without any, those that the file was written for.
 function readAddress() {
-  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    if (FIELDS.includes(name)) state[name] = value;
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const named = FIELDS.some((name) => parts.has(name));
+  state = addressed(named ? location.hash : DATA.start.address);
+  for (const [name, value] of parts) {
     if (name === "axes" && (value === "linear" || value === "log")) axes = value;
     if (name === "theory") theory = value === "on";
     if (name === "theme" && (value === "light" || value === "dark")) document.documentElement.dataset.theme = value;
@@ -328,3 +365,11 @@ fill();
 buildLegend();
 listen();
 refresh();
+// A link to the same file changes the address alone, and the page stays.
+addEventListener("hashchange", () => {
+  axes = null;
+  preview = null;
+  readAddress();
+  fill();
+  refresh();
+});
