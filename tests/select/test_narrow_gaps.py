@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -186,6 +187,38 @@ def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
     assert 0 < gaps[2] < 1e-7
     bounds = [event for event in prove(problem, None, 10**6, decisions=0) if isinstance(event, LowerBound)]
     assert any(bound.gap > 0 for bound in bounds)
+
+
+def scaled_margin(problem, support, decision):
+    """min_μ a_μ·w of weights of length 1 on the scaled columns, which an exact decision has found in the units of X."""
+    columns = [int(j) for j in support]
+    weights = [slope * Fraction(float(problem.scale[j])) for slope, j in zip(decision.slopes, columns, strict=True)]
+    if problem.intercept:
+        shifts = [slope * Fraction(float(problem.centre[j])) for slope, j in zip(decision.slopes, columns, strict=True)]
+        weights.append(sum(shifts, decision.bias))
+    fields = [
+        sum((Fraction(x) * slope for x, slope in zip(row, decision.slopes, strict=True)), decision.bias) * int(label)
+        for row, label in zip(problem.X[:, columns].tolist(), problem.y, strict=True)
+    ]
+    largest = max(map(abs, weights))
+    length = float(np.linalg.norm([float(weight / largest) for weight in weights]))
+    return float(min(fields) / largest) / length
+
+
+def test_what_floating_point_misses_has_a_margin_within_the_gap():
+    missed = 0
+    for seed in range(400):
+        X, y, intercept, signs = tiny_gap_table(seed)
+        problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
+        table = ExactTable(problem)
+        *_, step = all_supports(problem, 1, decisions=0)
+        if step.verdict == EXHAUSTED:
+            for j in range(X.shape[1]):
+                decision = table.decide([j])
+                if decision.separable:
+                    assert 0 < scaled_margin(problem, [j], decision) <= step.gap
+                    missed += 1
+    assert missed > 3
 
 
 def test_the_outcome_says_up_to_which_gap_it_is_proven():
