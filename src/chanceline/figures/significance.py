@@ -58,7 +58,8 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     ax.set_xlabel(f"number of features (of {result.n_features}), and fewest errors (of {result.n_samples} samples)")
     ax.set_ylabel("R² of the labels")
     ax.set_title(result.verdict, color=colour, weight="bold")
-    legend_below(ax)
+    # Two lines of numbers stand between the axis and the legend.
+    legend_below(ax, distance=0.22)
 
 
 def draw_front(ax: Axes, found: Front) -> None:

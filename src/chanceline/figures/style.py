@@ -106,9 +106,16 @@ def draw_to_file(draw: Callable[[Any], object], path: Path | str, size: tuple[fl
         save(figure, path)
 
 
-def legend_below(ax: Axes, columns: int = 2) -> None:
-    """A legend below the axes: inside, it would lie on the points."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize="small", columnspacing=1.2)
+def legend_below(ax: Axes, columns: int = 2, distance: float = 0.16) -> None:
+    """A legend below the axes: inside, it would lie on the points. `distance` is a share of the axes' height."""
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -distance),
+        ncols=columns,
+        frameon=False,
+        fontsize="small",
+        columnspacing=1.2,
+    )
 
 
 def fit_phone(figure: Figure) -> None:
