@@ -94,6 +94,13 @@ def test_typed_columns_of_a_data_frame():
     assert [*table.columns] == ["whole", "flag", "level", "when", "y"], "the user's table stays as it is"
 
 
+def test_categories_of_labels_that_no_row_has_are_not_said_to_be_left_out():
+    table = pd.DataFrame({"a": [1.5, 2, 3.25, 4], "b": [2, 1, 5.5, 2], "y": pd.Categorical(list("uvuv"))})
+    assert messages(load_data(table, "y")) == ""
+    several = table.assign(y=pd.Categorical(list("uvww")))
+    assert messages(load_data(several, "y", classes="u,v")) == "note: 2 rows of other classes left out (2 w)."
+
+
 @pytest.mark.parametrize(("how", "filled"), [("median", 3.0), ("min", 2.0), ("half-min", 1.0)])
 def test_fills(read, how, filled):
     text = "a,b,y\n2,1.5,u\n,2,v\n4,1,u\n"

@@ -200,7 +200,8 @@ def labelled_rows(column: pd.Series, settings: TableSettings, findings: list[Fin
     kept = column.notna().to_numpy() | (settings.unlabelled != "drop")
     if not kept.all():
         findings.append(Finding("note", f"{plural(int(np.sum(~kept)), 'row')} without a label left out."))
-    texts = without_empty(column[kept], "label", settings).map(plain_text)
+    # As objects: a column of categories would count those that no row has.
+    texts = without_empty(column[kept], "label", settings).astype(object).map(plain_text)
     wanted, spelled = [*map(_spelling, settings.classes)], column.map(_spelling)
     absent = [one for one, spelling in zip(settings.classes, wanted, strict=True) if spelling not in set(spelled)]
     if absent or len(wanted) == 1:
