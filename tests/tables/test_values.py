@@ -101,6 +101,12 @@ def test_categories_of_labels_that_no_row_has_are_not_said_to_be_left_out():
     assert messages(load_data(several, "y", classes="u,v")) == "note: 2 rows of other classes left out (2 w)."
 
 
+def test_the_column_that_cannot_be_filled_with_half_its_smallest_value_is_the_one_named():
+    table = pd.DataFrame({"a": [-1.5, -2, -3.25, -4], "b": [2, None, 5.5, -2], "y": list("uvuv")})
+    with pytest.raises(InputError, match="column 'b' has values below 0"):
+        load_data(table, "y", missing="half-min")
+
+
 @pytest.mark.parametrize(("how", "filled"), [("median", 3.0), ("min", 2.0), ("half-min", 1.0)])
 def test_fills(read, how, filled):
     text = "a,b,y\n2,1.5,u\n,2,v\n4,1,u\n"

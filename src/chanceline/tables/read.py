@@ -549,8 +549,10 @@ def without_gaps(
     features = features.mask(gaps).loc[:, ~gaps.all(axis=0)]
     fill = features.median() if missing == "median" else features.min() / (2 if missing == "half-min" else 1)
     findings += gaps_follow_small_values(features) if missing == "median" else []
-    if missing == "half-min" and (fill[columns[~gaps.all(axis=0)]] < 0).any():
-        raise InputError(f"column {str(fill.index[fill < 0][0])!r} has values below 0, half of which is more; set missing='min'.")
+    filled = fill[columns[~gaps.all(axis=0)]]
+    if missing == "half-min" and (filled < 0).any():
+        name = str(filled.index[filled < 0][0])
+        raise InputError(f"column {name!r} has values below 0, half of which is more; set missing='min'.")
     findings.append(Finding("prepared", f"{what} in {n_columns} filled with {FILLS[missing]}."))
     return features.fillna(fill), everyone
 
