@@ -12,7 +12,7 @@ from scipy.stats import norm
 from chanceline import separation_test
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.columns import area_under_curve, rank_pvalue
+from chanceline.tables.checks.ranks import mann_whitney, stratified_rank_pvalue
 
 HALVES = np.repeat(["ill", "well"], 30)
 ILL = HALVES == "ill"
@@ -66,14 +66,14 @@ def test_ranks_within_blocks_against_enumeration():
     labels = np.array([1.0, 1, -1, -1, 1, -1, -1, -1])
     block = pd.Series(list("aaaabbbb"))
     one_block = pd.Series(["a"] * 8)
-    assert rank_pvalue(values, labels, one_block) == pytest.approx(area_under_curve(values, labels)[1])
+    assert stratified_rank_pvalue(values, labels, one_block) == pytest.approx(mann_whitney(values, labels).pvalue)
     ranks = pd.Series(values).rank().to_numpy()
     sums = [
         ranks[np.array([*first, *second]) > 0].sum()
         for first, second in product(permutations(labels[:4]), permutations(labels[4:]))
     ]
     z = (ranks[labels > 0].sum() - np.mean(sums)) / np.std(sums)
-    assert rank_pvalue(values, labels, block) == pytest.approx(2 * norm.sf(abs(z)))
+    assert stratified_rank_pvalue(values, labels, block) == pytest.approx(2 * norm.sf(abs(z)))
 
 
 def test_limits_within_declared_blocks_have_another_remedy():

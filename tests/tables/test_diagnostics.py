@@ -8,7 +8,8 @@ import pytest
 
 from chanceline import load_data, separation_test
 from chanceline.perceptron.problem import contradicting_rows, distinct_columns
-from chanceline.tables.columns import examine, row_identifiers
+from chanceline.tables.checks.advice import examine
+from chanceline.tables.identifiers import row_identifiers
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from chanceline.tables import load_data
-from chanceline.tables.columns import plain_text
+from chanceline.tables.spelling import plain_text
 
 FIRST, SECOND = 12345678901234567, 12345678901234568  # one number as floats
 assert float(FIRST) == float(SECOND)

@@ -10,7 +10,7 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.formats import COLUMNS_AT_ONCE
+from chanceline.tables.readers.parquet import COLUMNS_AT_ONCE
 
 VALUES = "g1\t{}1.5\t2\t3\ng2\t{}4\t5\t6.5\n"
 GCT = "#1.2\n2\t3\nName\tDescription\ts1\ts2\ts3\n" + VALUES.format("first\t", "second\t")

@@ -10,7 +10,9 @@ import chanceline
 from chanceline.cli.main import run
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.subjects import about_column, log_chance_pure, near_rows
+from chanceline.tables.checks.designs import log_chance_one_label
+from chanceline.tables.checks.near_rows import near_rows
+from chanceline.tables.checks.subjects import find_suspect_values
 
 HALVES = np.repeat([1.0, -1.0], 30)
 SUBJECTS = np.repeat(np.arange(15), 4)
@@ -30,7 +32,7 @@ def test_probability_of_one_label_in_each_value_against_enumeration(sizes, posit
     values = np.repeat(np.arange(len(sizes)), sizes)
     labellings = [np.isin(np.arange(len(values)), chosen) for chosen in combinations(range(len(values)), positives)]
     pure = [all(len(set(labels[values == v])) == 1 for v in range(len(sizes))) for labels in labellings]
-    assert np.exp(log_chance_pure(np.array(sizes), positives)) == pytest.approx(np.mean(pure))
+    assert np.exp(log_chance_one_label(np.array(sizes), positives)) == pytest.approx(np.mean(pure))
 
 
 @pytest.mark.parametrize(
@@ -102,14 +104,17 @@ def generator(seed):
 )
 def test_ordinary_columns_stop_nothing(column):
     ((name, values),) = column.items()
-    assert about_column(name, pd.Series(values), HALVES) == ""
+    assert find_suspect_values(pd.Series(values, name=name), HALVES) is None
     assert not load_data(table(**column), "outcome").undeclared
 
 
 def test_false_alarms_of_neutral_whole_numbers_are_rare():
     rng = generator(8)
-    said = [about_column("x", rng.integers(0, 12, 40), rng.permutation(np.repeat([1.0, -1.0], 20))) for _ in range(300)]
-    assert not any(said)
+    suspects = []
+    for _ in range(300):
+        column = pd.Series(rng.integers(0, 12, 40), name="x")
+        suspects.append(find_suspect_values(column, rng.permutation(np.repeat([1.0, -1.0], 20))))
+    assert suspects == [None] * 300
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from scipy import stats
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.columns import _dates, area_under_curve, gaps_follow_classes, gaps_follow_small_values
-from chanceline.tables.read import transformed
+from chanceline.tables.checks.gap_patterns import gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.checks.ranks import mann_whitney
+from chanceline.tables.dates import times_of
+from chanceline.tables.transforms import transformed
 
 LIMITS = "a,b,y\n1,2.5,u\n<0.5,3,v\n3,4,u\n0.7,5,v\n<1,>9,u\n2,11,v\n"
 
@@ -173,11 +175,11 @@ def test_area_under_the_curve_is_mann_and_whitneys(ties):
     rng = np.random.default_rng(ties)
     values, labels = rng.normal(size=60), np.where(np.arange(60) < 25, 1.0, -1.0)
     values = np.round(ties * (values + 0.4 * labels)) if ties > 1 else values
-    area, pvalue = area_under_curve(values, labels)
+    area, pvalue = mann_whitney(values, labels)
     theirs = stats.mannwhitneyu(values[:25], values[25:], method="asymptotic", use_continuity=False)
     assert area == pytest.approx(theirs.statistic / (25 * 35))
     assert pvalue == pytest.approx(theirs.pvalue)
-    assert area_under_curve(np.ones(60), labels) == (0.5, 1.0)
+    assert mann_whitney(np.ones(60), labels) == (0.5, 1.0)
 
 
 def test_gaps_that_follow_a_class_are_seen_and_others_hardly_ever():
@@ -274,7 +276,7 @@ def test_a_survey_is_no_table_of_counts(read, kind):
     ill = np.arange(40) < 20
     table = survey(kind, np.random.default_rng(5), ill)
     totals = table.drop(columns="y").sum(axis=1).to_numpy()
-    assert area_under_curve(totals, np.where(ill, 1.0, -1.0))[1] < 0.05, "the totals do follow the classes"
+    assert mann_whitney(totals, np.where(ill, 1.0, -1.0))[1] < 0.05, "the totals do follow the classes"
     assert "counts" not in messages(read(table, "y"))
 
 
@@ -292,10 +294,10 @@ def test_shallow_counts_are_counts(read):
 @pytest.mark.parametrize("written", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M"])
 def test_dates_are_read_in_their_order(written):
     days = pd.date_range("2019-11-20", periods=40, freq="5D").to_series(index=range(40))
-    found = _dates(days.dt.strftime(written).where(days.index != 7))
+    found = times_of(days.dt.strftime(written).where(days.index != 7))
     assert found.drop(7).is_monotonic_increasing
     assert np.isnan(found[7])
-    assert _dates(pd.Series(["2021-01-01", "1.2.3.4", None])) is None
+    assert times_of(pd.Series(["2021-01-01", "1.2.3.4", None])) is None
 
 
 def test_dates_are_no_features_and_tell_of_drift(read):

@@ -18,15 +18,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from chanceline.tables.formats import DATE, is_number
+from chanceline.tables.spelling import is_date, is_number
 
 BETWEEN = r"\s_.:/|()#~–-"  # letters that separate the parts of a name
-SEPARATED = re.compile(rf"(.*[^{BETWEEN}])[{BETWEEN}]+([^{BETWEEN}]+)\)?")  # 309_1, NETL_005_V1, P07 (2)
+# 309_1, NETL_005_V1, P07 (2)
+SEPARATED = re.compile(rf"(.*[^{BETWEEN}])[{BETWEEN}]+([^{BETWEEN}]+)\)?")
 LETTER_BEHIND_NUMBER = re.compile(r"(.*\d)([A-Za-z])")  # P07a
 NUMBER_BEHIND_LETTERS = re.compile(r"(.*[A-Za-z])(\d+)")  # A12, a well
 CUTS = (SEPARATED, LETTER_BEHIND_NUMBER, NUMBER_BEHIND_LETTERS)
 FEWEST_STEMS = 3
-FEWEST_RISING = 10  # tails that will not rise from row to row by chance
+FEWEST_RISING_TAILS = 10  # so many will not rise from row to row by chance
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,19 @@ class Stems:
         """Whether most rows share their stem with another row, there are several stems, and the
         tails run.
         """
-        sizes = self.sizes
-        shared = sum(size for size in sizes.values() if size > 1)
-        return len(sizes) >= FEWEST_STEMS and 2 * shared > len(self.stems) and self._tails_run()
+        n_sharing = sum(size for size in self.sizes.values() if size > 1)
+        most_rows_share = 2 * n_sharing > len(self.stems)
+        return len(self.sizes) >= FEWEST_STEMS and most_rows_share and self._tails_run()
 
     def _tails_run(self) -> bool:
-        stems_of_tail = Counter(tail for _, tail in {*zip(self.stems, self.tails, strict=True)})
-        recurring = sum(stems_of_tail[tail] > 1 for tail in self.tails)
-        if 2 * recurring >= len(self.tails):
+        """Whether most tails occur with several stems, or all are numbers that rise."""
+        stem_and_tail = set(zip(self.stems, self.tails, strict=True))
+        n_stems_of_tail = Counter(tail for _, tail in stem_and_tail)
+        n_recurring = sum(n_stems_of_tail[tail] > 1 for tail in self.tails)
+        if 2 * n_recurring >= len(self.tails):
             return True
-        if len(self.tails) < FEWEST_RISING or not all(tail.isdecimal() for tail in self.tails):
+        are_numbers = all(tail.isdecimal() for tail in self.tails)
+        if len(self.tails) < FEWEST_RISING_TAILS or not are_numbers:
             return False
         numbers = [int(tail) for tail in self.tails]
         return all(later > earlier for earlier, later in pairwise(numbers))
@@ -71,25 +75,29 @@ class Stems:
         """How many stems there are with how many rows (or what these are): `72 stems with 15 rows
         each`.
         """
-        sizes = self.sizes
-        fewest, most = min(sizes.values()), max(sizes.values())
-        count = str(most) if fewest == most else f"{fewest} to {most}"
-        return f"{len(sizes)} stems with {count} {rows} each"
+        fewest = min(self.sizes.values())
+        largest = max(self.sizes.values())
+        n_rows = f"{fewest} to {largest}"
+        if fewest == largest:
+            n_rows = str(largest)
+        return f"{len(self.sizes)} stems with {n_rows} {rows} each"
 
     def example(self, names: Sequence[Any]) -> str:
-        """A name and its stem in words."""
-        sizes = self.sizes
-        cut = (k for k, stem in enumerate(self.stems) if sizes[stem] > 1 and stem != str(names[k]))
-        place = next(cut, 0)
-        return f"{str(names[place])!r} has the stem {self.stems[place]!r}"
+        """A name and its stem in words: one that was cut and shares its stem, if there is any."""
+        example = 0
+        for row, stem in enumerate(self.stems):
+            if self.sizes[stem] > 1 and stem != str(names[row]):
+                example = row
+                break
+        return f"{str(names[example])!r} has the stem {self.stems[example]!r}"
 
 
 def find_stems(names: Sequence[Any]) -> Stems | None:
     """The names cut so that their stems group the rows, None if no cut does."""
-    for cut in CUTS:
-        found = _cut(names, cut)
-        if found is not None and found.group_rows():
-            return found
+    for pattern in CUTS:
+        stems = _cut(names, pattern)
+        if stems is not None and stems.group_rows():
+            return stems
     return None
 
 
@@ -98,25 +106,27 @@ def find_any_stems(names: Sequence[Any]) -> Stems | None:
     grouping = find_stems(names)
     if grouping is not None:
         return grouping
-    for cut in CUTS:
-        found = _cut(names, cut)
-        if found is not None and 1 < len(found.sizes) < len(found.stems):
-            return found
+    for pattern in CUTS:
+        stems = _cut(names, pattern)
+        if stems is not None and 1 < len(stems.sizes) < len(stems.stems):
+            return stems
     return None
 
 
-def _cut(names: Sequence[Any], cut: re.Pattern[str]) -> Stems | None:
+def _cut(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
     """The names cut in one way; endings that all names have, as `.CEL`, are taken off before."""
     texts = [str(name).strip() for name in names]
     while True:
-        parts = [cut.fullmatch(text) for text in texts]
+        parts = [pattern.fullmatch(text) for text in texts]
         if not any(parts):
             return None
         tails = tuple("" if part is None else part[2] for part in parts)
-        stems = tuple(text if part is None else part[1] for text, part in zip(texts, parts, strict=True))
-        if len({*tails}) > 1:
-            return Stems(stems, tails, separated=cut is SEPARATED)
-        texts = [*stems]
+        stems = []
+        for text, part in zip(texts, parts, strict=True):
+            stems.append(text if part is None else part[1])
+        if len(set(tails)) > 1:
+            return Stems(tuple(stems), tails, separated=pattern is SEPARATED)
+        texts = stems
 
 
 def are_names(values: Sequence[Any], *, numbers_too: bool = False) -> bool:
@@ -125,7 +135,8 @@ def are_names(values: Sequence[Any], *, numbers_too: bool = False) -> bool:
     """
     if not all(isinstance(value, str) for value in values):
         return False
-    different = {*values}
-    if 2 * len(different) <= len(values) or all(DATE.fullmatch(text.strip()) for text in different):
+    different = set(values)
+    are_mostly_different = 2 * len(different) > len(values)
+    if not are_mostly_different or all(is_date(text.strip()) for text in different):
         return False
     return numbers_too or not all(is_number(text) for text in different)

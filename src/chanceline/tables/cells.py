@@ -1,0 +1,165 @@
+"""What a cell is: a number, a gap, a value beyond a limit, a genotype, a truth value, a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.spelling import tidy_text
+
+# Cells that mean "missing" to pandas, for cells with spaces around them, and in files of genotypes.
+ABSENT = frozenset(
+    {
+        "", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "n/a", "<NA>", "#N/A", "./.", ".|.",
+    }
+)  # fmt: skip
+# Words for a value below an unknown limit of detection, in small letters.
+UNDETECTED = frozenset(
+    {
+        "nd", "n.d.", "n.d", "bdl", "bld", "bql", "blq", "bloq", "lod", "loq", "lloq",
+        "not detected", "undetected",
+    }
+)  # fmt: skip
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+# <0.5, ≥ 100, <LOD: the sign, and the limit where one is written.
+LIMIT = re.compile(
+    r"([<>≤≥])\s*=?\s*(?:([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|[A-Za-z]*LO[DQ])",
+    re.IGNORECASE,
+)
+UPPER_SIGNS = ">≥"
+GENOTYPE = re.compile(r"[01][/|][01]")
+# A number with something before or behind it: a per cent sign, thousands, a decimal comma.
+ALMOST_NUMBER = re.compile(r"[~=<>≤≥]*\s*[+-]?(?:\d[\d,]*\.?\d*|\.\d+|,\d+)(?:[eE][+-]?\d+)?\s*%?")
+
+
+class CellKind(IntEnum):
+    """What is written in a cell."""
+
+    NUMBER = 0
+    GAP = 1
+    BELOW_LIMIT = 2
+    ABOVE_LIMIT = 3
+    ALMOST_NUMBER = 4
+    WORD = 5
+    TRUTH_VALUE = 6
+
+
+class Cell(NamedTuple):
+    """One cell: its kind, and its number (of a value beyond a limit that limit, else NaN)."""
+
+    kind: CellKind
+    number: float
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of several columns, both arrays of shape (samples, columns).
+
+    Attributes
+    ----------
+    kinds : a `CellKind` for each.
+    numbers : the number, of a value beyond a limit that limit; NaN where none is written.
+    """
+
+    kinds: NDArray[np.int64]
+    numbers: Floats
+
+    def of_columns(self, chosen: NDArray[np.bool_]) -> Cells:
+        """Only the columns that are marked."""
+        return Cells(self.kinds[:, chosen], self.numbers[:, chosen])
+
+    def are(self, kind: CellKind) -> NDArray[np.bool_]:
+        """Which cells are of this kind."""
+        return self.kinds == kind
+
+
+def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
+    """What every cell of an array of shape (samples, columns) is; each different one is read once.
+
+    Parameters
+    ----------
+    written : the cells as they are in the file.
+    na : what means missing besides the usual.
+    """
+    codes, different = pd.factorize(written.ravel())
+    texts = [str(cell).strip() for cell in different]
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float)
+    # Cells that pandas calls missing have the code -1, so that the last entry stands for them.
+    numbers = np.append(numbers, np.nan)
+    kinds = np.where(np.isnan(numbers), CellKind.GAP, CellKind.NUMBER)
+    absent = ABSENT | set(na)
+    for code, text in enumerate(texts):
+        if text in absent:
+            kinds[code] = CellKind.GAP
+            numbers[code] = np.nan
+        elif kinds[code] == CellKind.GAP:
+            cell = _read_cell(text)
+            kinds[code] = cell.kind
+            numbers[code] = cell.number
+    return Cells(
+        kinds=kinds[codes].reshape(written.shape),
+        numbers=numbers[codes].reshape(written.shape),
+    )
+
+
+def _read_cell(text: str) -> Cell:
+    """What a text is that is neither a plain number nor a gap; a genotype counts its 1s."""
+    limit = LIMIT.fullmatch(text)
+    if limit is not None:
+        kind = CellKind.ABOVE_LIMIT if limit[1] in UPPER_SIGNS else CellKind.BELOW_LIMIT
+        return Cell(kind, float(limit[2] or "nan"))
+    word = text.casefold()
+    if word in UNDETECTED:
+        return Cell(CellKind.BELOW_LIMIT, np.nan)
+    if GENOTYPE.fullmatch(text):
+        return Cell(CellKind.NUMBER, float(text.count("1")))
+    if word in TRUTH_VALUES:
+        return Cell(CellKind.TRUTH_VALUE, TRUTH_VALUES[word])
+    if ALMOST_NUMBER.fullmatch(text):
+        return Cell(CellKind.ALMOST_NUMBER, np.nan)
+    return Cell(CellKind.WORD, np.nan)
+
+
+def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
+    """The table with its text tidied, so that `no` with a tab before it is `no`, and a cell of
+    spaces is empty.
+    """
+    absent = ABSENT | set(na)
+    tidied = table.copy(deep=False)
+    for position in np.flatnonzero(~numeric_columns(table)):
+        column = table.iloc[:, position]
+        replacements = _replacements(column, absent)
+        if replacements:
+            cells = [_replaced(cell, replacements) for cell in column]
+            tidied.isetitem(position, pd.Series(cells, index=column.index, dtype=object))
+    return tidied
+
+
+def _replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
+    """By cell that is not as it should be: the tidied text, or None for a gap."""
+    replacements: dict[str, str | None] = {}
+    for cell in column.dropna().unique():
+        if not isinstance(cell, str):
+            continue
+        text = tidy_text(cell)
+        is_untidy = text != cell
+        if text == "" or (is_untidy and text in absent):
+            replacements[cell] = None
+        elif is_untidy:
+            replacements[cell] = text
+    return replacements
+
+
+def _replaced(cell: Any, replacements: dict[str, str | None]) -> Any:
+    if isinstance(cell, str):
+        return replacements.get(cell, cell)
+    return cell

@@ -1,0 +1,85 @@
+"""What bears on a verdict about numbers and labels: rows that contradict each other, identifiers
+and the label among the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.problem import Floats, contradicting_rows
+from chanceline.tables.dataset import Finding
+from chanceline.tables.identifiers import about_identifiers
+
+CONTRADICTIONS_SHOWN = 3
+
+
+def examine(
+    X: Floats,
+    y: Floats,
+    names: Sequence[str],
+    rows: Sequence[Any] | None = None,
+    *,
+    identifiers: bool = True,
+) -> list[Finding]:
+    """What bears on a verdict about checked data.
+
+    Parameters
+    ----------
+    X, y : finite numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    names : of the features.
+    rows : what sentences call the rows; numbers from 1 on by default.
+    identifiers : look for columns that name the rows. That makes sense among values as they were
+        measured: ranks of a column all look like them.
+    """
+    row_names = rows or range(1, len(X) + 1)
+    findings = _about_contradictions(X, y, row_names)
+    if identifiers:
+        findings += about_identifiers(X, names)
+    for column in _columns_equal_to_label(X, y):
+        findings.append(
+            Finding.warning(
+                f"column {names[column]!r} is the label over again; leave it out unless it was "
+                "measured independently."
+            )
+        )
+    return findings
+
+
+def _about_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
+    """A warning about equal rows of opposite classes, if there are any."""
+    pairs = contradicting_rows(X, y)
+    if not pairs:
+        return []
+    shown = [f"{row_names[i]} and {row_names[k]}" for i, k in pairs[:CONTRADICTIONS_SHOWN]]
+    if len(pairs) > CONTRADICTIONS_SHOWN:
+        shown.append("…")
+    return [
+        Finding.warning(
+            f"rows {'; '.join(shown)} are equal but have opposite labels, so no rule whatever "
+            "separates these data."
+        )
+    ]
+
+
+def _columns_equal_to_label(X: Floats, y: Floats) -> NDArray[np.int64]:
+    """Positions of the columns that have one value in each class, and not the same in both."""
+    is_positive = y > 0
+    positives = np.flatnonzero(is_positive)
+    negatives = np.flatnonzero(~is_positive)
+    positive_value = X[positives[0]]  # (features,)
+    negative_value = X[negatives[0]]
+    # The first and last row of each class tell most columns from the label.
+    is_likely = (
+        (positive_value == X[positives[-1]])
+        & (negative_value == X[negatives[-1]])
+        & (positive_value != negative_value)
+    )
+    likely = np.flatnonzero(is_likely)
+    label_values = np.where(
+        is_positive[:, None], positive_value[likely], negative_value[likely]
+    )  # (samples, likely columns)
+    return likely[np.all(X[:, likely] == label_values, axis=0)]

@@ -1,0 +1,129 @@
+"""Designs that a column shows: one label in all rows of each value, or equally many of each class.
+
+Both happen by chance, with a probability under shuffled labels that is counted exactly:
+[z^{n₊}] Π_v (1 + z^{s_v})/C(P, n₊) for values of s_v rows that have one label each, and
+Π_v C(s_v, k)/C(P, n₊) for k positives in each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.partitions import determines
+from chanceline.tables.roles import Role
+from chanceline.tables.stems import Stems
+
+LOG_SMALLEST_SHOWN = np.log(1e-300)
+DESIGN_IN_WORDS = {
+    Role.GROUPS: "one label in all rows of each, like subjects, whose rows are not independent",
+    Role.PAIRS: "one row of each class in each, like pairs",
+    Role.BLOCKS: "equally many rows of each class in each, like matched samples, whose labels "
+    "belong together",
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the rows with one value of a column belong together.
+
+    Attributes
+    ----------
+    role : as what the column is to be declared.
+    log_chance : ln of the probability that shuffled labels look like it.
+    """
+
+    role: Role
+    log_chance: float
+
+    @property
+    def in_words(self) -> str:
+        """The design and its probability."""
+        chance = f"{np.exp(self.log_chance):.1g}"
+        if self.log_chance < LOG_SMALLEST_SHOWN:
+            chance = "below 1e-300"
+        return f"{DESIGN_IN_WORDS[self.role]} (probability {chance} by chance)"
+
+
+def find_design(value_of_row: NDArray[np.int64], labels: Floats) -> Design | None:
+    """One label in all rows of each value, or equally many of each class in all that repeat; else
+    None.
+
+    Parameters
+    ----------
+    value_of_row : the values numbered 0, 1, …, of shape (samples,).
+    labels : ±1 of shape (samples,).
+    """
+    sizes = np.bincount(value_of_row)  # (values,)
+    positives = np.bincount(value_of_row, weights=labels > 0).astype(int)
+    have_one_label = np.all((positives == 0) | (positives == sizes))
+    if have_one_label:
+        return Design(Role.GROUPS, log_chance_one_label(sizes, int(positives.sum())))
+    repeats = sizes > 1
+    return _matched_design(sizes[repeats], positives[repeats])
+
+
+def _matched_design(sizes: NDArray[np.int64], positives: NDArray[np.int64]) -> Design | None:
+    """Pairs, or blocks with equally many rows and positives in each; else None.
+
+    Parameters
+    ----------
+    sizes, positives : numbers of rows and of positives of each value that repeats.
+    """
+    if len(np.unique(sizes)) != 1 or len(np.unique(positives)) != 1:
+        return None
+    log_arrangements = float(np.sum(log_binomial(sizes, positives)))
+    log_chance = log_arrangements - float(log_binomial(sizes.sum(), positives.sum()))
+    if sizes[0] == 2:
+        return Design(Role.PAIRS, log_chance)
+    return Design(Role.BLOCKS, log_chance)
+
+
+def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
+    """ln of the probability that shuffled labels are constant within values of so many rows.
+
+    Coefficient k of Π_v (1 + z^{s_v}) is the number of ways to choose values that have k rows.
+
+    Parameters
+    ----------
+    sizes : the number of rows of each value.
+    n_positives : the number of positive rows.
+    """
+    ways = np.append(1.0, np.zeros(n_positives))  # to have 0, 1, …, n_positives rows
+    for size in sizes:
+        ways_with_this_value = np.append(np.zeros(size), ways)[: n_positives + 1]
+        # Halved every time, so that no number grows too large.
+        ways = (ways + ways_with_this_value) / 2
+    halved_ways = max(ways[-1], np.finfo(float).tiny)
+    log_ways = float(np.log(halved_ways)) + len(sizes) * LOG2
+    return log_ways - float(log_binomial(sizes.sum(), n_positives))
+
+
+def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
+    """The design that stems show: subjects, pairs, or visits whose tails tell the class, fewer than
+    there are subjects.
+
+    Plates with both classes in many wells show none.
+    """
+    stem_of_row, _ = pd.factorize(np.array(stems.stems, dtype=object))
+    design = find_design(stem_of_row, labels)
+    if design is None or design.role == Role.GROUPS:
+        return design
+    if not stems.separated:
+        return None
+    if design.role == Role.PAIRS:
+        return design
+    are_visits = max(stems.sizes.values()) < len(stems.sizes)
+    if are_visits and tails_tell_class(stems, labels):
+        return design
+    return None
+
+
+def tails_tell_class(stems: Stems, labels: Floats) -> bool:
+    """Whether all rows with one tail have one label, as those of `P01_T` and `P02_T` do."""
+    return determines(pd.Series(stems.tails), pd.Series(labels))

@@ -1,0 +1,74 @@
+"""Gaps that follow the classes, or small values: filling them in may be all that a test sees."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
+from chanceline.tables.dataset import Finding
+
+
+def gaps_follow_classes(
+    marks: NDArray[np.bool_], labels: Floats, subject: str, remedy: str
+) -> list[Finding]:
+    """A warning if marked cells are more frequent in one class: in all columns together (numbers of
+    marks in rows, Mann and Whitney), or in one of them (Fisher's exact test).
+
+    Bonferroni's factors: 2 for the two tests, and for Fisher's 2 for the two tails and the number
+    of columns.
+
+    Parameters
+    ----------
+    marks : the cells, of shape (samples, columns).
+    labels : ±1 of shape (samples,).
+    subject, remedy : what the sentence calls the cells, and its end.
+    """
+    if not marks.any():
+        return []
+    marked = marks[:, marks.any(axis=0)]  # (samples, columns with marks)
+    n_columns = marked.shape[1]
+    is_positive = labels > 0
+    by_rows = mann_whitney(marked.sum(axis=1), labels).pvalue
+    by_columns = float(_fisher_tails(marked, is_positive).min())
+    pvalue = min(1.0, 2 * by_rows, 4 * n_columns * by_columns)
+    shares = f"{marked[is_positive].mean():.0%} and {marked[~is_positive].mean():.0%}"
+    return warn_if_small(
+        pvalue,
+        f"{subject} differ between the classes ({shares} of the cells concerned, p = {pvalue:.2g}) "
+        f"and may be all the test sees; {remedy}.",
+    )
+
+
+def _fisher_tails(marks: NDArray[np.bool_], is_positive: NDArray[np.bool_]) -> Floats:
+    """The smaller tail of Fisher's exact test for each column of marks, of shape (columns,)."""
+    from scipy.stats import hypergeom
+
+    n_samples = len(is_positive)
+    n_positives = int(is_positive.sum())
+    n_marks = marks.sum(axis=0)
+    n_marks_of_positives = marks[is_positive].sum(axis=0)
+    lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
+    upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
+    return np.minimum(lower_tails, upper_tails)
+
+
+def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
+    """A warning if columns of small values have more gaps (Spearman's correlation, one-sided)."""
+    n_features = features.shape[1]
+    ranks = pd.DataFrame({"value": features.median(), "gaps": features.isna().mean()}).rank()
+    correlation = 0.0
+    if n_features > 2:
+        correlation = float(ranks["value"].corr(ranks["gaps"]))
+    pvalue = float(ndtr(correlation * sqrt(max(n_features - 1, 0))))
+    return warn_if_small(
+        pvalue,
+        f"columns of small values have more gaps (Spearman {correlation:.2f}, p = {pvalue:.2g}), "
+        "as values below a limit of detection do; the median hides that, missing='half-min' keeps "
+        "it.",
+    )

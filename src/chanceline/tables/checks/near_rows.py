@@ -1,0 +1,148 @@
+"""Rows that are nearly equal though nothing says that they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.dataset import Finding
+
+# Rows are nearly equal if their squared distance is this share of the median, …
+NEAR_SHARE = 0.1
+# … and the closest of independent rows would be so close with at most this probability.
+NEAR_LEVEL = 0.001
+# Of larger tables the first rows are looked at, and so many columns in equal steps.
+MOST_ROWS_COMPARED = 3000
+MOST_COLUMNS_COMPARED = 1000
+LARGEST_STANDARDIZED = 3.0  # standard deviations; what lies beyond counts as if it lay there
+PAIRS_SHOWN = 3
+SMALLEST_MEAN = 1e-100  # of squared distances, so that nothing is divided by 0
+SMALLEST_SHARE_OF_VARIANCE = 1e-6  # of the squared mean, for the same reason
+
+
+def near_rows(
+    X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
+) -> list[Finding]:
+    """Warnings about rows that are nearly equal though nothing declared says that they belong
+    together: those of one class, then those of opposite classes.
+
+    Parameters
+    ----------
+    X, y : numbers of shape (samples, features), and labels ±1 of shape (samples,).
+    group_of_row : rows with one number belong together, of shape (samples,).
+    row_names : what sentences call the rows.
+    """
+    first, second = _near_pairs(X, group_of_row)
+    same_class = y[first] == y[second]
+    findings = []
+
+    # Pairs of one class.
+    if same_class.any():
+        meaning = "if they are of one subject, say which rows belong together with groups=COLUMN"
+        has_groups = len(np.unique(group_of_row)) < len(group_of_row)
+        if has_groups:
+            meaning = "though nothing that was declared says that they belong together"
+        findings.append(_about_pairs(first[same_class], second[same_class], row_names, meaning))
+
+    # Pairs of opposite classes; of equal rows `examine` tells, as no rule separates them.
+    differ = ~same_class
+    differ[differ] = ~_are_equal(X, first[differ], second[differ])
+    if differ.any():
+        meaning = "though of opposite classes, as if samples were in both"
+        findings.append(_about_pairs(first[differ], second[differ], row_names, meaning))
+    return findings
+
+
+def _about_pairs(
+    first: NDArray[np.int64], second: NDArray[np.int64], row_names: Sequence[Any], meaning: str
+) -> Finding:
+    """The sentence about nearly equal rows, with the first pairs of them."""
+    n_pairs = len(first)
+    shown = [
+        f"{row_names[i]} and {row_names[k]}"
+        for i, k in zip(first[:PAIRS_SHOWN], second[:PAIRS_SHOWN], strict=True)
+    ]
+    if n_pairs > PAIRS_SHOWN:
+        shown.append("…")
+    pairs = "; ".join(shown)
+    return Finding.warning(f"rows {pairs} are nearly equal ({n_pairs} such pairs); {meaning}.")
+
+
+def _near_pairs(
+    X: Floats, group_of_row: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of rows of different groups that are nearly equal: the first row of each pair, and the
+    second, both of shape (pairs,).
+    """
+    values = _standardized(X)
+    first, second = np.triu_indices(len(values), 1)
+    squares = _squared_distances(values, first, second)
+    is_small = squares <= NEAR_SHARE * float(np.median(squares))
+    is_near = is_small & (group_of_row[first] != group_of_row[second])
+    is_near[is_near] = _chance_of_any(squares[is_near], squares, values) <= NEAR_LEVEL
+    return first[is_near], second[is_near]
+
+
+def _standardized(X: Floats) -> Floats:
+    """The rows and columns to compare, of mean 0 and variance 1 in each column that varies."""
+    step = -(-X.shape[1] // MOST_COLUMNS_COMPARED)  # rounded up
+    values = X[:MOST_ROWS_COMPARED, ::step]
+    values = values[:, values.std(axis=0) > 0]
+    standardized = (values - values.mean(axis=0)) / values.std(axis=0)
+    return np.clip(standardized, -LARGEST_STANDARDIZED, LARGEST_STANDARDIZED)
+
+
+def _squared_distances(
+    values: Floats, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> Floats:
+    """|a − b|² = |a|² + |b|² − 2 a·b for every pair of rows, of shape (pairs,)."""
+    lengths = np.einsum("ij,ij->i", values, values)
+    products = (values @ values.T)[first, second]
+    # Rounding may make it negative.
+    return np.maximum(lengths[first] + lengths[second] - 2 * products, 0.0)
+
+
+def _chance_of_any(small_squares: Floats, squares: Floats, values: Floats) -> Floats:
+    """Upper bounds on the probability that any pair of independent rows is so close.
+
+    Squared distances of independent rows scatter like χ² with as many degrees of freedom as their
+    mean and variance say. Rows of columns with few values agree by chance, with the product over
+    columns of the share of pairs that agree in it. Bonferroni's factor is the number of pairs.
+
+    Parameters
+    ----------
+    small_squares : the squared distances to judge.
+    squares : those of all pairs, of shape (pairs,).
+    values : the rows, of shape (samples, columns).
+
+    Returns
+    -------
+    A bound for each of `small_squares`.
+    """
+    n_pairs = len(squares)
+    mean = max(float(squares.mean()), SMALLEST_MEAN)
+    variance = max(float(squares.var()), SMALLEST_SHARE_OF_VARIANCE * mean**2)
+    degrees_of_freedom = 2 * mean**2 / variance
+    chance_closer = gammainc(degrees_of_freedom / 2, degrees_of_freedom / 2 * small_squares / mean)
+
+    shares_agreeing = []
+    for column in values.T:
+        _, counts = np.unique(column, return_counts=True)
+        shares_agreeing.append((counts * (counts - 1)).sum() / (2 * max(n_pairs, 1)))
+    chance_equal = np.prod(shares_agreeing)
+    return n_pairs * np.maximum(chance_closer, chance_equal)
+
+
+def _are_equal(X: Floats, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which pairs have equal rows in X, of shape (pairs,)."""
+    rows = {*first.tolist(), *second.tolist()}
+    # Adding zero makes −0 and 0 one.
+    digests = {row: blake2b((X[row] + 0.0).tobytes()).digest() for row in rows}
+    equal = [digests[i] == digests[k] for i, k in zip(first, second, strict=True)]
+    return np.array(equal, dtype=np.bool_)

@@ -1,0 +1,386 @@
+"""Rows of one subject, pairs and matched samples that nothing was said about.
+
+A column (text or whole numbers) looks like *subjects* if its values repeat in most rows and the
+label is constant within every value, and like *pairs* (or matched sets) if every value that repeats
+has the same number of rows of each class (see `designs`). A test stops if shuffled labels would
+hardly look like that and the values look like identifiers: the column is called so, or it has at
+least `FEWEST_SUBJECTS` values that are codes (P07) or have equally many rows. A coarse measurement,
+a stage or a diagnosis that is constant within the label is none of that.
+
+Names that are different in every row may hold the subjects in their stems (`309_1 … 309_15`, see
+`stems`), and these are looked at in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.checks.designs import (
+    Design,
+    design_of_stems,
+    find_design,
+    tails_tell_class,
+)
+from chanceline.tables.column_names import is_called_subject
+from chanceline.tables.dataset import Finding
+from chanceline.tables.identifiers import subject_columns, whole_columns
+from chanceline.tables.partitions import same_partition
+from chanceline.tables.roles import STEM_PREFIX, Role
+from chanceline.tables.stems import Stems, are_names, find_stems
+
+FEWEST_SUBJECTS = 6  # fewer values may be stages or kinds of samples, unless they are called so
+FEWEST_VALUES = 3  # two values are no subjects
+SUBJECT_CODE = re.compile(r"[A-Za-z]{1,12}[-_ ./]?\d+[A-Za-z]?")
+# Probability under shuffled labels below which a design is seen: where the column's name says it, …
+CHANCE_IF_NAMED = 0.1
+# … and where the values alone do.
+CHANCE_IF_UNNAMED = 0.01
+MOST_COLUMNS_EXAMINED = 1000  # of text, and of whole numbers that are not called like subjects
+
+
+@dataclass(frozen=True)
+class SuspectValues:
+    """Values that look like subjects or pairs.
+
+    Attributes
+    ----------
+    name : of their column.
+    place : where they stand, as a sentence says it.
+    n_values : how many different ones there are.
+    design : what they look like.
+    """
+
+    name: str
+    place: str
+    n_values: int
+    design: Design
+
+    @property
+    def sentence(self) -> str:
+        """Why a test stops, and what to say about the values."""
+        return (
+            f"{self.place} has {self.n_values} values, and {self.design.in_words}; declare it with "
+            f"{self.design.role}={self.name!r}, or say independent={self.name!r} if the rows are "
+            "independent nevertheless."
+        )
+
+
+@dataclass(frozen=True)
+class SuspectStems:
+    """Names whose stems look like subjects or pairs.
+
+    Attributes
+    ----------
+    name : of their column.
+    place : where they stand, as a sentence says it.
+    setting : how to declare the stems, such as `stem:sample`.
+    sizes, example : how many stems there are, and one of them, in words.
+    design : what the stems look like.
+    """
+
+    name: str
+    place: str
+    setting: str
+    sizes: str
+    example: str
+    design: Design
+
+    @property
+    def sentence(self) -> str:
+        """Why a test stops, and what to say about the names."""
+        return (
+            f"the names in {self.place} have {self.sizes} ({self.example}), and "
+            f"{self.design.in_words}; declare them with {self.design.role}={self.setting!r}, or "
+            f"say independent={self.name!r} if the rows are independent nevertheless."
+        )
+
+
+Suspect = SuspectValues | SuspectStems
+
+
+@dataclass(frozen=True)
+class SampleColumns:
+    """What is known about the samples, one value for each of them in every column.
+
+    Attributes
+    ----------
+    text, numbers : columns.
+    names : of the samples, where they are no column; else None.
+    names_place : where these stand, as a sentence says it.
+    """
+
+    text: pd.DataFrame
+    numbers: pd.DataFrame
+    names: pd.Series | None = None
+    names_place: str = ""
+
+    def likely_subjects(self) -> Iterator[pd.Series]:
+        """Text and whole numbers; of many numbers those that are called like subjects."""
+        yield from self.text_columns()
+        likely = whole_columns(self.numbers)
+        if len(likely) > MOST_COLUMNS_EXAMINED:
+            likely = subject_columns(self.numbers)
+        for name in likely:
+            yield self.numbers[name]
+
+    def text_columns(self) -> Iterator[pd.Series]:
+        """The first columns of text."""
+        for position in range(min(self.text.shape[1], MOST_COLUMNS_EXAMINED)):
+            yield self.text.iloc[:, position]
+
+
+def find_suspect(
+    columns: SampleColumns, labels: Floats, known: Sequence[pd.Series] = ()
+) -> Suspect | None:
+    """The first column that looks like subjects or pairs; None if none does.
+
+    Columns are looked at before the samples' names, and stems of names in a column come last.
+
+    Parameters
+    ----------
+    columns : what is known about the samples.
+    labels : ±1 of shape (samples,).
+    known : columns about whose rows enough was said: the classes, blocks, what was said to be
+        independent. What puts the same rows together is no suspect.
+    """
+    for column in columns.likely_subjects():
+        suspect_values = find_suspect_values(column, labels)
+        if suspect_values is not None and not _is_known(column, known):
+            return suspect_values
+    if columns.names is not None:
+        suspect = _find_suspect_names(columns.names, columns.names_place, labels, known)
+        if suspect is not None:
+            return suspect
+    for column in columns.text_columns():
+        if are_names(column.tolist()):
+            suspect_stems = find_suspect_stems(StemSearch(column, labels, known=known))
+            if suspect_stems is not None:
+                return suspect_stems
+    return None
+
+
+def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
+    return any(same_partition(column, known_column) for known_column in known)
+
+
+def _find_suspect_names(
+    names: pd.Series, place: str, labels: Floats, known: Sequence[pd.Series]
+) -> Suspect | None:
+    """The names of the samples that are no column, if they or their stems look like subjects."""
+    suspect_values = find_suspect_values(names, labels, place)
+    if suspect_values is not None:
+        return suspect_values
+    if not are_names(names.tolist(), numbers_too=True):
+        return None
+    return find_suspect_stems(StemSearch(names, labels, place=place, known=known))
+
+
+def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> SuspectValues | None:
+    """The column, if its values look like subjects or pairs; else None.
+
+    Parameters
+    ----------
+    column, labels : a value and ±1 for each sample, of shape (samples,).
+    place : where the values stand, if they are no column.
+    """
+    value_of_row, values = pd.factorize(column)
+    has_gaps = value_of_row.min() < 0
+    if has_gaps or len(values) < FEWEST_VALUES:
+        return None
+    sizes = np.bincount(value_of_row)
+    n_repeated_rows = sizes[sizes > 1].sum()
+    if 2 * n_repeated_rows <= len(labels):
+        return None
+    design = find_design(value_of_row, labels)
+    if design is None:
+        return None
+    name = str(column.name)
+    if is_called_subject(name):
+        largest_chance = CHANCE_IF_NAMED
+    elif _look_like_identifiers(values, sizes):
+        largest_chance = CHANCE_IF_UNNAMED
+    else:
+        return None
+    if design.log_chance > np.log(largest_chance):
+        return None
+    return SuspectValues(
+        name=name,
+        place=place or f"column {name!r}",
+        n_values=len(sizes),
+        design=design,
+    )
+
+
+def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> bool:
+    """Whether there are several values, and they are codes (P07) or those that repeat have equally
+    many rows.
+    """
+    if len(sizes) < FEWEST_SUBJECTS:
+        return False
+    repeated_sizes = sizes[sizes > 1]
+    if repeated_sizes.min() == repeated_sizes.max():
+        return True
+    return all(SUBJECT_CODE.fullmatch(str(value)) for value in values)
+
+
+@dataclass(frozen=True)
+class StemSearch:
+    """Names whose stems are looked at.
+
+    Attributes
+    ----------
+    names, labels : a name and ±1 for each row, or each of other `units`.
+    place : where the names stand, if they are no column.
+    known : columns about which enough was said; stems that put the same rows together are not told.
+    setting : how the names were declared, if they were.
+    units : what a name is of, in words.
+    """
+
+    names: pd.Series
+    labels: Floats
+    place: str = ""
+    known: Sequence[pd.Series] = field(default=())
+    setting: str = ""
+    units: str = "rows"
+
+
+def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
+    """The names, if their stems look like subjects or pairs; else None.
+
+    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are
+    told.
+    """
+    name = str(search.names.name)
+    values = search.names.tolist()
+    setting = search.setting or name
+    suspect: SuspectStems | None = None
+    while True:
+        stems = find_stems(values)
+        if stems is None:
+            return suspect
+        design = design_of_stems(stems, search.labels)
+        if design is None:
+            return suspect
+        if suspect is not None and design.role != Role.GROUPS:
+            return suspect
+        setting = f"{STEM_PREFIX}{setting}"
+        is_told = _is_convincing(stems, design, name, search.labels)
+        if is_told and not _is_known(stems.stems, search.known):
+            suspect = SuspectStems(
+                name=name,
+                place=search.place or f"column {name!r}",
+                setting=setting,
+                sizes=stems.described(search.units),
+                example=stems.example(values),
+                design=design,
+            )
+        values = list(stems.stems)
+
+
+def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
+    """Whether the stems may be subjects, and shuffled labels would hardly look like this.
+
+    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so
+    may a few codes (`T1`, `day7`), unless the column is called after subjects.
+    """
+    are_numbers = all(stem.isdecimal() for stem in stems.sizes)
+    are_codes = all(_has_digit(stem) for stem in stems.sizes)
+    if len(stems.sizes) < FEWEST_SUBJECTS and not are_numbers:
+        may_be_subjects = are_codes and is_called_subject(name)
+        if not may_be_subjects:
+            return False
+    have_equal_sizes = len(set(stems.sizes.values())) == 1
+    if not are_codes and not have_equal_sizes:
+        return False
+    # P01_T and P01_N have the class in their tails, which chance hardly arranges.
+    largest_chance = CHANCE_IF_UNNAMED
+    if design.role == Role.PAIRS and tails_tell_class(stems, labels):
+        largest_chance = CHANCE_IF_NAMED
+    return bool(design.log_chance <= np.log(largest_chance))
+
+
+def _has_digit(text: str) -> bool:
+    return any(letter.isdecimal() for letter in text)
+
+
+def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> SuspectStems | None:
+    """Declared groups, if they seem to be visits of fewer subjects (P07_V1, P07_V2); else None.
+
+    Parameters
+    ----------
+    groups, labels : one for each sample, of shape (samples,); groups with several labels are none
+        to be looked at.
+    setting : how the groups were declared.
+    """
+    have_one_label = same_partition(groups, list(zip(groups, labels, strict=True)))
+    is_first_row = ~groups.duplicated().to_numpy()
+    units = groups[is_first_row]
+    if not have_one_label or not are_names(units.tolist(), numbers_too=True):
+        return None
+    return find_suspect_stems(
+        StemSearch(units, labels[is_first_row], setting=setting, units="groups")
+    )
+
+
+def check_declared(
+    role: str, column: pd.Series, labels: Floats, *, setting: str = ""
+) -> list[Finding]:
+    """Stop where every row has a value of its own, so that nothing is grouped, and stems would
+    group it; else a warning.
+
+    Parameters
+    ----------
+    role : a `Role`.
+    column, labels : what was declared as that, and ±1, of shape (samples,).
+    setting : how it was declared; empty for an array.
+    """
+    n_rows = len(column)
+    if column.nunique() < n_rows or n_rows < 2:
+        return []
+    values = column.tolist()
+    stems = None
+    if are_names(values, numbers_too=True):
+        stems = find_stems(values)
+    if stems is not None:
+        stem_role = _role_of_stems(stems, role, labels)
+        if stem_role is not None:
+            remedy = _remedy_by_stems(stem_role, setting)
+            declared = f"{role}={setting!r}" if setting else role
+            raise InputError(
+                f"{declared} has a value of its own in each of the {n_rows} rows; these have "
+                f"{stems.described()} ({stems.example(values)}): {remedy}."
+            )
+    if role != Role.GROUPS:
+        return []
+    which = f" of {setting!r}" if setting else ""
+    return [Finding.warning(f"every group{which} has one row, so that groups change nothing.")]
+
+
+def _role_of_stems(stems: Stems, declared_role: str, labels: Floats) -> Role | None:
+    """As what the stems of declared names are to be declared; blocks need no design."""
+    design = design_of_stems(stems, labels)
+    if design is not None:
+        return design.role
+    if declared_role == Role.BLOCKS:
+        return Role.BLOCKS
+    return None
+
+
+def _remedy_by_stems(role: Role, setting: str) -> str:
+    """How to declare stems, of a column or of an array."""
+    if not setting:
+        return f"give the stems as {role}"
+    stem_setting = f"{STEM_PREFIX}{setting}"
+    return (
+        f"set {role}={stem_setting!r}, or say independent={setting!r} instead if the rows are "
+        "independent"
+    )

@@ -1,0 +1,54 @@
+"""Tables of counts, and whether the totals of their rows tell the classes apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
+from chanceline.tables.dataset import Finding
+
+# A table of counts has at least COUNTED_COLUMNS columns with at least LARGE_COUNTS different values
+# from LARGE_COUNT on. Answers of a survey are small codes, perhaps with 77, 88 and 99 for none, and
+# an age or two stands beside them.
+COUNTED_COLUMNS = 10
+LARGE_COUNT = 10
+LARGE_COUNTS = 4
+STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
+
+
+def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
+    """A warning if a table of shape (samples, features) is one of counts, and its rows' totals tell
+    the classes apart.
+    """
+    if not are_counts(X):
+        return []
+    area, pvalue = mann_whitney(X.sum(axis=1), labels)
+    return warn_if_small(
+        pvalue,
+        "the table holds counts, and the totals of its rows alone tell the classes apart (area "
+        f"under the curve {max(area, 1 - area):.2f}, p = {pvalue:.2g}), so that depth looks like "
+        "structure; transform='clr' or transform='cpm' takes it out, transform='none' says that "
+        "totals are meant.",
+    )
+
+
+def are_counts(X: Floats) -> bool:
+    """Whether the table holds counts: whole numbers from 0 on that take many values beyond those of
+    codes and scales.
+    """
+    # One row tells most other tables from counts.
+    if not _are_whole_from_0(X[0]) or not _are_whole_from_0(X):
+        return False
+    n_counted = 0
+    for column in X.T:
+        large = np.unique(column[column >= LARGE_COUNT])
+        if len(large) >= LARGE_COUNTS and np.any(large % STEP_OF_SCALES != 0):
+            n_counted += 1
+            if n_counted == COUNTED_COLUMNS:
+                return True
+    return False
+
+
+def _are_whole_from_0(values: Floats) -> bool:
+    return bool(np.all((values >= 0) & (np.round(values) == values)))

@@ -1,0 +1,61 @@
+"""Columns of dates: they say when a sample was taken, and are no features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from chanceline.tables.column_names import is_called_date
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.spelling import DATE, is_date
+
+THREE_NUMBERS = r"(\d+).(\d+).(\d+)"  # year, month and day in some order
+LAST_MONTH = 12
+LAST_DAY_OF_MONTH = 31
+
+
+def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
+    """By name: the columns that are dates, as numbers in the order of time.
+
+    Text is a date if all of it is written like one; a number if its column is called so.
+    """
+    times_by_name = {}
+    for name, is_numeric in zip(table, numeric_columns(table), strict=True):
+        if is_numeric and not is_called_date(name):
+            continue
+        times = times_of(table[name])
+        if times is not None:
+            times_by_name[name] = times
+    return times_by_name
+
+
+def times_of(column: pd.Series) -> pd.Series | None:
+    """The column as numbers in the order of time, None for text that is no date.
+
+    Written dates become 10000 year + 100 month + day. The year is first if numbers beyond 31 are,
+    else last; the month is before the day only if that has numbers beyond 12.
+    """
+    is_numeric = pd.api.types.is_numeric_dtype(column)
+    if is_numeric or pd.api.types.is_datetime64_any_dtype(column):
+        return column.rank()
+    texts = column.astype("string").str.strip()
+    if not _are_dates(texts.dropna()):
+        return None
+    parts = texts.str.extract(THREE_NUMBERS).astype(float)
+    if parts[0].max() > LAST_DAY_OF_MONTH:
+        return _in_order(year=parts[0], month=parts[1], day=parts[2])
+    if parts[1].max() > LAST_MONTH:
+        return _in_order(year=parts[2], month=parts[0], day=parts[1])
+    return _in_order(year=parts[2], month=parts[1], day=parts[0])
+
+
+def _in_order(year: pd.Series, month: pd.Series, day: pd.Series) -> pd.Series:
+    return 10000 * year + 100 * month + day
+
+
+def _are_dates(texts: pd.Series) -> bool:
+    """Whether there are texts, all written like dates; the first tells most that are not."""
+    if len(texts) == 0 or not is_date(texts.iloc[0]):
+        return False
+    return bool(texts.str.fullmatch(DATE.pattern).all())

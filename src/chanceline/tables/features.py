@@ -1,0 +1,151 @@
+"""Features as numbers: those written as text, those beyond a limit, truth values, indicators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
+from chanceline.tables.checks.gap_patterns import gaps_follow_classes
+from chanceline.tables.dataset import Finding
+from chanceline.tables.limits import numbers_within_limits
+from chanceline.tables.one_hot import make_indicators, note_left_out_text
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import plural, row_name
+
+
+def numeric_features(
+    table: pd.DataFrame, labels: Floats, settings: TableSettings
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """The columns as numbers, of shape (samples, features), and what was done.
+
+    Numbers written as text are read, censored ones as asked; other text is left out or made
+    indicators, which stand behind the other columns.
+
+    Parameters
+    ----------
+    table : columns that may be features, of shape (samples, columns).
+    labels : ±1 of shape (samples,), for a warning only.
+    settings : `na`, `below`, `one_hot` and what its sentences speak of.
+    """
+    is_numeric = numeric_columns(table)
+    if is_numeric.all():
+        return table.astype(np.float64), []
+    numeric = table.loc[:, is_numeric].astype(np.float64)
+
+    # Columns that are no numbers to pandas: numbers written as text, or words.
+    written = table.loc[:, ~is_numeric]
+    cells = _decide_truth_values(read_cells(written.to_numpy(dtype=object), settings.na))
+    is_text = _are_text(cells)
+    text = written.loc[:, is_text]
+    written = written.loc[:, ~is_text]
+    cells = cells.of_columns(~is_text)
+    is_odd = _is_odd(cells)
+    if is_odd.any():
+        raise InputError(_about_odd_cell(written, is_odd, settings))
+
+    # Text becomes indicators or is left out.
+    if settings.one_hot:
+        indicators, findings = make_indicators(text)
+    else:
+        indicators = pd.DataFrame(index=table.index)
+        findings = note_left_out_text(text)
+
+    # The rest becomes numbers.
+    findings += _warn_of_unknown_limits(cells, labels, settings)
+    numbers, limit_findings = numbers_within_limits(written, cells, settings)
+    findings += limit_findings
+    converted = pd.DataFrame(numbers, columns=written.columns, index=table.index)
+    features = pd.concat([numeric, converted, indicators], axis=1)
+    in_order = [name for name in table.columns if name not in text]
+    return features[[*in_order, *indicators]], findings
+
+
+def _decide_truth_values(cells: Cells) -> Cells:
+    """TRUE and FALSE are 1 and 0 in a column of nothing else, as they are where no cell is empty;
+    elsewhere they are words.
+    """
+    is_truth = cells.are(CellKind.TRUTH_VALUE)
+    is_gap = cells.are(CellKind.GAP)
+    nothing_else = np.all(is_truth | is_gap, axis=0)  # (columns,)
+    becomes_word = is_truth & ~nothing_else
+    kinds = np.where(is_truth, CellKind.NUMBER, cells.kinds)
+    kinds = np.where(becomes_word, CellKind.WORD, kinds)
+    numbers = np.where(becomes_word, np.nan, cells.numbers)
+    return Cells(kinds, numbers)
+
+
+def _is_odd(cells: Cells) -> NDArray[np.bool_]:
+    """Cells that are no numbers, of shape (samples, columns)."""
+    return cells.are(CellKind.ALMOST_NUMBER) | cells.are(CellKind.WORD)
+
+
+def _are_text(cells: Cells) -> NDArray[np.bool_]:
+    """Columns of text, of shape (columns,): nothing in them is a number, or almost one, or a limit;
+    or they have words, and most cells are no numbers.
+    """
+    is_numeric = (
+        cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | np.isfinite(cells.numbers)
+    )
+    n_odd = _is_odd(cells).sum(axis=0)
+    n_filled = (~cells.are(CellKind.GAP)).sum(axis=0)
+    has_words = cells.are(CellKind.WORD).any(axis=0)
+    return ~is_numeric.any(axis=0) | (has_words & (2 * n_odd > n_filled))
+
+
+def _about_odd_cell(
+    written: pd.DataFrame, is_odd: NDArray[np.bool_], settings: TableSettings
+) -> str:
+    """The sentence about the first cell that is no number in a column of numbers, with the remedy
+    that works.
+
+    Parameters
+    ----------
+    written : columns of numbers as they are in the file, of shape (samples, columns).
+    is_odd : which of their cells are no numbers.
+    """
+    column = int(np.argmax(is_odd.any(axis=0)))
+    row = int(np.argmax(is_odd[:, column]))
+    name = str(written.columns[column])
+    cell = str(written.iloc[row, column]).strip()
+    place = row_name(written.index, row)
+    n_more = int(is_odd[:, column].sum()) - 1
+    if n_more > 0:
+        place = f"{place} (and in {plural(n_more, 'more row')})"
+    in_first_row_only = row == 0 and 2 * is_odd[0].sum() > is_odd.shape[1] and not is_odd[1:].any()
+    remedy = _remedy_for_odd_cell(cell, settings, in_first_row_only=in_first_row_only)
+    return (
+        f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "
+        f"drop={name!r}."
+    )
+
+
+def _remedy_for_odd_cell(cell: str, settings: TableSettings, *, in_first_row_only: bool) -> str:
+    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap."""
+    if "," in cell and ALMOST_NUMBER.fullmatch(cell):
+        remedy = "write numbers with a point and no comma"
+        if settings.decimal != ",":
+            remedy = f"set decimal=',' if commas are decimal, or {remedy}"
+        return remedy
+    if in_first_row_only and settings.header == "none":
+        return "leave out header='none' if the first line holds names"
+    if in_first_row_only and settings.header != "2":
+        return "set header='2' if the header has two lines"
+    return f"write plain numbers, set na={cell!r} if that means missing"
+
+
+def _warn_of_unknown_limits(cells: Cells, labels: Floats, settings: TableSettings) -> list[Finding]:
+    """A warning if values below a limit that is not written are to be halved, and are more frequent
+    in one class.
+    """
+    if settings.below != "half":
+        return []
+    is_unknown = cells.are(CellKind.BELOW_LIMIT) & np.isnan(cells.numbers)
+    remedy = "blocks=COLUMN if each run has its own limit"
+    if settings.blocks is not None:
+        remedy = "below='missing' with missing='columns' keeps that out"
+    return gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)

@@ -1,0 +1,249 @@
+"""The column of the label, the rows to compare, and their two classes as labels ±1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.classes import choose_positive
+from chanceline.tables.dataset import Finding
+from chanceline.tables.raw_table import RawTable, numeric_columns
+from chanceline.tables.roles import no_such_column, require_filled
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.spelling import class_spelling, is_number, plain_text
+from chanceline.tables.wording import plural, quoted
+
+# A table has features in rows if beside its first column a larger share of columns are numbers.
+MOSTLY_NUMERIC = 0.8
+# A label with more values than this share of the rows is a measurement, not a class.
+TOO_MANY_CLASSES = 0.5
+
+
+def find_label_column(table: RawTable, name: str | None) -> pd.Series:
+    """The column of the label, which needs no name where a second file (or y of an .npz) has one
+    column.
+    """
+    if name is None:
+        if table.about.shape[1] == 1:
+            return table.about.iloc[:, 0]
+        where = _where_the_label_may_be(table, name)
+        raise InputError(f"say which column holds the classes (label=NAME); {where}")
+    column = table.column(name)
+    if column is None:
+        where = _where_the_label_may_be(table, name)
+        raise InputError(no_such_column(table, name, "label", where))
+    return column
+
+
+def _where_the_label_may_be(table: RawTable, name: str | None) -> str:
+    """A hint: a column with two values, a row of a transposed table, or another file."""
+    has_second_file = table.about.shape[1] > 0
+    if _has_features_in_rows(table, name):
+        hint = "the table seems to have features in rows; set transpose=True"
+        if not has_second_file:
+            hint += " (and labels=FILE if another file has the classes)"
+        return f"{hint}."
+    with_two_values = [
+        *_columns_with_two_values(table.about),
+        *_columns_with_two_values(table.values),
+    ]
+    if with_two_values:
+        return f"columns with two values: {quoted(with_two_values)}."
+    if has_second_file:
+        return "no column has exactly two values."
+    return "no column has exactly two values; if another file has the classes, say labels=FILE."
+
+
+def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
+    return [str(name) for name in frame if frame[name].nunique() == 2]
+
+
+def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
+    """Whether a table that was not transposed seems to have features in rows.
+
+    Its first column holds words: the label is one of them, or they are all different, numbers
+    stand beside them, and there are more rows than columns.
+    """
+    values = table.values
+    if table.header_ids is not None or values.shape[1] <= 2 or len(values) == 0:
+        return False
+    is_numeric = numeric_columns(values)
+    if is_numeric[0]:
+        return False
+    first_column = values.iloc[:, 0].astype(str).str.strip()
+    label_is_in_a_row = False
+    if label is not None:
+        label_is_in_a_row = label.strip().lower() in set(first_column.str.lower())
+    n_numeric_beside = is_numeric[1:].sum()
+    has_numbers_beside = n_numeric_beside > MOSTLY_NUMERIC * (values.shape[1] - 1)
+    is_long = len(values) > values.shape[1]
+    return label_is_in_a_row or bool(is_long and first_column.is_unique and has_numbers_beside)
+
+
+def rows_to_compare(
+    column: pd.Series, settings: TableSettings
+) -> tuple[NDArray[np.bool_], list[Finding]]:
+    """The rows with a label, and of the classes asked for, of shape (samples,); and what is left
+    out.
+    """
+    findings = []
+    is_labelled = column.notna().to_numpy()
+    if settings.unlabelled != "drop":
+        require_filled(column, "label", settings)
+    if not is_labelled.all():
+        rows = plural(int(np.sum(~is_labelled)), "row")
+        findings.append(Finding.note(f"{rows} without a label left out."))
+    if not settings.classes:
+        return is_labelled, findings
+
+    # As objects: a column of categories would count those that no row has.
+    texts = column[is_labelled].astype(object).map(plain_text)
+    spellings = column.map(class_spelling)
+    wanted = [class_spelling(name) for name in settings.classes]
+    present = set(spellings)
+    absent = [name for name in settings.classes if class_spelling(name) not in present]
+    if absent or len(wanted) == 1:
+        problem = "at least two classes are needed of"
+        if absent:
+            problem = f"the class {absent[0]!r} is not in"
+        has = quoted(sorted(set(texts)))
+        raise InputError(f"{problem} label column {str(column.name)!r}; it has {has}.")
+
+    is_wanted = spellings.isin(wanted).to_numpy()
+    sizes_of_others = texts[~is_wanted[is_labelled]].value_counts()
+    if len(sizes_of_others) > 0:
+        rows = plural(int(sizes_of_others.sum()), "row")
+        sizes = ", ".join(f"{size} {name}" for name, size in sizes_of_others.items())
+        findings.append(Finding.note(f"{rows} of other classes left out ({sizes})."))
+    return is_labelled & is_wanted, findings
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Two classes.
+
+    Attributes
+    ----------
+    signs : ±1 of shape (samples,).
+    classes : the names of the negative and the positive class.
+    findings : what to know about them.
+    """
+
+    signs: Floats
+    classes: tuple[str, str]
+    findings: list[Finding]
+
+
+def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
+    """Labels ±1 of a filled column (`chanceline.tables.classes` says which class is positive)."""
+    if len(column) == 0:
+        raise InputError(
+            f"label column {str(column.name)!r} is empty in every row; name another column."
+        )
+    texts = _class_of_rows(column, settings)
+    classes = sorted(texts.unique(), key=_class_order)
+    class_of_spelling = _classes_by_spelling(classes, str(column.name))
+    _check_number_of_classes(classes, column, settings)
+    positive = _positive_class(texts, class_of_spelling, str(column.name), settings)
+    others = [name for name in classes if name != positive]
+    findings = []
+    negative = others[0]
+    if len(others) > 1:
+        negative = "others"
+        findings.append(
+            Finding.note(f"class {positive!r} is set against all {len(others)} others.")
+        )
+    signs = np.where(texts.to_numpy() == positive, 1.0, -1.0)
+    return Labels(signs, (negative, positive), findings)
+
+
+def _class_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
+    """The name of every row's class: as it is written, or on which side of `split_at` it is."""
+    texts = column.map(plain_text)
+    limit = settings.split_at
+    if limit is None:
+        return texts
+    numbers = pd.to_numeric(column, errors="coerce")
+    is_no_number = numbers.isna()
+    if is_no_number.any():
+        first = texts[is_no_number].iloc[0]
+        raise InputError(
+            f"split_at needs numbers, but label column {str(column.name)!r} has {first!r}."
+        )
+    return (numbers < limit).map({True: f"<{limit:g}", False: f"≥{limit:g}"})
+
+
+def _class_order(name: str) -> tuple[int, float, str]:
+    """The order of classes: numbers by their size, then words by the alphabet."""
+    if is_number(name):
+        return (0, float(name), name)
+    return (1, 0.0, name)
+
+
+def _classes_by_spelling(classes: list[str], column: str) -> dict[str, str]:
+    """Every class by its spelling; two spellings of one class are an error."""
+    class_of_spelling: dict[str, str] = {}
+    for name in classes:
+        known = class_of_spelling.setdefault(class_spelling(name), name)
+        if known != name:
+            raise InputError(
+                f"label column {column!r} has {known!r} and {name!r}; write them alike if they are "
+                "one class."
+            )
+    return class_of_spelling
+
+
+def _check_number_of_classes(
+    classes: list[str], column: pd.Series, settings: TableSettings
+) -> None:
+    """Stop unless there are two classes, or one to set against several others."""
+    label = f"label column {str(column.name)!r}"
+    if len(classes) < 2:
+        raise InputError(
+            f"{label} has one class only ({classes[0]!r} in every row); two are needed."
+        )
+    if len(classes) == 2 or settings.positive is not None:
+        return
+    has_too_many = len(classes) > TOO_MANY_CLASSES * len(column)
+    if pd.api.types.is_float_dtype(column) or has_too_many:
+        remedy = "name another column"
+        if pd.api.types.is_numeric_dtype(column):
+            remedy = f"split it at a value fixed beforehand with split_at=VALUE, or {remedy}"
+        raise InputError(
+            f"{label} has {len(classes)} different values, and two classes are needed; {remedy}."
+        )
+    raise InputError(
+        f"{label} has {len(classes)} classes ({quoted(classes)}); compare two, as with "
+        f"classes={','.join(classes[:2])!r}, "
+        f"or set one against the rest, as with positive={classes[0]!r}."
+    )
+
+
+def _positive_class(
+    texts: pd.Series, class_of_spelling: dict[str, str], column: str, settings: TableSettings
+) -> str:
+    """The class that was asked for, or the values at or above the limit, or the one chosen by name
+    and size.
+    """
+    classes = list(class_of_spelling.values())
+    asked_for = settings.positive
+    if not asked_for:
+        asked_for = next(iter(settings.classes), None)
+    if asked_for is not None:
+        # The classes are alike in no other way, so that case does not matter.
+        positive = class_of_spelling.get(class_spelling(asked_for))
+        if positive is None:
+            raise InputError(
+                f"the positive class {asked_for!r} is not in label column {column!r}; it has "
+                f"{quoted(classes)}."
+            )
+        return positive
+    if settings.split_at is not None:
+        return classes[1]
+    sizes = [int((texts == name).sum()) for name in classes]
+    return classes[choose_positive(classes, sizes)]

@@ -1,0 +1,70 @@
+"""Columns that are no features, though they may be numbers: dates and identifiers.
+
+They are left out, which is said, and a warning follows where the time of sampling tells the classes
+apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.checks.drift import dates_follow_classes
+from chanceline.tables.dataset import Finding
+from chanceline.tables.dates import date_columns
+from chanceline.tables.identifiers import are_days, identifier_columns
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.wording import quoted
+
+
+def without_dates(
+    table: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """The columns that are no dates, and what to know about those that are.
+
+    Parameters
+    ----------
+    table : columns of the samples, of shape (samples, columns).
+    labels : ±1 of shape (samples,), for warnings only.
+    blocks : blocks or pairs that the labels are exchanged in, if there are any.
+    """
+    times_by_name = date_columns(table)
+    if not times_by_name:
+        return table, []
+    names = list(times_by_name)
+    findings = [_note_dates(table[names])]
+    for name, times in times_by_name.items():
+        findings += dates_follow_classes(name, times, labels, blocks)
+    return table.drop(columns=names), findings
+
+
+def _note_dates(dates: pd.DataFrame) -> Finding:
+    """That columns of dates are left out; those of numbers can be kept."""
+    remedy = ""
+    are_numbers = dates.columns[numeric_columns(dates)]
+    if len(are_numbers) > 0:
+        remedy = f"; keep_identifiers=True keeps {quoted(are_numbers)}"
+    return Finding.note(f"left out as dates: {quoted(dates.columns)}{remedy}.")
+
+
+def without_identifiers(
+    features: pd.DataFrame, labels: Floats, blocks: pd.Series | None
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """The features that are no names of rows or subjects, and no days written as 20210304; and what
+    to know about those.
+
+    Parameters
+    ----------
+    features : numbers of shape (samples, features).
+    labels, blocks : as in `without_dates`.
+    """
+    names = identifier_columns(features)
+    if not names:
+        return features, []
+    note = f"left out as identifiers or dates: {quoted(names)}; keep_identifiers=True keeps them."
+    findings = [Finding.note(note)]
+    for name in names:
+        if np.all(are_days(features[name])):
+            findings += dates_follow_classes(name, features[name], labels, blocks)
+    return features.drop(columns=names), findings

@@ -1,0 +1,131 @@
+"""Values beyond a limit of detection (`<0.5`, `>100`, `ND`) as numbers.
+
+Limits may differ between the rows of a column, and between the classes: everything below the
+largest lower limit is then read as that limit's half, so that a limit says nothing about its row.
+In the same way everything above the smallest upper limit is read as that limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.cells import CellKind, Cells
+from chanceline.tables.dataset import Finding
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import plural, quoted, row_name
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The strictest limits of several columns, all of shape (columns,).
+
+    Attributes
+    ----------
+    lower, upper : NaN where no value of a column lies beyond such a limit.
+    differ : whether different limits are written in a column.
+    """
+
+    lower: Floats
+    upper: Floats
+    differ: NDArray[np.bool_]
+
+
+def numbers_within_limits(
+    written: pd.DataFrame, cells: Cells, settings: TableSettings
+) -> tuple[Floats, list[Finding]]:
+    """Numbers of shape (samples, columns), those beyond a limit as asked; and what was done.
+
+    Below: half the largest lower limit of the column, or half its smallest value where no limit is
+    written; or gaps. Above: the smallest upper limit. Whatever was measured beyond these limits is
+    read alike.
+
+    Parameters
+    ----------
+    written, cells : the columns as they are in the file, and as they were read.
+    settings : `below` says what to do.
+    """
+    is_below = cells.are(CellKind.BELOW_LIMIT)
+    is_above = cells.are(CellKind.ABOVE_LIMIT)
+    is_beyond = is_below | is_above
+    if not is_beyond.any():
+        return cells.numbers, []
+    n_values = plural(int(is_beyond.sum()), "value")
+    n_columns = plural(int(is_beyond.any(axis=0).sum()), "column")
+    subject = f"{n_values} beyond a limit of detection in {n_columns}"
+    if settings.below is None:
+        raise InputError(f"{subject} {_ask_about_limits(written, is_beyond)}")
+
+    limits = _strictest_limits(cells)
+    value_below = np.full(len(limits.lower), np.nan)
+    reading = "missing"
+    if settings.below == "half":
+        _require_limits_from_0(limits, written)
+        value_below = limits.lower / 2
+        reading = "half the limit"
+    numbers = cells.numbers
+    # Where a column has no limit it is NaN, and no number lies beyond that.
+    numbers = np.where(is_above | (numbers > limits.upper), limits.upper, numbers)
+    numbers = np.where(is_below | (numbers < limits.lower), value_below, numbers)
+
+    strictest = ""
+    if limits.differ.any():
+        differing = quoted(written.columns[limits.differ])
+        strictest = f"; limits differ within {differing}, and the strictest holds for all rows"
+    finding = Finding.prepared(
+        f"{subject} read as {reading} (those above an upper limit as that limit){strictest}."
+    )
+    return numbers, [finding]
+
+
+def _ask_about_limits(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
+    """The first value beyond a limit, and what can be done about it."""
+    column = int(np.argmax(is_beyond.any(axis=0)))
+    row = int(np.argmax(is_beyond[:, column]))
+    cell = str(written.iloc[row, column]).strip()
+    name = str(written.columns[column])
+    return (
+        f"({cell!r} in column {name!r}, {row_name(written.index, row)}); below='half' reads half "
+        "the limit, below='missing' makes gaps of them."
+    )
+
+
+def _strictest_limits(cells: Cells) -> Limits:
+    """The largest lower and the smallest upper limit of each column; where none is written, its
+    smallest and its largest value.
+    """
+    is_below = cells.are(CellKind.BELOW_LIMIT)
+    is_above = cells.are(CellKind.ABOVE_LIMIT)
+    lower_limits = np.where(is_below, cells.numbers, np.nan)  # (samples, columns)
+    upper_limits = np.where(is_above, cells.numbers, np.nan)
+    measured = np.where(cells.are(CellKind.NUMBER), cells.numbers, np.nan)
+    # NaN does not count in fmax and fmin.
+    lower = np.fmax.reduce(lower_limits)
+    upper = np.fmin.reduce(upper_limits)
+    differ = (np.fmin.reduce(lower_limits) < lower) | (np.fmax.reduce(upper_limits) > upper)
+
+    smallest_measured = np.fmin.reduce(measured)
+    largest_measured = np.fmax.reduce(measured)
+    lower = np.where(np.isnan(lower), smallest_measured, lower)
+    upper = np.where(np.isnan(upper), largest_measured, upper)
+    return Limits(
+        lower=np.where(is_below.any(axis=0), lower, np.nan),
+        upper=np.where(is_above.any(axis=0), upper, np.nan),
+        differ=differ,
+    )
+
+
+def _require_limits_from_0(limits: Limits, written: pd.DataFrame) -> None:
+    """Stop at a negative limit, as that of logarithms, half of which is larger."""
+    is_negative = limits.lower < 0
+    if is_negative.any():
+        name = str(written.columns[np.argmax(is_negative)])
+        raise InputError(
+            f"column {name!r} has a limit below 0, half of which lies above it; set "
+            "below='missing'."
+        )

@@ -1,0 +1,31 @@
+"""How columns put rows together: rows with one value belong to one part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def same_partition(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Whether two columns put the same rows together."""
+    # Values are numbered in the order in which they occur first.
+    first_codes, _ = pd.factorize(pd.Series(first))
+    second_codes, _ = pd.factorize(pd.Series(second))
+    return np.array_equal(first_codes, second_codes)
+
+
+def determines(category: pd.Series, column: pd.Series) -> bool:
+    """Whether rows of one category have one value of the column, as those of `sex` have of
+    `sex_code`.
+
+    Nothing is said of categories that are different in more than half of the rows.
+    """
+    category_of_row, categories = pd.factorize(category)
+    if 2 * len(categories) > len(category):
+        return False
+    value_of_row, _ = pd.factorize(column)
+    n_values = pd.Series(value_of_row).groupby(category_of_row).nunique()
+    return bool(n_values.max() == 1)

@@ -1,0 +1,122 @@
+"""A table as it was read, before anything is decided about its columns."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.tables.dataset import Finding
+
+COLUMN_NUMBER = re.compile(r"-?\d+")
+CLOSE_NAMES = 3  # at most so many are proposed for a name that is not there
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table with samples in rows.
+
+    Attributes
+    ----------
+    values : columns that may be features, the label, blocks or groups, of shape (samples,
+        columns); its index is what the user's program calls the rows.
+    about : columns that describe the samples and are never features, from a second file or a
+        header, of shape (samples, columns), or without rows where there are none.
+    header_ids : names of the samples, where they are no column but stood in the header of a
+        transposed table.
+    index_name : what to call the index of `values` where it holds names of samples that are no
+        column; else empty.
+    findings : what was noticed while reading.
+    undeclared : why a test stops unless something is said about the design; else empty.
+    """
+
+    values: pd.DataFrame
+    about: pd.DataFrame = field(default_factory=pd.DataFrame)
+    header_ids: list[str] | None = None
+    index_name: str = ""
+    findings: tuple[Finding, ...] = ()
+    undeclared: str = ""
+
+    @property
+    def sample_names(self) -> pd.Series | None:
+        """The names of the samples that are no column: a header, or the index of a data frame."""
+        if not self.index_name:
+            return None
+        index = self.values.index
+        return pd.Series([str(name) for name in index], index=index, name=self.index_name)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of all columns, first of those about the samples."""
+        return [str(name) for part in (self.about, self.values) for name in part.columns]
+
+    def with_rows(self, kept: NDArray[np.bool_]) -> RawTable:
+        """The table with only the rows that are marked, `kept` of shape (samples,)."""
+        if kept.all():
+            return self
+        about = self.about
+        if len(about) > 0:
+            about = about.loc[kept]
+        return replace(self, values=self.values.loc[kept], about=about)
+
+    def column(self, name: str) -> pd.Series | None:
+        """The column meant, first among those about the samples; None if there is none.
+
+        Columns are meant by name in any case, by their number from 0 (also from the end), and the
+        names of the samples by what their index is called.
+        """
+        for part in (self.about, self.values):
+            column = _column_of_frame(part, name)
+            if column is not None:
+                return column
+        sample_names = self.sample_names
+        if sample_names is not None and name.strip().lower() == str(sample_names.name).lower():
+            return sample_names
+        return None
+
+    def close_names(self, name: str) -> list[str]:
+        """Names of columns that are spelled much like this one."""
+        return difflib.get_close_matches(name, self.column_names, n=CLOSE_NAMES)
+
+
+def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
+    """The column with this name, or the only one with it in another case, or with this number."""
+    names = [str(column) for column in frame.columns]
+    alike = [column for column in names if column == name]
+    if not alike:
+        wanted = name.strip().lower()
+        alike = [column for column in names if column.lower() == wanted]
+    if len(alike) == 1:
+        return frame[alike[0]]
+    if COLUMN_NUMBER.fullmatch(name) and -len(names) <= int(name) < len(names):
+        return frame.iloc[:, int(name)]
+    return None
+
+
+def numeric_columns(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which columns hold numbers, of shape (columns,)."""
+    # A wide table has few types, and each is asked once.
+    dtypes = table.dtypes
+    is_numeric = {dtype: pd.api.types.is_numeric_dtype(dtype) for dtype in dtypes.unique()}
+    return np.array([is_numeric[dtype] for dtype in dtypes], dtype=np.bool_)
+
+
+def named_index(table: Any) -> pd.Series | None:
+    """The index of a data frame where it holds names, as a column called by the index's name, or
+    `index`.
+    """
+    index = getattr(table, "index", None)
+    if not isinstance(index, pd.Index) or isinstance(index, pd.MultiIndex):
+        return None
+    if not all(isinstance(name, str) for name in index):
+        return None
+    column_name = str(index.name)
+    taken = {str(column) for column in table.columns}
+    if index.name is None or column_name in taken:
+        column_name = "index"
+    return pd.Series(index.tolist(), name=column_name, dtype=object)

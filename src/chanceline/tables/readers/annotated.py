@@ -1,0 +1,89 @@
+"""AnnData: X or a layer, `obs` beside it, and sums over the cells of each donor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from chanceline.errors import InputError
+from chanceline.tables.cells import tidy_cells
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.roles import find_column
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.wording import quoted
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of AnnData: a matrix of shape (samples, genes), dense or sparse, their names, and
+    what is known about them.
+    """
+
+    matrix: Any
+    names: Any
+    about: pd.DataFrame
+
+
+def is_anndata(data: Any) -> bool:
+    """Whether an object is AnnData, or has what is read of it."""
+    return hasattr(data, "obs") and hasattr(data, "var_names")
+
+
+def table_from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """X or a layer, and `obs` beside it; with `pseudobulk` the sums over each donor's cells, and
+    what these have in common.
+
+    A sentence about donors stands in `undeclared`, unless something was said about them.
+    """
+    samples = _all_cells(data, settings)
+    undeclared = ""
+    if settings.pseudobulk is not None:
+        samples = _sum_over_donors(samples, settings.pseudobulk, label)
+    elif not (settings.groups or settings.pairs or settings.independent):
+        undeclared = (
+            "the rows of AnnData are cells as a rule, and those of one donor are not independent; "
+            "sum them with pseudobulk=COLUMN or name the donor with groups=COLUMN, or say "
+            "independent='obs_names' if every row is a donor; "
+            f"obs has {quoted([*data.obs])}."
+        )
+    matrix = samples.matrix
+    if hasattr(matrix, "toarray"):
+        matrix = matrix.toarray()
+    index = pd.Index([str(name) for name in samples.names])
+    genes = [str(name) for name in data.var_names]
+    values = pd.DataFrame(matrix, columns=genes, index=index)
+    return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared)
+
+
+def _all_cells(data: Any, settings: TableSettings) -> Samples:
+    """Every row of X or of the layer that was asked for."""
+    if settings.layer is None:
+        matrix = data.X
+    elif settings.layer in data.layers:
+        matrix = data.layers[settings.layer]
+    else:
+        layers = quoted([*data.layers]) or "none"
+        raise InputError(f"there is no layer {settings.layer!r}; there are {layers}.")
+    about = tidy_cells(data.obs, settings.na).assign(obs_names=data.obs_names)
+    return Samples(matrix, data.obs_names, about)
+
+
+def _sum_over_donors(samples: Samples, donor_column: str, label: str | None) -> Samples:
+    """The sums over the cells of each donor, and the columns that have one value in each."""
+    column = find_column(RawTable(pd.DataFrame(), samples.about), donor_column, "pseudobulk")
+    donor_of_cell, donors = pd.factorize(column.astype(str))
+    n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)
+    is_constant = (n_values == 1).all()
+    if not is_constant.get(label, True):
+        raise InputError(
+            f"cells of one {donor_column!r} differ in {label!r}, so that their sum has no label."
+        )
+    # Row d of this matrix of shape (donors, cells) is 1 at the cells of donor d.
+    n_cells = len(donor_of_cell)
+    membership = csr_array((np.ones(n_cells), (donor_of_cell, range(n_cells))))
+    about = samples.about.loc[:, is_constant].groupby(donor_of_cell).first()
+    return Samples(membership @ samples.matrix, donors, about)

@@ -1,0 +1,69 @@
+"""From the bytes of a file to its text: compression, encoding, and files that are no text."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+from chanceline.errors import InputError
+
+ZIP = b"PK\x03\x04"
+# First bytes of compressed files, and what unpacks them.
+UNPACK = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+# First bytes of files that hold tables but are not read, and what to do about them.
+REFUSED = {
+    b"\xd0\xcf\x11\xe0": "is an Excel file of the old kind; save it as .xlsx or CSV.",
+    b"\x89HDF": "is an HDF5 file (as .h5 or .mat are); save the table as CSV, Parquet, .npz or "
+    ".h5ad.",
+    b"\x93NUMPY": "holds one array only; save X and y together with numpy.savez as .npz.",
+    b"RDX": "is a file of R; save the table with write.csv.",
+    b"%PDF": "is a PDF; export the table as CSV or .xlsx.",
+}
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+CHECKED_FOR_ZEROS = 1000  # letters: a file that is no text has a zero among them
+
+
+def is_workbook(raw: bytes) -> bool:
+    """Whether the bytes are those of an Excel file (.xlsx), which is an archive."""
+    return raw.startswith(ZIP) and b"xl/workbook.xml" in raw
+
+
+def decompress(raw: bytes, name: str) -> bytes:
+    """The content of a gzip, bzip2, xz or one-file zip archive, known by its first bytes; anything
+    else as it is.
+    """
+    for first_bytes, unpack in UNPACK.items():
+        if raw.startswith(first_bytes):
+            return unpack(raw)
+    if not raw.startswith(ZIP):
+        return raw
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        members = archive.namelist()
+        if len(members) != 1:
+            raise InputError(
+                f"{name} holds {len(members)} files and is no .xlsx; give one table as .xlsx, CSV "
+                "or .npz."
+            )
+        return archive.read(members[0])
+
+
+def decode(raw: bytes, name: str) -> str:
+    """Text with one kind of line end."""
+    for first_bytes, sentence in REFUSED.items():
+        if raw.startswith(first_bytes):
+            raise InputError(f"{name} {sentence}")
+    encoding = "utf-16" if raw[:2] in UTF16_MARKS else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    if "\x00" in text[:CHECKED_FOR_ZEROS]:
+        raise InputError(
+            f"{name} is not a text table; give CSV, Parquet (.parquet), Excel (.xlsx) or .npz."
+        )
+    if not text or text.isspace():
+        raise InputError(f"{name} is empty.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

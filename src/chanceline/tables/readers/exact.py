@@ -1,0 +1,54 @@
+"""Text read by pandas, with every digit of long whole numbers.
+
+A gap, or a fraction in another row, makes floats of a column of whole numbers, and then
+12345678901234567 and 12345678901234568 are one. These are identifiers or classes, hardly
+measurements, and stay text here.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+INEXACT_FROM = 2.0**53  # from here on a float does not hold every whole number
+LONG_NUMBER = r"[+-]?\d{16,}"  # a whole number that may reach it
+
+
+def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
+    """The text as pandas reads it with these options, but whole numbers that floats would round
+    stay text.
+    """
+    table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
+    rounded = inexact_columns(table)
+    if not rounded:
+        return table
+
+    # Read these columns again, as they are written. An index stands before the columns in the file.
+    n_index_columns = 1 if "index_col" in options else 0
+    file_columns = [n_index_columns + column for column in rounded]
+    options["usecols"] = [*range(n_index_columns), *file_columns]
+    options["dtype"] = str
+    as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options)
+    for number, column in enumerate(rounded):
+        cells = as_text.iloc[:, number]
+        if cells.str.fullmatch(LONG_NUMBER).any():
+            table.isetitem(column, cells)
+    return table
+
+
+def inexact_columns(table: pd.DataFrame) -> list[int]:
+    """Positions of the columns of floats in which different whole numbers may have become one."""
+    is_float = [pd.api.types.is_float_dtype(dtype) for dtype in table.dtypes]
+    positions = np.flatnonzero(is_float)
+    if len(positions) == 0 or len(table) == 0:
+        return []
+    values = table.iloc[:, positions].to_numpy()  # (rows, float columns)
+    # Few columns have a large value, and only these are copied. Gaps do not count in fmax and fmin.
+    largest_size = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
+    is_large = largest_size >= INEXACT_FROM
+    sizes = np.abs(values[:, is_large])
+    is_inexact = (sizes >= INEXACT_FROM) & np.isfinite(sizes)
+    return positions[is_large][is_inexact.any(axis=0)].tolist()

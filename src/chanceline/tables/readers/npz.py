@@ -1,0 +1,39 @@
+"""NumPy archives with X, y and perhaps the names of the features."""
+
+from __future__ import annotations
+
+from typing import IO
+
+import numpy as np
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import RawTable
+
+
+def read_npz(file: IO[bytes], name: str, *, transpose: bool) -> RawTable:
+    """X of shape (samples, features), or the other way round with `transpose`, and y as what is
+    known about the samples.
+    """
+    with np.load(file, allow_pickle=False) as archive:
+        if "X" not in archive or "y" not in archive:
+            held = ", ".join(archive.files) or "nothing"
+            raise InputError(f"{name} must hold arrays X and y, but holds {held}.")
+        X = archive["X"]
+        y = archive["y"]
+        names = archive.get("feature_names")
+    if transpose:
+        X = X.T
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        remedy = "" if transpose else "; set transpose=True if samples are columns"
+        shapes = f"{X.shape} and {y.shape}"
+        raise InputError(
+            f"{name} needs X with two dimensions and a y for every row, but has {shapes}{remedy}."
+        )
+    if names is None:
+        columns = [f"x{j}" for j in range(X.shape[1])]
+    else:
+        columns = [str(feature) for feature in names]
+    # Two columns must not have one name.
+    label_name = "label" if "y" in columns else "y"
+    return RawTable(pd.DataFrame(X, columns=columns), about=pd.DataFrame({label_name: y}))

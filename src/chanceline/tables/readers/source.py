@@ -1,0 +1,133 @@
+"""From a path or an object in memory to a `RawTable`, by the reader of its format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.tables.cells import tidy_cells
+from chanceline.tables.raw_table import RawTable, named_index
+from chanceline.tables.readers import genomics
+from chanceline.tables.readers.annotated import is_anndata, table_from_anndata
+from chanceline.tables.readers.encoding import decode, decompress, is_workbook
+from chanceline.tables.readers.excel import read_workbook
+from chanceline.tables.readers.grid import Grid, table_from_grid
+from chanceline.tables.readers.npz import read_npz
+from chanceline.tables.readers.parquet import read_parquet
+from chanceline.tables.readers.text import read_text
+from chanceline.tables.settings import TableSettings
+
+# Packages that are installed on demand, and the extra that installs them, by the files' endings.
+PACKAGE_AND_EXTRA = {
+    ".h5ad": ("anndata", "anndata"),
+    ".parquet": ("pyarrow", "parquet"),
+    ".pq": ("pyarrow", "parquet"),
+}
+EXCEL_PACKAGE_AND_EXTRA = ("openpyxl", "excel")  # Excel is known by its content, not its ending
+
+
+def is_path(data: Any) -> bool:
+    """Whether the table is in a file, and not in memory."""
+    return isinstance(data, str | Path)
+
+
+def source_name(data: Any) -> str:
+    """What a table is called: by its file, or by its type in memory."""
+    if is_path(data):
+        return Path(data).name
+    return type(data).__name__
+
+
+def read_source(data: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """The table of a file or of an object in memory, its text tidied."""
+    if is_path(data):
+        return read_file(Path(data), settings, label)
+    return _tidied(_read_object(data, label, settings), settings)
+
+
+def read_file(path: Path, settings: TableSettings, label: str | None = None) -> RawTable:
+    """The file as a table; one sentence if its content makes that impossible."""
+    with path.open("rb") as file:
+        try:
+            table = _read_format(file, path, settings, label)
+        except (InputError, MemoryError):
+            raise
+        except ImportError:
+            package, extra = PACKAGE_AND_EXTRA.get(path.suffix, EXCEL_PACKAGE_AND_EXTRA)
+            remedy = f"install chanceline[{extra}] or save the table as CSV"
+            raise InputError(f"{path.name} cannot be read without {package}; {remedy}.") from None
+        except Exception as error:  # whatever the readers of damaged files raise
+            message = str(error).strip() or type(error).__name__
+            reason = message.splitlines()[0].rstrip(".")
+            raise InputError(f"{path.name} could not be read as a table ({reason}).") from error
+    if len(table.values) == 0:
+        raise InputError(f"{path.name} has a header but no rows.")
+    return _tidied(table, settings)
+
+
+def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
+    return replace(
+        table,
+        values=tidy_cells(table.values, settings.na),
+        about=tidy_cells(table.about, settings.na),
+    )
+
+
+def _read_format(
+    file: IO[bytes], path: Path, settings: TableSettings, label: str | None
+) -> RawTable:
+    """The file read as what its ending or its content says it is."""
+    if path.suffix == ".h5ad":
+        import anndata
+
+        return table_from_anndata(anndata.read_h5ad(path), label, settings)
+    if path.suffix == ".npz":
+        return read_npz(file, path.name, transpose=settings.transpose)
+    if path.suffix in (".parquet", ".pq"):
+        return table_from_grid(read_parquet(file), path.name, transpose=settings.transpose)
+    raw = file.read()
+    if is_workbook(raw):
+        grid = read_workbook(raw, path.name, settings)
+        return _table_below_header(grid, path.name, settings)
+    text = decode(decompress(raw, path.name), path.name)
+    return _read_text_format(text, path.name, settings)
+
+
+def _read_text_format(text: str, name: str, settings: TableSettings) -> RawTable:
+    """A format of genomics that is text, or any other text table."""
+    if genomics.is_cls(text):
+        return genomics.read_cls(text, name)
+    if genomics.is_gct(text):
+        return genomics.read_gct(text, name, settings.na)
+    if genomics.is_series_matrix(text):
+        return genomics.read_series_matrix(text, name, settings.na)
+    return _table_below_header(read_text(text, name, settings), name, settings)
+
+
+def _table_below_header(grid: Grid, name: str, settings: TableSettings) -> RawTable:
+    """The table of a text or a sheet, whose header may be a sample unless the settings say."""
+    return table_from_grid(
+        grid,
+        name,
+        transpose=settings.transpose,
+        check_header=settings.header == "auto",
+    )
+
+
+def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTable:
+    """A table in memory: AnnData, or what is or becomes a DataFrame."""
+    if is_anndata(data):
+        return table_from_anndata(data, label, settings)
+    frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
+    names = [str(name) for name in frame]
+    table = table_from_grid(Grid(names, frame), source_name(data), transpose=settings.transpose)
+    if settings.transpose:
+        return table
+    index = named_index(table.values)
+    if index is None:
+        return table
+    return replace(table, index_name=str(index.name))

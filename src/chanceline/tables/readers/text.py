@@ -1,0 +1,104 @@
+"""Text tables with any usual separator: the layout is found out, then pandas reads them."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import numeric_columns
+from chanceline.tables.readers.exact import read_csv_exactly
+from chanceline.tables.readers.grid import Grid
+from chanceline.tables.readers.header import join_header_lines, n_header_lines, names_in_line
+from chanceline.tables.readers.layout import (
+    DECIMAL_COMMA,
+    WHITE_SPACE,
+    find_separator,
+    has_decimal_commas,
+    head_lines,
+    without_comments,
+)
+from chanceline.tables.settings import TableSettings
+
+# What pandas says of a row with too many fields.
+TOO_MANY_FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+
+
+def read_text(text: str, name: str, settings: TableSettings) -> Grid:
+    """The names and cells of a text table; rows are numbered by the lines of the file.
+
+    1. Comments above the table are taken off.
+    2. The separator is found, and the header read.
+    3. Decimal commas are found, unless the settings say which sign is decimal.
+    4. Pandas reads what is below the header.
+    """
+    table_text = without_comments(text)
+    if not table_text:
+        raise InputError(f"{name} holds nothing but comments.")
+    n_comment_lines = text.count("\n") - table_text.count("\n")
+    head = head_lines(table_text)
+    separator = find_separator(head)
+
+    # The lines of the header are cut off, as pandas reads no quoted line ends in names.
+    n_above = n_header_lines(settings.header)
+    if n_above > 0 and len(head) <= n_above:
+        raise InputError(f"{name} has a header but no rows.")
+    header = []
+    begin = 0
+    for masked_line in head[:n_above]:
+        line = table_text[begin : begin + len(masked_line)]
+        header.append(names_in_line(line, head[n_above:], separator))
+        begin += len(masked_line) + 1
+    names = join_header_lines(header)
+
+    if settings.decimal is None:
+        commas_are_decimal = has_decimal_commas(head, separator)
+    else:
+        commas_are_decimal = settings.decimal == ","
+    options = {
+        "sep": separator,
+        "header": None,
+        "names": None if names is None else range(len(names)),
+        "na_values": list(settings.na),
+        "decimal": "," if commas_are_decimal else ".",
+        "skipinitialspace": separator != WHITE_SPACE,
+        "skip_blank_lines": False,
+    }
+    n_lines_above = n_comment_lines + n_above
+    try:
+        cells = read_csv_exactly(table_text[begin:], **options)
+    except pd.errors.ParserError as error:
+        sentence = _about_long_row(str(error), name, n_lines_above, has_header=names is not None)
+        if not sentence:
+            raise
+        raise InputError(sentence) from None
+    cells.index += n_lines_above + 1
+    if cells.iloc[:, 0].isna().any():
+        cells = cells.dropna(how="all").infer_objects()  # lines without anything
+    if commas_are_decimal:
+        _commas_to_points(cells)
+    return Grid(names, cells)
+
+
+def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str:
+    """The sentence about a row with more fields than it should have; empty if pandas stopped for
+    another reason.
+    """
+    sizes = TOO_MANY_FIELDS.search(error)
+    if sizes is None:
+        return ""
+    n_expected, line, n_seen = sizes.groups()
+    row = int(line) + n_lines_above
+    than = "the header names" if has_header else "the first row has"
+    return f"row {row} of {name} has {n_seen} fields, but {than} {n_expected}; correct that row."
+
+
+def _commas_to_points(table: pd.DataFrame) -> None:
+    """Write decimal points in columns that hold other text too, as those of a transposed table with
+    its labels do; in place.
+    """
+    for name in table.columns[~numeric_columns(table)]:
+        cells = table[name].astype("string")
+        is_number = cells.str.fullmatch(DECIMAL_COMMA.pattern).fillna(False)
+        table[name] = cells.mask(is_number, cells.str.replace(",", "."))

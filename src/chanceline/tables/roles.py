@@ -1,0 +1,150 @@
+"""Columns that the settings name: blocks, groups, pairs, covariates, what is independent or left
+out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from chanceline.errors import InputError
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.settings import TableSettings
+from chanceline.tables.spelling import plain_text
+from chanceline.tables.stems import find_any_stems
+from chanceline.tables.wording import quoted, row_name
+
+STEM_PREFIX = "stem:"  # before a column's name: the stems of its names
+
+
+class Role(StrEnum):
+    """How rows belong together; the values are names of settings."""
+
+    BLOCKS = "blocks"
+    GROUPS = "groups"
+    PAIRS = "pairs"
+
+
+def find_column(table: RawTable, name: str, role: str) -> pd.Series:
+    """The column meant by `name`; `role` is what the sentence calls it if there is none."""
+    column = table.column(name)
+    if column is not None:
+        return column
+    raise InputError(no_such_column(table, name, role, f"there are {quoted(table.column_names)}."))
+
+
+def no_such_column(table: RawTable, name: str, role: str, else_hint: str) -> str:
+    """The sentence about a column that is not there: names like it, or another hint."""
+    close_names = table.close_names(name)
+    hint = else_hint
+    if close_names:
+        hint = f"did you mean {' or '.join(repr(close) for close in close_names)}?"
+    return f"there is no {role} column {name!r}; {hint}"
+
+
+def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.Series:
+    """The column, every cell of which must be filled."""
+    is_empty = column.isna()
+    if not is_empty.any():
+        return column
+    row = int(np.argmax(is_empty))
+    remedy = "remove that row"
+    if role == "label":
+        remedy = "leave such rows out with unlabelled='drop'"
+    if row == 0 and settings.header != "2":
+        remedy = f"{remedy}, or set header='2' if the header has two lines"
+    raise InputError(
+        f"{role} column {str(column.name)!r} is empty (or NA) in {row_name(column.index, row)}; "
+        f"fill it in or {remedy}."
+    )
+
+
+def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
+    """The column of blocks, groups or pairs; None if the settings name none.
+
+    With `stem:` before its name the stems of the names in it are meant, with `stem:stem:` the stems
+    of those, and so on.
+    """
+    name = getattr(settings, role)
+    if name is None:
+        return None
+    n_cuts = 0
+    columns = set(table.column_names)
+    while name not in columns and name.startswith(STEM_PREFIX):
+        name = name.removeprefix(STEM_PREFIX).strip()
+        n_cuts += 1
+    column = require_filled(find_column(table, name, role), role, settings)
+    for _ in range(n_cuts):
+        column = _stems_of(column, name, role)
+    return column
+
+
+def _stems_of(column: pd.Series, name: str, role: Role) -> pd.Series:
+    """The stems of the names in a column."""
+    texts = [plain_text(value) for value in column]
+    stems = find_any_stems(texts)
+    if stems is None:
+        shown = quoted(list(dict.fromkeys(texts)), 3)
+        raise InputError(
+            f"the names in {role} column {name!r} ({shown}) have no stems in common; "
+            f"say {role}={name!r}."
+        )
+    return pd.Series(stems.stems, index=column.index, name=column.name)
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """The columns that the settings name, besides the label; one value for each sample.
+
+    Attributes
+    ----------
+    roles : blocks, groups and pairs, those that were declared.
+    adjust : covariates.
+    independent : columns that look like subjects though rows are independent.
+    dropped : columns to leave out.
+    """
+
+    roles: dict[Role, pd.Series]
+    adjust: list[pd.Series]
+    independent: list[pd.Series]
+    dropped: list[pd.Series]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all these columns."""
+        columns = [*self.roles.values(), *self.adjust, *self.independent, *self.dropped]
+        return [column.name for column in columns]
+
+    @property
+    def exchanged_within(self) -> pd.Series | None:
+        """Blocks, or else pairs, in which labels are exchanged; None if neither was declared."""
+        return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))
+
+    def arrays(self, kept_rows: NDArray[np.bool_]) -> dict[str, Any]:
+        """The fields of a `Dataset` that these columns give, of the rows that are kept."""
+        role_values = {
+            role.value: column.to_numpy()[kept_rows] for role, column in self.roles.items()
+        }
+        role_columns = {role.value: str(column.name) for role, column in self.roles.items()}
+        covariates = {str(column.name): column.to_numpy()[kept_rows] for column in self.adjust}
+        return {**role_values, "role_columns": role_columns, "covariates": covariates or None}
+
+
+def find_named_columns(
+    table: RawTable, roles: dict[Role, pd.Series], settings: TableSettings
+) -> NamedColumns:
+    """The columns to adjust for, to take for independent and to leave out, beside the roles."""
+    adjust = []
+    for name in settings.adjust:
+        adjust.append(require_filled(find_column(table, name, "adjust"), "adjust", settings))
+    return NamedColumns(
+        roles=roles,
+        adjust=adjust,
+        independent=[find_column(table, name, "independent") for name in settings.independent],
+        dropped=[find_column(table, name, "dropped") for name in settings.drop],
+    )

@@ -1,0 +1,174 @@
+"""The settings with which a table is read.
+
+The command line makes its options from the fields of `TableSettings`: their types, their help and
+their choices. Nothing heavy is imported here, so that its help stays fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from chanceline.errors import InputError
+
+# Settings that take several values; a single text stands for one of them.
+SETTINGS_OF_SEVERAL_VALUES = ("classes", "drop", "na", "adjust", "independent")
+
+
+def setting(default: Any, description: str, choices: tuple[str, ...] = ()) -> Any:
+    """A field with its help and, where only certain values will do, these."""
+    metadata: dict[str, Any] = {"help": description}
+    if choices:
+        metadata["choices"] = choices
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """Settings of `load_data`. The help of every field also makes the command line's options."""
+
+    classes: tuple[str, ...] = setting(
+        (),
+        "Two classes A,B: A, the positive one, against B; the rows of others are left out.",
+    )
+    positive: str | None = setting(
+        None,
+        "The positive class, which the rule predicts, against all others. By default, of two: the "
+        "one not called control, normal, healthy, no, 0, negative or alike; else the rarer.",
+    )
+    unlabelled: str = setting(
+        "error",
+        "Rows without a label: error or drop.",
+        choices=("error", "drop"),
+    )
+    split_at: float | None = setting(
+        None,
+        "Classes of a number: at or above this value, fixed beforehand (positive), or below.",
+    )
+    labels: str | Path | None = setting(  # noqa: RUF009 (it makes a field)
+        None,
+        "Second file with the label of every sample (a table, or .cls).",
+    )
+    id: str | None = setting(
+        None,
+        "Column of that second file with the samples' names (its first by default).",
+    )
+    transpose: bool = setting(
+        False,
+        "The file has features in rows, samples in columns.",
+    )
+    header: str = setting(
+        "auto",
+        "none: the first line is a sample; first: it holds names; 2: the first two lines do.",
+        choices=("auto", "first", "none", "2"),
+    )
+    decimal: str | None = setting(
+        None,
+        "Decimal sign, '.' or ','; found out by default.",
+        choices=(".", ","),
+    )
+    na: tuple[str, ...] = setting(
+        (),
+        "Cells that mean missing, as in '?,<LOD'.",
+    )
+    sheet: str | None = setting(
+        None,
+        "Sheet of an Excel file (the first by default).",
+    )
+    below: str | None = setting(
+        None,
+        "Cells like <0.5, <LOD, ND: half (of the limit, or of the column's smallest value) or "
+        "missing.",
+        choices=("half", "missing"),
+    )
+    missing: str = setting(
+        "error",
+        "Gaps: error, or leave out rows or columns, or fill in the column's median, min or "
+        "half-min.",
+        choices=("error", "rows", "columns", "median", "min", "half-min"),
+    )
+    transform: str | None = setting(
+        None,
+        "Units, blind to the labels: cpm or clr of rows, log of cells, rank in columns; none: as "
+        "they are.",
+        choices=("none", "cpm", "log", "clr", "rank"),
+    )
+    layer: str | None = setting(
+        None,
+        "Layer of an AnnData file (X by default).",
+    )
+    pseudobulk: str | None = setting(
+        None,
+        "Column of AnnData's obs: the cells of each donor are summed to one sample.",
+    )
+    drop: tuple[str, ...] = setting(
+        (),
+        "Columns a,b,c to leave out.",
+    )
+    one_hot: bool = setting(
+        False,
+        "Make indicators of text columns instead of leaving them out.",
+    )
+    keep_identifiers: bool = setting(
+        False,
+        "Keep columns that look like row ids.",
+    )
+    blocks: str | None = setting(
+        None,
+        "Column of blocks: labels are shuffled within them.",
+    )
+    groups: str | None = setting(
+        None,
+        "Column of groups that share one label (subjects); stem:COLUMN if its names are 309_1, "
+        "309_2.",
+    )
+    pairs: str | None = setting(
+        None,
+        "Column of pairs (before, after): labels swap within each; stem:COLUMN if it has P1_T, "
+        "P1_N.",
+    )
+    adjust: tuple[str, ...] = setting(
+        (),
+        "Covariates a,b,c: is there structure beyond what these columns explain?",
+    )
+    independent: tuple[str, ...] = setting(
+        (),
+        "Columns that look like subjects or pairs, though rows are independent.",
+    )
+
+    def __post_init__(self) -> None:
+        self._make_tuples()
+        self._check_choices()
+        if self.id is not None and self.labels is None:
+            raise InputError(
+                f"id={self.id!r} names a column of a second file; give that file as labels=FILE."
+            )
+
+    def _make_tuples(self) -> None:
+        """Turn settings of several values into tuples of texts; classes may be written `A,B`."""
+        if isinstance(self.classes, str):
+            object.__setattr__(self, "classes", self.classes.split(","))
+        for name in SETTINGS_OF_SEVERAL_VALUES:
+            value = getattr(self, name)
+            if isinstance(value, str):
+                value = (value,)
+            object.__setattr__(self, name, tuple(str(item) for item in value))
+
+    def _check_choices(self) -> None:
+        """Stop at a value that is none of a setting's choices."""
+        for table_setting in fields(self):
+            choices = table_setting.metadata.get("choices", ())
+            value = getattr(self, table_setting.name)
+            if choices and value is not None and value not in choices:
+                allowed = ", ".join(repr(choice) for choice in choices)
+                raise InputError(f"{table_setting.name} must be one of {allowed}, not {value!r}.")
+
+
+def _with_attributes(docstring: str | None) -> str:
+    """The docstring with a line for every setting, made from its help."""
+    described = [f"{one.name} : {one.metadata['help']}" for one in fields(TableSettings)]
+    return "\n".join([f"{docstring}\n\nAttributes\n----------", *described])
+
+
+TableSettings.__doc__ = _with_attributes(TableSettings.__doc__)
