@@ -8,8 +8,9 @@ import pytest
 
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import Category, CovariateEncoder, Curve, Number, make_encoder
+from chanceline.prediction.crossval import expected_error
 from chanceline.prediction.rule import fit_rule
-from chanceline.prediction.worth import expected_error, firmness
+from chanceline.prediction.stability import selection_stability
 
 
 def study(seed=0, rows=100):
@@ -144,7 +145,8 @@ def test_text_is_a_category_wherever_covariates_go():
     np.testing.assert_allclose(by_name, same.scores(X, covariates=numbers))
     beside = {"covariates": {"arm": arm}}
     assert expected_error(X, y, **beside).covariates_rate < 0.35
-    assert firmness(X, y, [0], **beside).errors < firmness(X, y, [0]).errors
+    without = selection_stability(X, y, [0])
+    assert selection_stability(X, y, [0], **beside).errors < without.errors
 
 
 def test_covariates_are_found_by_name_in_the_table_of_new_samples():

@@ -1,4 +1,4 @@
-"""How firm a choice of features is: stand-ins and other sets against brute force, effects against their formulas."""
+"""How stable a choice of features is: surrogates and other sets against brute force, effects against their formulas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from chanceline.prediction.worth import firmness
+from chanceline.prediction.candidates import Family
+from chanceline.prediction.stability import selection_stability
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def errors_by_another_fit(X, y, columns, penalty):
 
 def test_stand_ins_and_alternatives_are_those_of_brute_force(copied):
     X, y = copied
-    found = firmness(X, y, [1, 0], penalty=0.3)
+    found = selection_stability(X, y, [1, 0], penalty=0.3)
     assert found.errors == errors_by_another_fit(X, y, [0, 1], 0.3)
     sets = set()
     for reading, rest in zip(found.readings, (1, 0), strict=True):
@@ -41,7 +42,7 @@ def test_stand_ins_and_alternatives_are_those_of_brute_force(copied):
 
 def test_effects_and_shares(copied):
     X, y = copied
-    found = firmness(X, y, [0, 1, 7])
+    found = selection_stability(X, y, [0, 1, 7])
     one, noise = found.readings[1:]
     assert one.auc == pytest.approx(roc_auc_score(y, X[:, 1]))
     spread = np.sqrt((X[y == 1, 1].var() + X[y == 0, 1].var()) / 2)
@@ -51,17 +52,20 @@ def test_effects_and_shares(copied):
     # Of two copies each half takes one, or both.
     assert 0.2 < found.readings[0].selected < 1.0
     # A stepwise rule is chosen again stepwise.
-    shares = [firmness(X, y, [0, 1, 5], kind=kind).readings[2].selected for kind in ("", "forward stepwise, ridge 3")]
+    shares = [
+        selection_stability(X, y, [0, 1, 5], family=family).readings[2].selected
+        for family in (Family.LEAST_ANGLE, Family.STEPWISE)
+    ]
     assert shares == [0.12, 0.26]
     blocks = np.arange(80) % 2
-    shifted = firmness(X + 10.0 * blocks[:, None], y, [0, 1, 7], blocks=blocks)
-    plain = firmness(X, y, [0, 1, 7], blocks=blocks)
+    shifted = selection_stability(X + 10.0 * blocks[:, None], y, [0, 1, 7], blocks=blocks)
+    plain = selection_stability(X, y, [0, 1, 7], blocks=blocks)
     assert [reading.stand_ins for reading in shifted.readings] == [reading.stand_ins for reading in plain.readings]
     assert np.allclose([reading.difference for reading in shifted.readings], [reading.difference for reading in plain.readings])
 
 
 def test_where_the_rule_takes_every_column_nothing_stands_in():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    found = firmness(X, X.sum(axis=1) > 0, [0, 1])
+    found = selection_stability(X, X.sum(axis=1) > 0, [0, 1])
     assert [reading.stand_ins for reading in found.readings] == [(), ()]
     assert found.alternatives == ()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chanceline.prediction.rule import fit_rule, tune
-from chanceline.prediction.samples import Samples, make_samples, units_of
-from chanceline.prediction.worth import expected_error, firmness
+from chanceline.prediction.choose import choose_candidates
+from chanceline.prediction.crossval import expected_error
+from chanceline.prediction.folds import join_units
+from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.samples import Samples, make_samples
+from chanceline.prediction.stability import selection_stability
 
 # Each has 160 rows: for every row its group and its block.
 PATIENT = np.repeat(np.arange(40), 4)
@@ -36,16 +39,17 @@ def study(groups):
 @pytest.fixture
 def dealt(monkeypatch):
     """How often samples are dealt to each number of folds; every time no group may be split."""
-    plain, counts = Samples.fold_of, {}
+    plain = Samples.assign_folds
+    counts = {}
 
-    def checked(samples, folds, seed):
-        fold_of = plain(samples, folds, seed)
+    def checked(samples, n_folds, seed):
+        fold_of = plain(samples, n_folds, seed)
         for group in np.unique(samples.X[:, 0]):
             assert np.ptp(fold_of[samples.X[:, 0] == group]) == 0, f"group {group} is split"
-        counts[folds] = counts.get(folds, 0) + 1
+        counts[n_folds] = counts.get(n_folds, 0) + 1
         return fold_of
 
-    monkeypatch.setattr(Samples, "fold_of", checked)
+    monkeypatch.setattr(Samples, "assign_folds", checked)
     return counts
 
 
@@ -58,42 +62,41 @@ def test_no_group_is_split_in_any_folds(name, dealt):
     assert found is not None
     assert found.n_folds >= 5
     fit_rule(X, y, groups=groups, blocks=blocks)
-    firmness(X, y, [1], groups=groups, blocks=blocks)
+    selection_stability(X, y, [1], groups=groups, blocks=blocks)
     assert dealt[10] == 1
     assert dealt[5] == found.n_folds + 1
     assert dealt[2] == 25
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_share_of_many_samples_is_drawn_by_whole_groups(name, dealt, monkeypatch):
-    monkeypatch.setattr("chanceline.prediction.rule.MOST_TUNED", 80)
+def test_a_share_of_many_samples_is_drawn_by_whole_groups(name, dealt):
     groups, blocks = DESIGNS[name]
     X, y = study(groups)
-    samples = make_samples(X, y, groups, blocks, None)
-    share = samples.share_of(80, [1])
+    samples = make_samples(X, y, groups=groups, blocks=blocks)
+    share = samples.subsample(80, [1])
     assert 40 <= len(share.y) <= 120
     whole = np.bincount(samples.X[:, 0].astype(int))
     assert all(np.sum(share.X[:, 0] == group) == whole[int(group)] for group in share.X[:, 0])
-    assert samples.share_of(160, [1]) is samples
-    tune(samples, None, None, [0])
+    assert samples.subsample(160, [1]) is samples
+    choose_candidates(samples, None, [0], max_samples=80)
     assert dealt == {5: 1}
 
 
 def test_small_blocks_are_left_out_whole():
     """Pairs and small runs are units; so are the crumbs beside a large site, whose rows are dealt."""
     rows = np.arange(160)
-    assert np.array_equal(units_of(rows, rows // 2), rows // 2)
+    assert np.array_equal(join_units(rows, rows // 2), rows // 2)
     crumbs = DESIGNS["one large site and crumbs"][1]
-    units = units_of(rows, crumbs)
+    units = join_units(rows, crumbs)
     assert len(np.unique(units)) == 150 + 3
     assert all(np.ptp(units[crumbs == block]) == 0 for block in (1, 2, 3))
     # Few large blocks are dealt row by row, many are left out whole.
-    assert len(np.unique(units_of(rows, rows // 40))) == 160
-    assert len(np.unique(units_of(rows, rows // 16))) == 10
+    assert len(np.unique(join_units(rows, rows // 40))) == 160
+    assert len(np.unique(join_units(rows, rows // 16))) == 10
     # Two pairs that share a patient are one unit.
     shared = rows.copy()
     shared[2] = shared[1]
-    joined = units_of(np.unique(shared, return_inverse=True)[1], rows // 2)
+    joined = join_units(np.unique(shared, return_inverse=True)[1], rows // 2)
     assert len(np.unique(joined)) == 79
     assert np.ptp(joined[:4]) == 0
 
@@ -104,8 +107,8 @@ def test_units_of_both_classes_fill_the_folds():
     y = np.tile([1.0, 0.0], 12)
     for pair in range(5):
         y[2 * pair : 2 * pair + 2] = (0.0, 1.0)
-    samples = make_samples(np.random.default_rng(0).normal(size=(24, 3)), y, None, pairs, None)
-    assert sorted(np.bincount(samples.fold_of(10, [0])).tolist()) == [2] * 8 + [4] * 2
+    samples = make_samples(np.random.default_rng(0).normal(size=(24, 3)), y, blocks=pairs)
+    assert sorted(np.bincount(samples.assign_folds(10, [0])).tolist()) == [2] * 8 + [4] * 2
 
 
 def sites(sizes, seed=0, columns=13):
@@ -151,7 +154,7 @@ def test_sites_of_any_sizes_give_numbers_or_none_without_a_warning(name, seed):
     rule = fit_rule(X, y, blocks=site)
     assert np.isfinite(rule.scores(X, site)).all()
     assert np.isfinite(rule.bias)
-    firmness(X, y, rule.support, blocks=site)
+    selection_stability(X, y, rule.support, blocks=site)
     found = expected_error(X, y, blocks=site)
     if name in ("two small sites", "two pairs"):
         assert found is None

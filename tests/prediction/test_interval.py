@@ -8,12 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chanceline.prediction.worth import (
-    EFFECTIVE,
-    clopper_pearson,
-    expected_error,
-    independent_samples,
-)
+from chanceline.prediction.crossval import EFFECTIVE_SHARE, expected_error
+from chanceline.prediction.interval import clopper_pearson, independent_samples
 from chanceline.significance import separation_test
 
 
@@ -61,7 +57,7 @@ def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
     found = expected_error(X, y, blocks=subject)
     assert found.rate < 0.15
     assert found.guess > 0.25
-    assert EFFECTIVE * 14 < found.n_effective <= EFFECTIVE * 126
+    assert EFFECTIVE_SHARE * 14 < found.n_effective <= EFFECTIVE_SHARE * 126
     assert found.interval == clopper_pearson(found.rate * found.n_effective, found.n_effective)
     assert not found.no_better_than_guessing
     assert found.ranks_better_than_guessing

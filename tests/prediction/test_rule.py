@@ -9,22 +9,19 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lars_path
 
 from chanceline.errors import InputError
-from chanceline.prediction.rule import (
-    DENSE_PENALTIES,
-    Candidate,
-    describe,
-    directions_of,
-    explained,
-    fit_rule,
-    least_angle_path,
-    mean_penalty,
-    ridge_logistic,
-    smallest_within_error,
-    stepwise_path,
-    tune,
-)
-from chanceline.prediction.samples import make_samples, make_scale, narrowed
-from chanceline.prediction.worth import area, clopper_pearson, expected_error, firmness
+from chanceline.prediction.candidates import Candidate, Family, describe, mean_penalty
+from chanceline.prediction.choose import LossTable, choose_candidates
+from chanceline.prediction.crossval import expected_error
+from chanceline.prediction.dense import DENSE_PENALTIES, dense_directions
+from chanceline.prediction.interval import clopper_pearson
+from chanceline.prediction.paths import least_angle_path, stepwise_path
+from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic, fit_ridge_logistic
+from chanceline.prediction.rule import fit_rule
+from chanceline.prediction.samples import make_samples
+from chanceline.prediction.scaling import fit_scale, residualize
+from chanceline.prediction.screening import ScreeningLimits, screen_columns
+from chanceline.prediction.stability import stability_of_support
+from chanceline.prediction.train import FeatureChoice, train
 
 
 def planted(P=120, N=40, slope=3.0, seed=0):
@@ -80,11 +77,12 @@ def test_dense_directions_are_those_of_another_implementation(shape):
     rng = np.random.default_rng(5)
     X, age = rng.normal(size=shape) * rng.uniform(1, 5, size=shape[1]), rng.normal(size=shape[0])
     y = np.where(X[:, 0] + 2 * age + rng.normal(size=shape[0]) > 0, 1.0, -1.0)
-    samples = make_samples(X, y, None, None, age)
-    scale = make_scale(samples, np.ones(len(y), dtype=bool))
-    seen = columns, target, lengths = explained(samples, scale)
+    samples = make_samples(X, y, covariates=age)
+    scale = fit_scale(samples, samples.everyone)
+    residualized = residualize(samples, scale)
+    columns, target, lengths = residualized
     beside = np.column_stack([np.ones(len(y)), age])
-    for size, (support, weights) in zip((20, shape[1]), directions_of(seen, (20, shape[1])), strict=True):
+    for size, (support, weights) in zip((20, shape[1]), dense_directions(residualized, (20, shape[1])), strict=True):
         assert set(support.tolist()) == set(np.argsort(-np.abs(target @ columns))[:size].tolist())
         chosen, products = columns[:, support], np.sort(np.abs(target @ columns))[::-1]
         # Column by column: what the constant and age leave of it, at length 1.
@@ -127,10 +125,9 @@ def test_a_dense_rule_says_what_it_is_the_mean_of():
     y = np.arange(80) % 2
     X = rng.normal(size=(80, 200))
     X[:, :60] += 0.5 * y[:, None]
-    samples = make_samples(X, y, None, None, None)
-    averaged = tune(samples, None, None, [0])
+    averaged = choose_candidates(make_samples(X, y), None, [0])
     penalties = [candidate.penalty for candidate in averaged]
-    sizes = [candidate.size for candidate in averaged]
+    sizes = [candidate.n_features for candidate in averaged]
     assert len(set(penalties)) > 1
     assert len(set(sizes)) > 1
     rule = fit_rule(X, y)
@@ -141,10 +138,10 @@ def test_a_dense_rule_says_what_it_is_the_mean_of():
     assert rule.kind == f"{wanted}, tuned by cross-validation"
     assert len(rule.support) == max(sizes)
     # Of one rule its own ridge, as it is; of several that have something in common, one number.
-    few = Candidate("least angle regression", 3, 0.3, np.zeros(0))
+    few = Candidate(Family.LEAST_ANGLE, 3, 0.3)
     assert describe([few]) == "least angle regression, ridge 0.3"
     assert mean_penalty([few]) == 0.3
-    dense = [Candidate("many features", 64, penalty, np.zeros(0)) for penalty in (0.01, 1.0)]
+    dense = [Candidate(Family.DENSE, 64, penalty) for penalty in (0.01, 1.0)]
     assert describe(dense) == "many features, mean of 2 rules with ridges 0.01–1 on 64 features"
     assert mean_penalty(dense) == pytest.approx(0.1)
 
@@ -155,12 +152,14 @@ def test_fits_are_those_of_another_implementation():
     training = np.ones((2, len(y)))
     training[1, :30] = 0
     design = np.stack([np.column_stack([np.ones(len(y)), Z[:, :7]])] * 2)
-    weights = ridge_logistic(design, 2.0 * y - 1, training, np.array([0.3, 30.0]), 1)
+    weights = fit_ridge_logistic(design, 2.0 * y - 1, training, np.array([0.3, 30.0]), 1)
     for row, mask in enumerate(training > 0):
         for column, penalty in enumerate((0.3, 30.0)):
             model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(Z[mask, :7], y[mask])
             assert np.allclose(weights[row, column, 1:], model.coef_[0], atol=2e-3)
             assert weights[row, column, 0] == pytest.approx(model.intercept_[0], abs=2e-3)
+            alone = fit_one_ridge_logistic(design[row][mask], 2.0 * y[mask] - 1, penalty, 1)
+            assert np.allclose(alone, weights[row, column])
 
 
 def test_finds_what_was_planted_in_the_columns_own_units():
@@ -178,51 +177,65 @@ def test_finds_what_was_planted_in_the_columns_own_units():
     assert np.allclose(again.weights * 1000, rule.weights)
 
 
+def losses_of(losses, n_features, is_least_angle):
+    """Candidates with these losses; none of them is dense."""
+    return LossTable(
+        losses=np.array(losses),
+        n_features=np.array(n_features),
+        is_least_angle=np.array(is_least_angle),
+        is_dense=np.zeros(len(n_features), dtype=bool),
+    )
+
+
 def test_of_equally_good_choices_the_smallest():
-    losses = np.array([[0.3, 0.2, 0.4, 0.3], [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.1, 0.15]])
-    assert smallest_within_error(np.array([1, 2, 3]), losses, np.ones(3, dtype=bool)) == 1
-    assert smallest_within_error(np.array([1, 4, 3]), losses, np.ones(3, dtype=bool)) == 2
+    losses = [[0.3, 0.2, 0.4, 0.3], [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.1, 0.15]]
+    assert losses_of(losses, [1, 2, 3], [True] * 3).choose() == 1
+    assert losses_of(losses, [1, 4, 3], [True] * 3).choose() == 2
     # Without any feature a whole standard error is allowed, with some half of one.
-    losses = np.array([[0.1, 0.2, 0.1, 0.2], [0.1, 0.1, 0.3, 0.25]])
-    assert smallest_within_error(np.array([2, 1]), losses, np.ones(2, dtype=bool)) == 0
-    assert smallest_within_error(np.array([2, 0]), losses, np.ones(2, dtype=bool)) == 1
+    losses = [[0.1, 0.2, 0.1, 0.2], [0.1, 0.1, 0.3, 0.25]]
+    assert losses_of(losses, [2, 1], [True] * 2).choose() == 0
+    assert losses_of(losses, [2, 0], [True] * 2).choose() == 1
 
 
-@pytest.mark.parametrize(("beyond", "first", "taken"), [(0.4, True, 0), (0.6, True, 1), (0.4, False, 1), (-0.4, False, 0)])
-def test_a_dense_rule_is_taken_where_no_small_set_is_near(beyond, first, taken):
+@pytest.mark.parametrize(
+    ("beyond", "on_first_path", "taken"),
+    [(0.4, True, 0), (0.6, True, 1), (0.4, False, 1), (-0.4, False, 0)],
+)
+def test_a_dense_rule_is_taken_where_no_small_set_is_near(beyond, on_first_path, taken):
     noise = np.random.default_rng(0).normal(size=100)
     worse = (noise - noise.mean()) / noise.std() + beyond / 10
-    # Half a standard error, of the difference sample by sample, is allowed; to sets of the second path none.
-    losses, far = np.array([worse, np.zeros(100), np.full(100, 9.0)]), np.array([first, False, True])
-    assert smallest_within_error(np.array([5, 64, 5]), losses, far) == taken
+    # Half a standard error, of the difference sample by sample, is allowed; to sets of the second
+    # path none.
+    losses = [worse, np.zeros(100), np.full(100, 9.0)]
+    assert losses_of(losses, [5, 64, 5], [on_first_path, False, True]).choose() == taken
 
 
 def test_folds_keep_groups_together_and_spread_classes():
     X, y = planted()
     groups = np.repeat(np.arange(40), 3)
-    samples = make_samples(X, np.repeat(np.arange(40) % 2, 3), groups, None, None)
-    fold_of = samples.fold_of(10, [0])
+    samples = make_samples(X, np.repeat(np.arange(40) % 2, 3), groups=groups)
+    fold_of = samples.assign_folds(10, [0])
     assert all(len(set(fold_of[groups == group])) == 1 for group in range(40))
     assert np.bincount(fold_of, weights=samples.y > 0).tolist() == [6.0] * 10
-    small = make_samples(X, y, None, np.repeat(np.arange(60), 2), None)
-    assert np.array_equal(small.unit_of, small.block_of)
-    large = make_samples(X, y, None, np.arange(120) % 3, None)
-    assert len(set(large.unit_of)) == 120
+    small = make_samples(X, y, blocks=np.repeat(np.arange(60), 2))
+    assert np.array_equal(small.unit_of_sample, small.block_of_sample)
+    large = make_samples(X, y, blocks=np.arange(120) % 3)
+    assert len(set(large.unit_of_sample)) == 120
     # As many of each class in every fold, and so in the training samples: guessing is right in half of the cases.
-    odd = make_samples(X[:90], np.arange(90) % 2, None, np.arange(90) // 30, None)
-    assert set(np.bincount(odd.fold_of(10, [1]), weights=odd.y)) == {0.0}
+    odd = make_samples(X[:90], np.arange(90) % 2, blocks=np.arange(90) // 30)
+    assert set(np.bincount(odd.assign_folds(10, [1]), weights=odd.y)) == {0.0}
 
 
 def test_columns_are_measured_from_the_training_samples_of_their_block():
     X, y = planted()
     blocks = np.arange(120) // 40
-    samples = make_samples(X, y, None, blocks, None)
+    samples = make_samples(X, y, blocks=blocks)
     training = np.arange(120) < 100
     training[blocks == 1] = False
-    scale = make_scale(samples, training)
-    assert np.allclose(scale.centre[0], X[:40].mean(axis=0))
-    assert np.allclose(scale.centre[1], X[40:80].mean(axis=0))
-    assert np.allclose(scale.centre[2], X[80:100].mean(axis=0))
+    scale = fit_scale(samples, training)
+    assert np.allclose(scale.block_means[0], X[:40].mean(axis=0))
+    assert np.allclose(scale.block_means[1], X[40:80].mean(axis=0))
+    assert np.allclose(scale.block_means[2], X[80:100].mean(axis=0))
 
 
 def test_a_block_has_its_own_bias():
@@ -276,31 +289,41 @@ def test_expected_error_is_counted_on_samples_left_out():
     assert expected_error(rng.normal(size=(50, 50)), rng.permutation(50) % 2).rate > 0.35
 
 
-def test_small_formulas():
-    scores, positive = np.array([1.0, 2.0, 2.0, 3.0, 9.0]), np.array([False, True, False, True, True])
-    pairs = [(a > b) + 0.5 * (a == b) for a in scores[positive] for b in scores[~positive]]
-    assert area(scores, positive, np.zeros(5, dtype=int)) == pytest.approx(np.mean(pairs))
+def test_the_interval_is_that_of_another_implementation():
     for wrong in (0, 3, 50):
         ends = binomtest(wrong, 50).proportion_ci(0.95, "exact")
         assert clopper_pearson(wrong, 50) == pytest.approx((ends.low, ends.high))
 
 
-def test_a_very_wide_table_is_screened_within_the_training_samples(monkeypatch):
-    """By correlation with the labels, both without block means; with columns kept that hold the rule, it is the same rule."""
+def test_a_very_wide_table_is_screened_within_the_training_samples():
+    """By correlation with the labels, both without block means."""
     X, y = planted()
-    blocks, training = np.arange(120) % 3, np.arange(120) < 90
-    plain = fit_rule(X, y, max_features=2)
-    monkeypatch.setattr("chanceline.prediction.samples.SINGLE", 30)
-    monkeypatch.setattr("chanceline.prediction.samples.LIKELY", 8)
+    blocks = np.arange(120) % 3
+    training = np.arange(120) < 90
     member = blocks[:90]
     centred = [column - np.array([column[member == b].mean() for b in range(3)])[member] for column in (*X[:90].T, y[:90])]
     sizes = np.abs([column @ centred[-1] / part.std() for column, part in zip(centred[:-1], X[:90].T, strict=True)])
-    kept = narrowed(make_samples(X, y, None, blocks, None), training, (39,))[1]
+    limits = ScreeningLimits(max_unscreened=30, n_kept=8)
+    samples = make_samples(X, y, blocks=blocks)
+    screened, kept = screen_columns(samples, training, (39,), limits)
     assert kept.tolist() == sorted({*np.argsort(-sizes)[:8].tolist(), 39})
-    wide = fit_rule(X, y, max_features=2)
-    assert wide.support.tolist() == plain.support.tolist()
-    np.testing.assert_allclose(wide.scores(X), plain.scores(X), atol=1e-9)
-    outside = firmness(X, y, [3, 11, 20])
-    assert [reading.feature for reading in outside.readings] == [3, 11, 20]
-    kept = narrowed(make_samples(X, y, None, None, None), y > -1)[1].tolist()
-    assert {j for reading in outside.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}
+    assert np.array_equal(screened.X, X[:, kept])
+    assert screen_columns(samples, training, (39,), ScreeningLimits(40))[0] is samples
+
+
+def test_of_a_screened_table_the_rule_and_its_stability_are_told_in_all_columns():
+    """With columns kept that hold the rule, it is the same rule."""
+    X, y = planted()
+    samples = make_samples(X, y)
+    limits = ScreeningLimits(max_unscreened=30, n_kept=8)
+    plain = train(samples, samples.everyone, FeatureChoice(max_features=2), [0])
+    narrow = FeatureChoice(max_features=2, screening=limits)
+    screened = train(samples, samples.everyone, narrow, [0])
+    assert screened.support.tolist() == plain.support.tolist()
+    np.testing.assert_allclose(screened.scores(samples), plain.scores(samples), atol=1e-9)
+    np.testing.assert_allclose(screened.scores(samples), fit_rule(X, y, max_features=2).scores(X), atol=1e-9)
+    support = np.array([3, 11, 20])
+    found = stability_of_support(samples, support, penalty=3.0, family=Family.LEAST_ANGLE, seed=0, screening=limits)
+    assert [reading.feature for reading in found.readings] == [3, 11, 20]
+    kept = screen_columns(samples, samples.everyone, limits=limits)[1].tolist()
+    assert {j for reading in found.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}

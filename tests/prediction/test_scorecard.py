@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from chanceline.errors import InputError
+from chanceline.prediction.metrics import best_threshold
 from chanceline.prediction.rule import fit_rule
-from chanceline.prediction.worth import cut, scorecard
+from chanceline.prediction.scorecard import scorecard
 
 
 def noisy(seed=0):
@@ -29,17 +30,11 @@ def test_few_more_errors_than_any_whole_weights(seed):
     assert np.abs(found.points).max() <= 3
     assert found.points.dtype.kind == "i"
     assert [float(f"{step:.2g}") for step in X[:, found.support].std(axis=0)] == found.steps.tolist()
-    fewest = min(cut(X[:, :3] / found.steps @ np.array(w), 2.0 * y - 1)[1] for w in product(range(-3, 4), repeat=3))
+    labels = 2.0 * y - 1
+    fewest = min(
+        best_threshold(X[:, :3] / found.steps @ np.array(points), labels).errors for points in product(range(-3, 4), repeat=3)
+    )
     assert found.errors <= fewest + 2
-
-
-def test_the_cut_is_the_best_of_all():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        scores, labels = rng.integers(-3, 4, size=9).astype(float), rng.choice([-1.0, 1.0], size=9)
-        threshold, errors = cut(scores, labels)
-        assert errors == np.sum((scores > threshold) != (labels > 0))
-        assert errors == min(np.sum((scores > t) != (labels > 0)) for t in np.arange(-3.5, 4))
 
 
 def test_given_steps_and_rules_that_have_no_scorecard():

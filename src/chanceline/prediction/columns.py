@@ -1,4 +1,4 @@
-"""The columns that a rule needs from a table of new samples: by name in a DataFrame, else by place."""
+"""The columns that a rule needs from a table of new samples: by name, else by index."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import column_names
+from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.covariates import real_numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def as_table(X: Any) -> Any:
@@ -33,54 +30,71 @@ def columns_of(
     names: Sequence[str],
     n_columns: int | None = None,
 ) -> Floats:
-    """The columns of a rule as numbers, samples × features.
+    """The columns of a rule as numbers, (samples, support).
 
-    They are found by name in a DataFrame that has at least one of the names, else by their places.
+    They are found by name in a DataFrame that has at least one of the names, else by index.
 
     Parameters
     ----------
     table : a DataFrame or an array.
-    support : places of the columns in the table that the rule was made from.
+    support : indices of the columns in the table that the rule was made from, (support,)
     names : their names, or none.
     n_columns : how many columns that table had, where it is known.
     """
-    given = column_names(table)
-    if given is not None and not set(names).isdisjoint(given):
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise InputError(f"X has no column {missing[0]!r}, which the rule uses; add it.")
-        places = [given.index(name) for name in names]
-        return finite_numbers(table.iloc[:, places], names)
-    shape = table.shape
-    if len(shape) != 2:
-        raise InputError(f"X must have samples as rows and features as columns, not shape {shape}.")
-    if given is not None and len(support) == 0:
+    table_names = column_names(table)
+    if table_names is None:
+        # An array.
+        _check_shape(table.shape, support, n_columns)
+        return finite_numbers(table[:, support], names or [f"x{column}" for column in support])
+    if not set(names).isdisjoint(table_names):
+        return _columns_by_name(table, names)
+    if len(support) == 0:
         # A rule without features needs no columns.
         return np.zeros((len(table), 0))
+    _check_shape(table.shape, support, n_columns)
+    if not names:
+        names = [table_names[column] for column in support]
+    return finite_numbers(table.to_numpy()[:, support], names)
+
+
+def _columns_by_name(table: Any, names: Sequence[str]) -> Floats:
+    """The columns of a DataFrame with these names, (samples, names); of equal names the first."""
+    index_of_name: dict[str, int] = {}
+    for index, name in enumerate(column_names(table) or ()):
+        index_of_name.setdefault(name, index)
+    missing = [name for name in names if name not in index_of_name]
+    if missing:
+        raise InputError(f"X has no column {missing[0]!r}, which the rule uses; add it.")
+    indices = [index_of_name[name] for name in names]
+    return finite_numbers(table.iloc[:, indices], names)
+
+
+def _check_shape(shape: tuple[int, ...], support: Ints, n_columns: int | None) -> None:
+    """Whether columns of a table of this shape can be found by index."""
+    if len(shape) != 2:
+        raise InputError(f"X must have samples as rows and features as columns, not shape {shape}.")
     remedy = f"but X has shape {shape}; give the same columns."
     if n_columns is not None and shape[1] != n_columns:
         raise InputError(f"the rule was found on {n_columns} features, {remedy}")
     if shape[1] <= support.max(initial=-1):
         raise InputError(f"the rule uses column {support.max() + 1}, {remedy}")
-    if not names:
-        every = given or [f"x{place}" for place in range(shape[1])]
-        names = [every[place] for place in support]
-    if given is not None:
-        table = table.to_numpy()
-    return finite_numbers(table[:, support], names)
 
 
 def finite_numbers(columns: Any, names: Sequence[str]) -> Floats:
-    """Samples × columns as numbers, row by row in memory; a sentence about what is none."""
+    """The columns as numbers, row by row in memory, (samples, columns).
+
+    Where a cell is not a finite number, the error names its row and column.
+    """
     try:
         numbers = np.array(columns, dtype=float, order="C")
     except (TypeError, ValueError):
+        # The column that holds no numbers raises an error of its own.
         for name, column in zip(names, np.array(columns, dtype=object).T, strict=True):
             real_numbers(column, name, role="column")
         raise
     if not np.isfinite(numbers).all():
-        row, place = np.argwhere(~np.isfinite(numbers))[0]
-        where = f"row {row + 1}, column {names[place]!r}"
+        row, column = np.argwhere(~np.isfinite(numbers))[0]
+        where = f"row {row + 1}, column {names[column]!r}"
         remedy = "fill it in or leave the row out"
         raise InputError(f"X has a missing or infinite value in {where}; {remedy}.")
     return numbers

@@ -1,231 +1,194 @@
-"""The samples that a rule is made from: their design, how they are dealt to folds, and how columns are scaled by some of them.
-
-Columns are measured from the mean of their *block* (there is one where none are declared) among the training samples, so that
-differences between blocks tell nothing. Where blocks are many, whole blocks are left out, and small blocks always; the columns of
-a block that the training samples do not know are measured from its own mean: a new sample comes with its block. Groups are never
-split between folds, whatever the blocks are.
-"""
+"""The samples that a rule is made from: checked values, labels, covariates, units and blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import SINGLE, check_arrays
+from chanceline.perceptron.problem import check_arrays
+from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.covariates import CovariateEncoder, make_encoder, read_columns, texts
+from chanceline.prediction.folds import Seed, deal_to_folds, draw_units, join_units
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-OUTER_FOLDS, INNER_FOLDS = 10, 5
-# Blocks of fewer samples are left out whole: the mean of those that stay would be no measure of the rest.
-SMALL_BLOCK = 8
-# Columns that vary less than this share of their values are constant.
-CONSTANT = 1e-12
-# Of more than `SINGLE` columns every training set keeps so many, looked at in pieces.
-LIKELY, PIECE = 10_000, 4096
+# Columns that vary less than this share of their largest value are constant.
+CONSTANT_SHARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Checked values, labels ±1 and the design.
+    """Checked values, labels and the design.
 
     Attributes
     ----------
-    beside : samples × columns that every rule has: the constant, then the terms of covariates,
-        each of mean 0 and SD 1, so that it does not matter in which units they were measured.
-    encoder, terms_centre, terms_spread : where these terms come from,
-        (encoded covariates − centre)/spread.
-    unit_of : samples that stay together in a fold have the same number (see `units_of`).
-    block_of : number of every sample's block; 0 where there are none.
+    X : (samples, features)
+    y : labels ±1, (samples,)
+    nuisance : the columns that every rule has without a penalty, (samples, 1 + terms): the
+        constant, then the terms of covariates, each of mean 0 and SD 1, so that it does not matter
+        in which units they were measured.
+    unit_of_sample : samples that stay together in a fold have the same number, (samples,); see
+        `chanceline.prediction.folds.join_units`.
+    block_of_sample : number of every sample's block, 0 where there are none, (samples,)
+    encoder : how covariates become terms.
+    term_means, term_spreads : the terms' means and standard deviations before they were
+        standardized, (terms,)
     """
 
     X: Floats
     y: Floats
-    beside: Floats
-    unit_of: Ints
-    block_of: Ints
+    nuisance: Floats
+    unit_of_sample: Ints
+    block_of_sample: Ints
     encoder: CovariateEncoder
-    terms_centre: Floats
-    terms_spread: Floats
+    term_means: Floats
+    term_spreads: Floats
+
+    @property
+    def n_samples(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def n_nuisance(self) -> int:
+        """Number of columns without a penalty: the constant and the terms of covariates."""
+        return self.nuisance.shape[1]
+
+    @property
+    def n_blocks(self) -> int:
+        return int(self.block_of_sample.max()) + 1
+
+    @property
+    def positive(self) -> Bools:
+        """Which samples belong to the positive class, (samples,)."""
+        return self.y > 0
+
+    @property
+    def everyone(self) -> Bools:
+        """True for every sample, where all of them are training samples."""
+        return np.ones(self.n_samples, dtype=bool)
 
     def take(self, rows: Bools) -> Samples:
-        """Some of the samples."""
+        """The samples where `rows` is true."""
         return replace(
             self,
             X=self.X[rows],
             y=self.y[rows],
-            beside=self.beside[rows],
-            unit_of=self.unit_of[rows],
-            block_of=self.block_of[rows],
+            nuisance=self.nuisance[rows],
+            unit_of_sample=self.unit_of_sample[rows],
+            block_of_sample=self.block_of_sample[rows],
         )
 
-    def fold_of(self, folds: int, seed: list[int]) -> Ints:
-        """A fold for every sample, of shape (samples,); units are dealt like cards.
+    def assign_folds(self, n_folds: int, seed: Seed) -> Ints:
+        """A fold for every sample, (samples,); see `chanceline.prediction.folds.deal_to_folds`."""
+        return deal_to_folds(
+            self.y,
+            self.unit_of_sample,
+            self.block_of_sample,
+            n_folds=n_folds,
+            seed=seed,
+        )
 
-        They are dealt class by class and block by block. Both classes begin with the first fold:
-        were classes out of balance in a fold, they would be the other way round in the training
-        samples, and guessing seem worse than it is. Units that hold both classes come after them.
-        """
-        units, first, unit_of = np.unique(self.unit_of, return_index=True, return_inverse=True)
-        positive_share = np.bincount(unit_of, weights=self.y > 0) / np.bincount(unit_of)
-        kind = np.where(positive_share == 0.0, -1, np.where(positive_share == 1.0, 1, 0))
-        keys = np.random.default_rng(seed).random(len(units))
-        order = np.lexsort((keys, self.block_of[first], kind))
-        place_in_kind = np.arange(len(units)) - np.searchsorted(kind[order], kind[order])
-        begin = np.zeros(len(units), dtype=np.int64)
-        begin[kind[order] == 0] = max(np.count_nonzero(kind < 0), np.count_nonzero(kind > 0))
-        dealt = np.empty(len(units), dtype=np.int64)
-        dealt[order] = (begin + place_in_kind) % folds
-        return dealt[unit_of]
-
-    def share_of(self, count: int, seed: list[int]) -> Samples:
-        """About so many of the samples, drawn by whole units; all of them if there are no more."""
-        if len(self.y) <= count:
+    def subsample(self, n_samples: int, seed: Seed) -> Samples:
+        """About so many of the samples, by whole units; all of them if there are no more."""
+        if self.n_samples <= n_samples:
             return self
-        units, unit_of = np.unique(self.unit_of, return_inverse=True)
-        drawn = round(len(units) * count / len(self.y))
-        place = np.random.default_rng(seed).permutation(len(units))
-        return self.take((place < max(drawn, 1))[unit_of])
+        return self.take(draw_units(self.unit_of_sample, n_samples, seed))
 
 
-class Scale(NamedTuple):
-    """How training samples see the columns: (x − centre of the block)/spread; constant columns have an infinite spread."""
-
-    centre: Floats
-    spread: Floats
-
-    def design(self, samples: Samples, support: Ints) -> Floats:
-        """The constant, covariates and the scaled columns of a support, for all samples."""
-        columns = (samples.X[:, support] - self.centre[:, support][samples.block_of]) / self.spread[support]
-        return np.hstack([samples.beside, columns])
-
-
-def narrowed(samples: Samples, training: Bools, also: Ints | tuple[int, ...] = ()) -> tuple[Samples, Ints]:
-    """Of a very wide table the columns that go best with the labels of the training samples, beyond blocks and covariates (sure
-    screening, Fan and Lv 2008), and others wanted; of other tables all.
-    """
-    count, rows, kind = samples.X.shape[1], np.flatnonzero(training), samples.X.dtype
-    if count <= SINGLE:
-        return samples, np.arange(count)
-    beside = np.column_stack([samples.beside, np.eye(samples.block_of.max() + 1)[samples.block_of]])[rows]
-    labels = (samples.y[rows] - beside @ np.linalg.lstsq(beside, samples.y[rows], rcond=None)[0]).astype(kind)
-    parts = (piece[rows] - piece[rows[0]] for piece in np.array_split(samples.X, range(PIECE, count, PIECE), axis=1))
-    promise = np.concatenate([np.abs(labels @ part) / np.maximum(part.std(axis=0), np.finfo(kind).tiny) for part in parts])
-    kept = np.union1d(np.argsort(-promise, kind="stable")[:LIKELY], np.asarray(also, dtype=np.int64))
-    return replace(samples, X=samples.X[:, kept].astype(float)), kept
-
-
-def make_scale(samples: Samples, training: Bools) -> Scale:
-    """Centres of blocks and spreads of columns, from the training samples."""
-    member = samples.block_of == np.arange(samples.block_of.max() + 1)[:, None]
-    inside = member & training
-    # A block without training samples is measured from its own mean.
-    inside = np.where(inside.any(axis=1, keepdims=True), inside, member)
-    centre = (inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)) @ samples.X
-    rest = samples.X[training] - centre[samples.block_of[training]]
-    spread = np.sqrt(np.einsum("ij,ij->j", rest, rest) / len(rest))
-    return Scale(centre, np.where(spread > CONSTANT * np.abs(samples.X).max(axis=0), spread, np.inf))
-
-
-def make_samples(
+def make_samples(  # noqa: PLR0913  the design as the user declares it, by keywords
     X: ArrayLike,
     y: ArrayLike,
-    groups: ArrayLike | None,
-    blocks: ArrayLike | None,
-    covariates: Any,
+    *,
+    groups: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+    covariates: Any = None,
     encoder: CovariateEncoder | None = None,
 ) -> Samples:
-    """Check everything, and decide what stays together.
-
-    By default the encoder of covariates takes numbers as they are.
-    """
-    values, labels, _ = check_arrays(X, y)
-    columns: dict[str, NDArray[Any]] = {}
-    if covariates is not None:
-        columns = read_columns(covariates, len(labels))
-    if encoder is None:
-        encoder = make_encoder(columns)
-    terms = encoder.transform(columns, len(labels))
-    centre = terms.mean(axis=0)
-    spread = terms.std(axis=0)
-    spread = np.where(spread > CONSTANT * np.abs(terms).max(axis=0, initial=0.0), spread, np.inf)
-    block_of = np.zeros(len(labels), dtype=np.int64)
-    if blocks is not None:
-        block_of = np.unique(names_of(blocks, len(labels), "blocks"), return_inverse=True)[1]
-    group_of = np.arange(len(labels))
-    if groups is not None:
-        group_of = np.unique(names_of(groups, len(labels), "groups"), return_inverse=True)[1]
-    return Samples(
-        X=values,
-        y=labels,
-        beside=np.column_stack([np.ones(len(labels)), (terms - centre) / spread]),
-        unit_of=units_of(group_of, block_of),
-        block_of=block_of,
-        encoder=encoder,
-        terms_centre=centre,
-        terms_spread=spread,
-    )
-
-
-def units_of(group_of: Ints, block_of: Ints) -> Ints:
-    """The number of every sample's unit: what stays together in a fold, of shape (samples,).
-
-    Units are groups (samples, where none are declared). A block is a unit too where it is left out
-    whole: one of fewer than `SMALL_BLOCK` samples; and all of them, if they are as many as folds,
-    counted as Σ(sizes)²/Σ sizes², so that a large block with crumbs beside it is one. A group
-    that reaches into several such blocks joins them. Where that joins most of them, as days and the
-    patients seen on them, blocks are dealt to folds after all, and groups alone stay together.
+    """Check everything, encode covariates, and decide what stays together.
 
     Parameters
     ----------
-    group_of : number of every sample's group, 0, 1, …
-    block_of : number of every sample's block, 0, 1, …
+    X, y : values (samples, features), and labels of two classes (samples,)
+    groups, blocks : one name for each sample, or None
+    covariates : a DataFrame, a mapping by name, or an array (samples, covariates); or None
+    encoder : how covariates become terms; by default numbers enter as they are
     """
-    sizes = np.bincount(block_of)
-    left_out_whole = sizes < SMALL_BLOCK
-    if len(block_of) ** 2 >= OUTER_FOLDS * np.sum(sizes**2):
-        left_out_whole = np.full(len(sizes), True)
-    if len(sizes) == 1 or not left_out_whole.any():
-        return group_of
-    # A graph of groups and of blocks left out whole, joined by the samples that they share.
-    rows = np.flatnonzero(left_out_whole[block_of])
-    n_groups = int(group_of.max()) + 1
-    edges = (group_of[rows], n_groups + block_of[rows])
-    n_nodes = n_groups + len(sizes)
-    graph = coo_array((np.ones(len(rows)), edges), shape=(n_nodes, n_nodes))
-    part_of = connected_components(graph, directed=False)[1]
-    n_joined = len(np.unique(part_of[edges[1]]))
-    n_wanted = min(OUTER_FOLDS, int(np.count_nonzero(left_out_whole)))
-    if 2 * n_joined < n_wanted:
-        return group_of
-    if left_out_whole.all() and n_joined == len(sizes):
-        # Each block is a unit, with the groups in it.
-        return block_of
-    return part_of[group_of].astype(np.int64)
+    values, labels, _ = check_arrays(X, y)
+    n_samples = len(labels)
+
+    # Covariates as standardized columns, after the constant.
+    columns: dict[str, NDArray[Any]] = {}
+    if covariates is not None:
+        columns = read_columns(covariates, n_samples)
+    if encoder is None:
+        encoder = make_encoder(columns)
+    terms = encoder.transform(columns, n_samples)
+    term_means = terms.mean(axis=0)
+    term_spreads = infinite_where_constant(terms.std(axis=0), terms)
+    standardized_terms = (terms - term_means) / term_spreads
+
+    # Blocks and groups by number.
+    block_of_sample = np.zeros(n_samples, dtype=np.int64)
+    if blocks is not None:
+        block_of_sample = number_names(names_of(blocks, n_samples, "blocks"))
+    group_of_sample = np.arange(n_samples)
+    if groups is not None:
+        group_of_sample = number_names(names_of(groups, n_samples, "groups"))
+
+    return Samples(
+        X=values,
+        y=labels,
+        nuisance=np.column_stack([np.ones(n_samples), standardized_terms]),
+        unit_of_sample=join_units(group_of_sample, block_of_sample),
+        block_of_sample=block_of_sample,
+        encoder=encoder,
+        term_means=term_means,
+        term_spreads=term_spreads,
+    )
 
 
-def names_of(values: ArrayLike, count: int, role: str) -> NDArray[np.str_]:
+def infinite_where_constant(spreads: Floats, values: Floats) -> Floats:
+    """The spreads (columns,), infinite for columns of `values` (samples, columns) that vary by no
+    more than rounding: divided by it they vanish.
+    """
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    return np.where(spreads > CONSTANT_SHARE * largest, spreads, np.inf)
+
+
+def number_names(names: NDArray[Any]) -> Ints:
+    """0, 1, … for the different names, in their order: (samples,)."""
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def names_of(values: ArrayLike, n_samples: int, role: str) -> NDArray[np.str_]:
     """The names of blocks or groups, one for each sample: 1 and 1.0 are the same."""
-    return texts(one_each(values, count, role))
+    return texts(check_one_per_sample(values, n_samples, role))
 
 
-def codes(values: ArrayLike, count: int, role: str) -> Ints:
-    """0, 1, … for the different values, in their order."""
-    array = one_each(values, count, role)
-    # Objects of several types cannot be sorted.
-    return np.unique(array.astype(str) if array.dtype.kind == "O" else array, return_inverse=True)[1].astype(np.int64)
+def number_values(values: ArrayLike, n_samples: int, role: str) -> Ints:
+    """0, 1, … for the different values, in their order: (samples,)."""
+    array = check_one_per_sample(values, n_samples, role)
+    if array.dtype.kind == "O":
+        # Objects of several types cannot be sorted.
+        array = array.astype(str)
+    return number_names(array)
 
 
-def one_each(values: ArrayLike, count: int, role: str) -> NDArray[Any]:
-    """The values, one for each sample."""
+def check_one_per_sample(values: ArrayLike, n_samples: int, role: str) -> NDArray[Any]:
+    """The values as an array, if there is one for each sample; `role` is their name in errors."""
     array = np.asarray(values)
-    if array.shape != (count,):
-        raise InputError(f"{role} must hold one value for each of the {count} samples, not an array of shape {array.shape}.")
+    if array.shape != (n_samples,):
+        raise InputError(
+            f"{role} must hold one value for each of the {n_samples} samples, "
+            f"not an array of shape {array.shape}."
+        )
     return array
+
+
+codes = number_values  # old name, until the callers follow

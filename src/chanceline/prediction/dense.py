@@ -1,0 +1,203 @@
+"""Rules on many features: least squares with a ridge on the 32, 64, … or all columns that differ
+most between the classes.
+
+Columns enter the more, the farther they stand above the best one left out; with a large ridge the
+weights are those of shrunken centroids. A score of such a rule says which class, but not how sure:
+its probabilities come from a logistic regression on out-of-fold scores (Platt 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline.prediction._types import Floats, Ints
+from chanceline.prediction.candidates import (
+    Candidate,
+    DenseCandidate,
+    Family,
+    ScoredCandidates,
+)
+from chanceline.prediction.inner_folds import InnerFolds
+from chanceline.prediction.ridge_logistic import fit_ridge_logistic, sigmoid
+from chanceline.prediction.scaling import Residualized, scaled_columns
+
+# In units of the mean eigenvalue, from nearly least squares to shrunken centroids.
+DENSE_PENALTIES = np.array([0.01, 0.1, 1.0, 1000.0])
+# The smallest number of features, beyond what counts as a small set.
+MIN_DENSE_FEATURES = 32
+# Rows of the largest matrix whose eigenvalues are computed: more would take too long.
+MAX_EIGENPROBLEM = 600
+# Smaller products and spreads are rounding.
+TINY = 1e-9
+# The ridge on the weight of a score, which has standard deviation 1.
+LINK_PENALTY = 1.0
+
+
+class DenseDirections(NamedTuple):
+    """Weights of a dense rule, not yet turned into probabilities.
+
+    Attributes
+    ----------
+    support : its columns, the one with the largest product with the target first, (support,)
+    weights : of the scaled columns, a row for each of `DENSE_PENALTIES`, (penalties, support)
+    """
+
+    support: Ints
+    weights: Floats
+
+
+def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
+    """Dense rules of all sizes and penalties, and their out-of-fold probabilities."""
+    samples = folds.samples
+    sizes = dense_sizes(samples.n_features, samples.n_samples)
+    scores = out_of_fold_dense_scores(folds, sizes)
+    score_spreads = np.maximum(scores.std(axis=1, keepdims=True), TINY)
+    standardized_scores = scores / score_spreads
+
+    # The link from score to probability: a logistic regression for every candidate.
+    # (candidates, samples, nuisance + 1)
+    designs = np.stack(
+        [np.column_stack([samples.nuisance, score]) for score in standardized_scores]
+    )
+    links = fit_ridge_logistic(
+        designs=designs,
+        labels=samples.y,
+        sample_weights=np.ones(scores.shape),
+        penalties=np.array([LINK_PENALTY]),
+        n_unpenalized=samples.n_nuisance,
+    )[:, 0]
+    # A score that points the wrong way is noise.
+    links[:, -1] = np.maximum(links[:, -1], 0.0)
+    probabilities = sigmoid(np.einsum("ck,csk->cs", links, designs))
+
+    # From here on the link takes scores as they are.
+    links[:, -1:] /= score_spreads
+    candidates: list[Candidate] = []
+    for size in sizes:
+        for penalty in DENSE_PENALTIES:
+            link = links[len(candidates)]
+            candidates.append(DenseCandidate(Family.DENSE, size, float(penalty), link))
+    return ScoredCandidates(candidates, probabilities)
+
+
+def dense_sizes(n_features: int, n_samples: int) -> list[int]:
+    """32, 64, 128, … and all features, as far as the smaller Gram matrix can be taken apart."""
+    sizes = []
+    size = MIN_DENSE_FEATURES
+    while size < n_features:
+        sizes.append(size)
+        size *= 2
+    sizes.append(n_features)
+    return [size for size in sizes if min(size, n_samples) <= MAX_EIGENPROBLEM]
+
+
+def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
+    """Scores by rules that each sample had no part in, (sizes × penalties, samples)."""
+    samples = folds.samples
+    scores = np.empty((len(sizes) * len(DENSE_PENALTIES), samples.n_samples))
+    for fold in range(folds.n_folds):
+        directions = dense_directions(folds.residualized[fold], sizes)
+        held_out = ~folds.training[fold]
+        # Each support begins with the smaller ones.
+        largest_support = directions[-1].support
+        columns = scaled_columns(samples.take(held_out), folds.scales[fold], largest_support)
+        scores[:, held_out] = np.vstack(
+            [direction.weights @ columns[:, : len(direction.support)].T for direction in directions]
+        )
+    return scores
+
+
+def average_dense_rules(
+    candidates: Sequence[DenseCandidate],
+    residualized: Residualized,
+) -> tuple[Ints, Floats]:
+    """The mean of the dense rules of these candidates, each with its link.
+
+    Parameters
+    ----------
+    candidates : of ascending size
+    residualized : the samples that the rules are made from
+
+    Returns
+    -------
+    support : its columns, (support,)
+    weights : of the constant, covariates and the scaled columns, (nuisance + support,)
+    """
+    sizes = [candidate.n_features for candidate in candidates]
+    directions = dense_directions(residualized, sizes)
+    weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
+    for candidate, direction in zip(candidates, directions, strict=True):
+        rule_weights = linked_weights(candidate, direction)
+        # Each support begins with the smaller ones.
+        weights[: len(rule_weights)] += rule_weights / len(candidates)
+    return directions[-1].support, weights
+
+
+def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Floats:
+    """Weights of the constant, covariates and the scaled columns, (nuisance + support,).
+
+    The link's weight of the score multiplies those of the columns.
+    """
+    penalty_index = DENSE_PENALTIES.tolist().index(candidate.penalty)
+    column_weights = candidate.link[-1] * direction.weights[penalty_index]
+    return np.append(candidate.link[:-1], column_weights)
+
+
+def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[DenseDirections]:
+    """Ridge regression on the columns with the largest products with the target, for every size.
+
+    With the columns c_j, the target t, p_j = |t·c_j|, and q the largest p of the columns left out:
+
+        C = (c_1, c_2, …) S,    S_j² = 1 − q/p_j,    w = S (CᵀC + λ)⁻¹ Cᵀt
+
+    For large λ, w_j ∝ ±(p_j − q): the weights of shrunken centroids. Each support begins with the
+    smaller ones.
+    """
+    columns, target, lengths = residualized
+    products = np.abs(target @ columns)
+    order = np.argsort(-products, kind="stable")
+    # One more, for the size with which no column is left out.
+    ranked_products = np.append(np.maximum(products[order], TINY), 0.0)
+    ranked_columns = columns[:, order[: max(sizes)]]
+
+    directions = []
+    for size in sizes:
+        support = order[:size]
+        best_left_out = ranked_products[size]
+        shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])
+        weights = ridge_weights(ranked_columns[:, :size] * shrinkage, target)
+        # Back to scaled columns, before they were given length 1.
+        directions.append(DenseDirections(support, weights * shrinkage / lengths[support]))
+    return directions
+
+
+def ridge_weights(columns: Floats, target: Floats) -> Floats:
+    """Weights of ridge regression, a row for each of `DENSE_PENALTIES`: (penalties, columns).
+
+    (CᵀC + λ)⁻¹ Cᵀt = Cᵀ(CCᵀ + λ)⁻¹ t; the smaller of the two matrices is taken apart.
+    """
+    n_samples, n_columns = columns.shape
+    if n_columns < n_samples:
+        return solve_all_penalties(columns.T @ columns, columns.T @ target)
+    return solve_all_penalties(columns @ columns.T, target) @ columns
+
+
+def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
+    """(G + λ)⁻¹ b for λ = each of `DENSE_PENALTIES` times the mean eigenvalue of G.
+
+    Parameters
+    ----------
+    gram : G, (n, n)
+    right_side : b, (n,)
+
+    Returns
+    -------
+    solutions : (penalties, n)
+    """
+    eigenvalues, eigenvectors = np.linalg.eigh(gram)
+    ridge = DENSE_PENALTIES[:, None] * max(eigenvalues.mean(), TINY)
+    coefficients = eigenvectors.T @ right_side / (eigenvalues + ridge)
+    return coefficients @ eigenvectors.T

@@ -1,0 +1,149 @@
+"""Which samples stay together, and how they are dealt to folds.
+
+A *unit* is never split between folds. Units are the groups that the user declared (single samples,
+where there are none). Columns are measured from the mean of their *block*, so a block of which few
+samples remain for training has no usable mean: small blocks are held out whole, and so are all
+blocks where these are as many as folds. Such a block is a unit too, together with every group that
+reaches into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from chanceline.prediction._types import Bools, Floats, Ints
+
+# Of the cross-validation that estimates the error of a rule.
+N_OUTER_FOLDS = 10
+# Of the one that chooses among candidates, within the training samples.
+N_INNER_FOLDS = 5
+# Smaller blocks are held out whole: the mean of those that stay would be no measure of the rest.
+MIN_SPLIT_BLOCK = 8
+
+# What a random generator is made from: the user's seed, a stream, and counters.
+Seed = Sequence[int]
+
+
+class Stream(IntEnum):
+    """What random numbers are drawn for, so that no two purposes share them."""
+
+    INNER_FOLDS = 0
+    TUNING_SUBSAMPLE = 1
+    OUTER_FOLDS = 2
+    OUTER_TRAINING = 3
+    HALVES = 5
+
+
+def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
+    """The number of every sample's unit, (samples,): groups, joined by the blocks held out whole.
+
+    A group that reaches into several such blocks joins them. Where that joins most of them, as with
+    days and the patients seen on them, groups alone are units and blocks are split after all.
+
+    Parameters
+    ----------
+    group_of_sample : number of every sample's group, 0, 1, …, (samples,)
+    block_of_sample : number of every sample's block, 0, 1, …, (samples,)
+    """
+    is_whole = blocks_held_out_whole(block_of_sample)
+    if not is_whole.any():
+        return group_of_sample
+
+    # A graph of groups and of blocks held out whole, joined by the samples that they share.
+    shared = np.flatnonzero(is_whole[block_of_sample])
+    n_groups = int(group_of_sample.max()) + 1
+    n_blocks = len(is_whole)
+    n_nodes = n_groups + n_blocks
+    group_nodes = group_of_sample[shared]
+    block_nodes = n_groups + block_of_sample[shared]
+    edges = (np.ones(len(shared)), (group_nodes, block_nodes))
+    graph = coo_array(edges, shape=(n_nodes, n_nodes))
+    component_of_node = connected_components(graph, directed=False)[1]
+
+    n_units_of_blocks = len(np.unique(component_of_node[block_nodes]))
+    n_units_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
+    if 2 * n_units_of_blocks < n_units_wanted:
+        return group_of_sample
+    if is_whole.all() and n_units_of_blocks == n_blocks:
+        # Each block is a unit, with the groups in it.
+        return block_of_sample
+    return component_of_node[group_of_sample].astype(np.int64)
+
+
+def blocks_held_out_whole(block_of_sample: Ints) -> Bools:
+    """For every block whether it is never split between folds, (blocks,).
+
+    Those of fewer than `MIN_SPLIT_BLOCK` samples are not; and none is if blocks are as many as
+    folds, counted as (Σ sizes)²/Σ sizes², so that a large block with crumbs beside it is one. A
+    single block is always split.
+    """
+    sizes = np.bincount(block_of_sample)
+    if len(sizes) == 1:
+        return np.array([False])
+    has_as_many_blocks_as_folds = len(block_of_sample) ** 2 >= N_OUTER_FOLDS * np.sum(sizes**2)
+    if has_as_many_blocks_as_folds:
+        return np.full(len(sizes), True)
+    return sizes < MIN_SPLIT_BLOCK
+
+
+def deal_to_folds(
+    labels: Floats,
+    unit_of_sample: Ints,
+    block_of_sample: Ints,
+    *,
+    n_folds: int,
+    seed: Seed,
+) -> Ints:
+    """A fold for every sample, (samples,); units are dealt like cards, in random order.
+
+    They are dealt class by class, and within a class block by block. Both classes begin with the
+    first fold: were classes out of balance in a fold, they would be the other way round in the
+    training samples, and guessing seem worse than it is. Units that hold both classes come after
+    those of the larger class.
+
+    Parameters
+    ----------
+    labels : ±1, (samples,)
+    unit_of_sample, block_of_sample : numbers of units and blocks, (samples,)
+    n_folds : how many folds there are, if there are as many units
+    seed : of the random order
+    """
+    units, first_sample, unit_of_sample = np.unique(
+        unit_of_sample, return_index=True, return_inverse=True
+    )
+    n_units = len(units)
+    unit_class = class_of_units(labels, unit_of_sample)
+    unit_block = block_of_sample[first_sample]
+
+    random_key = np.random.default_rng(seed).random(n_units)
+    order = np.lexsort((random_key, unit_block, unit_class))
+    ordered_class = unit_class[order]
+    rank_in_class = np.arange(n_units) - np.searchsorted(ordered_class, ordered_class)
+
+    n_negative = np.count_nonzero(unit_class < 0)
+    n_positive = np.count_nonzero(unit_class > 0)
+    first_position = np.where(ordered_class == 0, max(n_negative, n_positive), 0)
+
+    fold_of_unit = np.empty(n_units, dtype=np.int64)
+    fold_of_unit[order] = (first_position + rank_in_class) % n_folds
+    return fold_of_unit[unit_of_sample]
+
+
+def class_of_units(labels: Floats, unit_of_sample: Ints) -> Ints:
+    """−1 or 1 for units of one class, 0 for those that hold both, (units,)."""
+    n_positive = np.bincount(unit_of_sample, weights=labels > 0)
+    n_samples = np.bincount(unit_of_sample)
+    return np.select([n_positive == 0, n_positive == n_samples], [-1, 1], default=0)
+
+
+def draw_units(unit_of_sample: Ints, n_samples: int, seed: Seed) -> Bools:
+    """Which samples belong to units drawn at random, about `n_samples` of them: (samples,)."""
+    units, unit_of_sample = np.unique(unit_of_sample, return_inverse=True)
+    n_units_drawn = max(1, round(len(units) * n_samples / len(unit_of_sample)))
+    rank_of_unit = np.random.default_rng(seed).permutation(len(units))
+    return (rank_of_unit < n_units_drawn)[unit_of_sample]

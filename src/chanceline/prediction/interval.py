@@ -1,0 +1,92 @@
+"""The interval of a cross-validated error: how many independent samples there are, and what a share
+among so many tells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betaincinv, stdtrit
+
+from chanceline.prediction._types import Floats, Ints
+
+CONFIDENCE = 0.95
+# The probability below the upper end of a two-sided interval.
+UPPER_QUANTILE = (1 + CONFIDENCE) / 2
+
+
+def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) 95 % interval for a share among independent trials.
+
+    Neither number need be whole.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    failures = trials - successes
+    low = 0.0
+    if successes > 0:
+        low = float(betaincinv(successes, failures + 1, tail))
+    high = 1.0
+    if failures > 0:
+        high = float(betaincinv(successes + 1, failures, 1 - tail))
+    return low, high
+
+
+def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
+    """How many independent samples n samples in units are worth: n/(1 + (m − 1)ρ) (Kish 1965).
+
+    m = Σ m_u²/n is the size of a unit as its samples see it, and ρ the correlation of the values
+    within units. With ρ = 1 units count, with ρ = 0 samples do. As few units tell ρ badly, the
+    number is lowered by the square of the ratio of the quantiles of t with n − 1 and with (number
+    of units − 1) degrees of freedom (Korn and Graubard 1998), but never below that for ρ = 1.
+
+    Parameters
+    ----------
+    values : what is averaged over samples, (samples,). For an error rate these are the chances that
+        a rule gives to the wrong class: errors would do, but where none is made they tell nothing
+        about ρ.
+    unit_of_sample : number of every sample's unit, (samples,)
+    """
+    n_samples = len(unit_of_sample)
+    units, unit_of_sample = np.unique(unit_of_sample, return_inverse=True)
+    n_units = len(units)
+    if n_units == n_samples:
+        return float(n_samples)
+
+    sizes = np.bincount(unit_of_sample)
+    mean_size = float(np.sum(sizes**2)) / n_samples
+    fewest = n_samples / mean_size
+    correlation = correlation_within_units(values, unit_of_sample)
+
+    t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
+    t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)
+    correction = (t_of_samples / t_of_units) ** 2
+    lowered = correction * n_samples / (1 + (mean_size - 1) * correlation)
+    return max(fewest, float(lowered))
+
+
+def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:
+    """Correlation of two values of the same unit, ρ = v/(v + w), by analysis of variance.
+
+    w is the mean square within units, and v = (mean square between units − w)/m₀ the variance of
+    the units' true means, m₀ = (n − Σ m_u²/n)/(number of units − 1). 1 where no value differs.
+
+    Parameters
+    ----------
+    values : (samples,)
+    unit_of_sample : 0, 1, …, (samples,); there must be several units, fewer than samples
+    """
+    n_samples = len(values)
+    sizes = np.bincount(unit_of_sample)
+    n_units = len(sizes)
+    unit_means = np.bincount(unit_of_sample, weights=values) / sizes
+
+    squares_within = np.sum((values - unit_means[unit_of_sample]) ** 2)
+    squares_between = np.sum(sizes * (unit_means - values.mean()) ** 2)
+    within = squares_within / (n_samples - n_units)
+    between = squares_between / (n_units - 1)
+
+    size_between = (n_samples - np.sum(sizes**2) / n_samples) / (n_units - 1)
+    variance_of_units = max(0.0, (between - within) / size_between)
+    total = variance_of_units + within
+    if total == 0:
+        return 1.0
+    return float(variance_of_units / total)

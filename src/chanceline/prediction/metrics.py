@@ -1,0 +1,135 @@
+"""How well scores tell two classes apart: errors, the best threshold, the area under the curve.
+
+A sample is called positive where its score lies above the threshold. Labels are ±1; `positive` is
+the same as truth values.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline.prediction._types import Bools, Floats, Ints
+
+# Scores nearer than this share of the largest one (or of 1) may differ by rounding only.
+RELATIVE_GAP = 1e-9
+# The gap below the lowest and above the highest score: a threshold may lie in its middle.
+END_GAP = 2.0
+
+
+class Threshold(NamedTuple):
+    """A threshold, and the errors that scores make with it."""
+
+    value: float
+    errors: int
+
+
+def best_threshold(scores: Floats, labels: Floats) -> Threshold:
+    """The threshold with the fewest errors, in the middle of a gap between scores.
+
+    Of several it is the lowest. Where no gap is wide enough it lies below all scores.
+
+    Parameters
+    ----------
+    scores : (samples,)
+    labels : ±1, (samples,)
+    """
+    ranked_scores, errors = sweep_thresholds(scores, labels)
+    lowest = ranked_scores[0] - END_GAP
+    highest = ranked_scores[-1] + END_GAP
+
+    # Gap i lies below sample i; the last one lies above all samples.
+    gaps = np.diff(ranked_scores, prepend=lowest, append=highest)
+    lower_ends = np.append(lowest, ranked_scores)
+    is_wide_enough = gaps > RELATIVE_GAP * np.abs(scores).max(initial=1.0)
+
+    best = int(np.where(is_wide_enough, errors, np.inf).argmin())
+    middle = lower_ends[best] + gaps[best] / 2
+    return Threshold(value=float(middle), errors=int(errors[best]))
+
+
+def sweep_thresholds(scores: Floats, labels: Floats) -> tuple[Floats, Ints]:
+    """Sort the scores and count the errors of every threshold.
+
+    Threshold i has i samples below it: it lies between the sorted scores i − 1 and i. Whether these
+    differ is for the caller to check.
+
+    Parameters
+    ----------
+    scores : (…, samples)
+    labels : ±1, (…, samples)
+
+    Returns
+    -------
+    ranked_scores : ascending, (…, samples)
+    errors : (…, samples + 1)
+    """
+    order = np.argsort(scores, axis=-1)
+    ranked_scores = np.take_along_axis(scores, order, axis=-1)
+    ranked_positive = np.take_along_axis(labels > 0, order, axis=-1)
+
+    # Below all scores every negative sample is wrong. A sample that the threshold passes becomes
+    # wrong if it is positive, and right if it is negative.
+    n_negative = np.count_nonzero(labels <= 0, axis=-1, keepdims=True)
+    change = np.where(ranked_positive, 1, -1)
+    errors = np.concatenate([n_negative, n_negative + np.cumsum(change, axis=-1)], axis=-1)
+    return ranked_scores, errors
+
+
+def error_indicators(scores: Floats, labels: Floats) -> Floats:
+    """1 where the score has the wrong sign, 0 where it has the right one, ½ where it is zero."""
+    return 0.5 - 0.5 * np.sign(labels * scores)
+
+
+def area_under_curve(scores: Floats, positive: Bools) -> float:
+    """Share of pairs of a positive and a negative sample in the right order; ties count one half.
+
+    NaN without samples of both classes.
+    """
+    every_sample = np.zeros(len(scores), dtype=np.int64)
+    return area_within_folds(scores, positive, every_sample)
+
+
+def area_within_folds(scores: Floats, positive: Bools, fold_of_sample: Ints) -> float:
+    """The area under the curve from pairs of the same fold.
+
+    Samples of different folds have scores of different rules, which can't be compared.
+
+    Parameters
+    ----------
+    scores, positive, fold_of_sample : (samples,)
+    """
+    n_concordant = 0.0
+    n_pairs = 0
+    for fold in np.unique(fold_of_sample):
+        in_fold = fold_of_sample == fold
+        positive_scores = scores[in_fold & positive]
+        negative_scores = scores[in_fold & ~positive]
+        n_concordant += count_concordant(positive_scores, negative_scores)
+        n_pairs += len(positive_scores) * len(negative_scores)
+    if n_pairs == 0:
+        return float("nan")
+    return n_concordant / n_pairs
+
+
+def count_concordant(positive_scores: Floats, negative_scores: Floats) -> float:
+    """Number of pairs in which the positive score is the larger one, and half of the ties."""
+    ranked = np.sort(negative_scores)
+    n_below = np.searchsorted(ranked, positive_scores, side="left")
+    n_not_above = np.searchsorted(ranked, positive_scores, side="right")
+    return float(n_below.sum() + n_not_above.sum()) / 2
+
+
+def standardized_difference(values: Floats, positive: Bools) -> float:
+    """Difference of the class means in standard deviations within the classes (Cohen's d).
+
+    (mean of positives − mean of negatives)/√((variance of positives + variance of negatives)/2);
+    0 where neither class varies.
+    """
+    positive_values = values[positive]
+    negative_values = values[~positive]
+    spread = np.sqrt((positive_values.var() + negative_values.var()) / 2)
+    if spread == 0:
+        return 0.0
+    return float((positive_values.mean() - negative_values.mean()) / spread)

@@ -1,0 +1,115 @@
+"""Nested sets of 1, 2, 3, … columns for a target: least angle regression and forward stepwise.
+
+Both take columns (samples, columns), centred and of length 1, or zero if a column must never be
+chosen; and a centred target (samples,). Both return the supports of 0, 1, 2, … columns in the order
+in which the columns joined, up to `max_columns`; fewer where no further column adds anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.prediction._types import Floats, Ints
+
+# Stepwise regression is good where labels are nearly free of noise, and then sets are small.
+MAX_STEPWISE = 9
+# Columns whose product with the path's direction is so near that of the active ones are copies of
+# them; columns of which less (as a squared length) lies outside the chosen ones' span are too.
+COPY_TOLERANCE = 1e-6
+# Smaller shares are rounding.
+ROUNDING = 1e-9
+
+
+def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
+    """Least angle regression (Efron, Hastie, Johnstone and Tibshirani 2004): the lasso's path, but
+    that no column leaves.
+
+    All active columns have the same product with the residual, in absolute value the largest. The
+    fit moves along the direction in which these products sink together, until another column has
+    the same product with the residual and joins.
+    """
+    products = target @ columns
+    common_product = float(np.abs(products).max(initial=0.0))
+    negligible = ROUNDING * common_product
+    joining = int(np.abs(products).argmax())
+    support = np.zeros(0, dtype=np.int64)
+    supports = [support]
+
+    for _ in range(min(max_columns, len(columns) - 1)):
+        if common_product <= negligible:
+            break
+        support = np.append(support, joining)
+        supports.append(support)
+
+        # How fast every column's product sinks, in units of that of the active ones.
+        rates = equiangular_rates(columns, support, np.sign(products[support]))
+        steps = steps_until_joining(products, rates, common_product)
+        steps[support] = np.inf
+        joining = int(steps.argmin())
+
+        step = min(common_product, float(steps[joining]))
+        products = products - step * rates
+        common_product = common_product - step
+    return supports
+
+
+def equiangular_rates(columns: Floats, support: Ints, signs: Floats) -> Floats:
+    """Products (columns,) of all columns with the vector u that has product 1 with the active ones.
+
+    u = A (AᵀA)⁻¹ 1, where A has the active columns, each with the sign of its product.
+    """
+    active = columns[:, support] * signs
+    gram = active.T @ active + ROUNDING * np.eye(len(support))
+    coefficients = np.linalg.solve(gram, np.ones(len(support)))
+    return (active @ coefficients) @ columns
+
+
+def steps_until_joining(products: Floats, rates: Floats, common_product: float) -> Floats:
+    """How far the common product C sinks until each column has it, with either sign: (columns,).
+
+    A column's product p − γr equals C − γ at γ = (C − p)/(1 − r), and −(C − γ) at
+    γ = (C + p)/(1 + r). Where the divisor vanishes the column is a copy and never joins.
+    """
+    with_same_sign = np.where(
+        rates < 1 - COPY_TOLERANCE,
+        (common_product - products) / np.maximum(1 - rates, COPY_TOLERANCE),
+        np.inf,
+    )
+    with_opposite_sign = np.where(
+        rates > COPY_TOLERANCE - 1,
+        (common_product + products) / np.maximum(1 + rates, COPY_TOLERANCE),
+        np.inf,
+    )
+    return np.minimum(with_same_sign, with_opposite_sign)
+
+
+def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
+    """Forward stepwise least squares: the column that lowers the residual most comes next.
+
+    At most `MAX_STEPWISE` columns join. The columns are kept as they are; their products with the
+    residual, and the squared lengths of what lies outside the span of the chosen ones, are updated.
+    """
+    products = target @ columns
+    squared_lengths = np.einsum("ij,ij->j", columns, columns)
+    negligible = ROUNDING * (target @ target)
+    support = np.zeros(0, dtype=np.int64)
+    supports = [support]
+
+    for _ in range(min(max_columns, MAX_STEPWISE, len(columns) - 1)):
+        # What each column would take off the residual's squared length.
+        gains = np.where(
+            squared_lengths > COPY_TOLERANCE,
+            products**2 / np.maximum(squared_lengths, COPY_TOLERANCE),
+            0.0,
+        )
+        if gains.max() <= negligible:
+            break
+        support = np.append(support, gains.argmax())
+        supports.append(support)
+
+        # The direction that the newest column adds to the span.
+        new_direction = np.linalg.qr(columns[:, support])[0][:, -1]
+        along = new_direction @ columns
+        products = products - (new_direction @ target) * along
+        squared_lengths = squared_lengths - along**2
+    return supports

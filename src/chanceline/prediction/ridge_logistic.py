@@ -1,0 +1,106 @@
+"""Logistic regression with a ridge on few columns, many fits at once.
+
+Cross-validation needs the same small fit for every fold and every penalty. Newton's method does all
+of them in one stack of small matrices: twenty fits in about a millisecond, where one call of a
+solver for each takes forty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.prediction._types import Floats
+
+# On columns without a penalty, so that their weights stay finite where the classes separate.
+UNPENALIZED_RIDGE = 1e-3
+MAX_NEWTON_STEPS = 40
+# Of any sample's score in one step, so that no step overshoots.
+MAX_SCORE_CHANGE = 6.0
+# A step that changes every score by less is the last one.
+CONVERGED = 1e-4
+
+
+def fit_ridge_logistic(
+    designs: Floats,
+    labels: Floats,
+    sample_weights: Floats,
+    penalties: Floats,
+    n_unpenalized: int,
+) -> Floats:
+    """Weights of every fit, all of them in one stack: (fits, penalties, columns).
+
+    Fit f with the penalty λ minimises, over w,
+
+        Σ_i s_i ln(1 + exp(−y_i η_i)) + λ/2 Σ_j w_j²,    η = D w
+
+    where D is its design, s its sample weights, and j runs over the penalized columns.
+
+    Parameters
+    ----------
+    designs : scaled columns, (fits, samples, columns)
+    labels : ±1, (samples,)
+    sample_weights : 1 for training samples and 0 for others, (fits, samples)
+    penalties : λ, (penalties,)
+    n_unpenalized : number of leading columns (the constant, covariates) without a penalty
+    """
+    n_fits, _, n_columns = designs.shape
+    column = np.arange(n_columns)
+    # (penalties, columns)
+    ridge = np.where(column < n_unpenalized, UNPENALIZED_RIDGE, penalties[:, None])
+    # (fits, columns, samples)
+    transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))
+    positive = (labels > 0).astype(float)
+    # (fits, 1, samples): the same for all penalties
+    sample_weights = sample_weights[:, None, :]
+    weights = np.zeros((n_fits, len(penalties), n_columns))
+
+    for _ in range(MAX_NEWTON_STEPS):
+        # Gradient (fits, penalties, columns) and Hessian (fits, penalties, columns, columns)
+        probabilities = sigmoid(weights @ transposed)
+        gradient = ((probabilities - positive) * sample_weights) @ designs + ridge * weights
+        curvature = probabilities * (1 - probabilities) * sample_weights
+        hessian = (transposed[:, None] * curvature[:, :, None, :]) @ designs[:, None]
+        hessian[..., column, column] += ridge
+
+        # Newton's step, shortened where a score would move too far.
+        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        score_change = np.abs(step @ transposed).max(axis=2)
+        damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, CONVERGED))
+        weights -= step * damping[..., None]
+        if score_change.max(initial=0.0) < CONVERGED:
+            break
+    return weights
+
+
+def fit_one_ridge_logistic(
+    design: Floats,
+    labels: Floats,
+    penalty: float,
+    n_unpenalized: int,
+) -> Floats:
+    """Weights (columns,) of one fit to all samples; see `fit_ridge_logistic`.
+
+    Parameters
+    ----------
+    design : scaled columns, (samples, columns)
+    labels : ±1, (samples,)
+    penalty : λ
+    n_unpenalized : number of leading columns without a penalty
+    """
+    weights = fit_ridge_logistic(
+        designs=design[None],
+        labels=labels,
+        sample_weights=np.ones((1, len(labels))),
+        penalties=np.array([penalty]),
+        n_unpenalized=n_unpenalized,
+    )
+    return weights[0, 0]
+
+
+def sigmoid(scores: Floats) -> Floats:
+    """1/(1 + e^−η), the probability of the positive class.
+
+    By way of tanh it takes less than half the time of `scipy.special.expit`, and Newton's method
+    does little else.
+    """
+    return 0.5 * (1.0 + np.tanh(0.5 * scores))

@@ -1,0 +1,100 @@
+"""Columns as the training samples see them: centred by block, scaled, and without covariates.
+
+Columns are measured from the mean of their block (there is one where none are declared) among the
+training samples, so that differences between blocks tell nothing. The columns of a block that the
+training samples do not know are measured from its own mean: a new sample comes with its block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline.prediction.samples import Samples, infinite_where_constant
+
+# A column of which covariates leave less, in standard deviations, is explained by them.
+MIN_RESIDUAL_SPREAD = 1e-6
+
+
+class ColumnScale(NamedTuple):
+    """How training samples see columns: (x − mean of the block)/spread.
+
+    Attributes
+    ----------
+    block_means : (blocks, columns)
+    spreads : standard deviations within blocks, infinite for constant columns, (columns,)
+    """
+
+    block_means: Floats
+    spreads: Floats
+
+    def take(self, columns: Ints) -> ColumnScale:
+        """The scale of these columns alone."""
+        return ColumnScale(self.block_means[:, columns], self.spreads[columns])
+
+    def transform(self, values: Floats, block_of_sample: Ints) -> Floats:
+        """Scaled values, (samples, columns)."""
+        return (values - self.block_means[block_of_sample]) / self.spreads
+
+
+def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
+    """Means of blocks and spreads of columns, from the training samples.
+
+    Parameters
+    ----------
+    samples : all of them: those that are not for training tell the means of unknown blocks.
+    training : which samples are for training, (samples,)
+    """
+    # (blocks, samples): the samples that each mean is taken over
+    in_block = samples.block_of_sample == np.arange(samples.n_blocks)[:, None]
+    averaged = in_block & training
+    is_known = averaged.any(axis=1, keepdims=True)
+    averaged = np.where(is_known, averaged, in_block)
+    # A block of which the samples at hand hold nothing has mean 0; nobody asks for it.
+    n_averaged = np.maximum(averaged.sum(axis=1, keepdims=True), 1)
+    block_means = (averaged / n_averaged) @ samples.X
+
+    centred = samples.X[training] - block_means[samples.block_of_sample[training]]
+    spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
+    return ColumnScale(block_means, infinite_where_constant(spreads, samples.X))
+
+
+def scaled_columns(samples: Samples, scale: ColumnScale, support: Ints) -> Floats:
+    """The scaled columns of a support, (samples, support)."""
+    return scale.take(support).transform(samples.X[:, support], samples.block_of_sample)
+
+
+def design_of(samples: Samples, scale: ColumnScale, support: Ints) -> Floats:
+    """The nuisance columns and the scaled columns of a support, (samples, nuisance + support)."""
+    return np.hstack([samples.nuisance, scaled_columns(samples, scale, support)])
+
+
+class Residualized(NamedTuple):
+    """Columns and labels without what the constant and covariates explain of them.
+
+    Attributes
+    ----------
+    columns : of length 1, or 0 if nothing is left, (samples, features)
+    target : labels ±1 less what is explained, (samples,)
+    lengths : of the columns before they were given length 1; infinite if nothing is left,
+        (features,)
+    """
+
+    columns: Floats
+    target: Floats
+    lengths: Floats
+
+
+def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
+    """Take the projection on the nuisance columns out of all scaled columns and of the labels."""
+    columns = scale.transform(samples.X, samples.block_of_sample)
+    basis = np.linalg.qr(samples.nuisance)[0]
+    columns -= basis @ (basis.T @ columns)
+    target = samples.y - basis @ (basis.T @ samples.y)
+
+    lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    is_left = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
+    lengths = np.where(is_left, lengths, np.inf)
+    return Residualized(columns / lengths, target, lengths)

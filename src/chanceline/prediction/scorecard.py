@@ -1,0 +1,189 @@
+"""A rule with small whole weights that can be applied by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline._results import Result
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import check_arrays
+from chanceline.perceptron.rule import make_rule
+from chanceline.prediction._types import Floats, Ints
+from chanceline.prediction.metrics import best_threshold
+from chanceline.prediction.rule import PredictionRule
+
+# The largest number of points for a step of one feature.
+MAX_POINTS = 5
+# Scales at which weights are rounded to begin with.
+N_SCALES = 40
+# The largest weight times the smallest scale: less would round to zero points.
+SMALLEST_SCALED_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scorecard(Result):
+    """A rule with small whole weights: positive where Σ_j points_j x_j/step_j lies above the
+    threshold.
+
+    Attributes
+    ----------
+    support : columns with points other than zero, (support,)
+    points : whole numbers, (support,)
+    steps : what a point is given for, in the units of each column: a standard deviation (two
+        digits), or as asked, (support,)
+    threshold : in points.
+    errors : of the scorecard on the samples, counted exactly.
+    loss : how many more these are than the rule makes that it comes from (fewer, if negative).
+    """
+
+    support: Ints
+    points: Ints
+    steps: Floats
+    threshold: float
+    errors: int
+    loss: int
+
+    kind = "exact"
+
+    def summary(self) -> str:
+        largest = np.abs(self.points).max(initial=0)
+        features = f"{len(self.points)} features, points of at most {largest}"
+        return f"{features}, {self.errors} errors"
+
+
+def scorecard(
+    X: ArrayLike,
+    y: ArrayLike,
+    rule: PredictionRule,
+    *,
+    largest: int = MAX_POINTS,
+    steps: ArrayLike | None = None,
+) -> Scorecard:
+    """Whole weights of at most `largest` for the features of a rule, with few training errors.
+
+    The weights are rounded at many scales; from the best rounding one weight at a time is moved by
+    one as long as that makes fewer errors, or as many and a score that follows the rule's more
+    closely.
+
+    Parameters
+    ----------
+    X, y : the samples that the rule was made from, (samples, features) and (samples,)
+    rule : on features alone, without covariates and blocks
+    largest : number of points
+    steps : one for every feature of the rule, such as 10 for "a point for every 10 mg/l"
+    """
+    values, labels, _ = check_arrays(X, y)
+    has_blocks = len(rule.block_biases) > 1
+    if len(rule.covariate_weights) or has_blocks or len(rule.support) == 0:
+        raise InputError(
+            "a scorecard needs a rule on features alone, without covariates and blocks, "
+            "and with at least one."
+        )
+    columns = values[:, rule.support]
+    step_sizes = check_steps(steps, columns)
+
+    search = PointSearch(
+        columns=columns / step_sizes,
+        labels=labels,
+        rule_scores=rule.scores(values),
+        max_points=largest,
+    )
+    points = search.improve(search.best_rounding(rule.weights * step_sizes))
+    threshold = best_threshold(search.totals(points), labels).value
+
+    # Features without points are left out; errors are counted exactly.
+    used = np.flatnonzero(points)
+    support = rule.support[used]
+    weights = points[used] / step_sizes[used]
+    errors = make_rule(values, labels, support, weights, -threshold).errors
+    rule_errors = make_rule(values, labels, rule.support, rule.weights, rule.bias).errors
+    return Scorecard(
+        support=support,
+        points=points[used],
+        steps=step_sizes[used],
+        threshold=threshold,
+        errors=errors,
+        loss=errors - rule_errors,
+    )
+
+
+def check_steps(steps: ArrayLike | None, columns: Floats) -> Floats:
+    """The steps as asked; by default the standard deviations of the columns, to two digits."""
+    if steps is None:
+        spreads = columns.std(axis=0)
+        step_sizes = np.array([float(f"{spread:.2g}") for spread in spreads])
+    else:
+        step_sizes = np.array(steps, dtype=float)
+    n_features = columns.shape[1]
+    if step_sizes.shape != (n_features,) or not np.all(step_sizes > 0):
+        raise InputError(
+            f"steps must hold a positive number for each of the {n_features} features of the rule."
+        )
+    return step_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class PointSearch:
+    """A search for points that make few errors.
+
+    Attributes
+    ----------
+    columns : in steps, (samples, features)
+    labels : ±1, (samples,)
+    rule_scores : those of the rule that the points stand for, (samples,)
+    max_points : the largest number of points.
+    """
+
+    columns: Floats
+    labels: Floats
+    rule_scores: Floats
+    max_points: int
+
+    def totals(self, points: Ints) -> Floats:
+        """The sum of points of every sample, (samples,)."""
+        return self.columns @ points.astype(float)
+
+    def rank(self, points: Ints) -> tuple[int, float]:
+        """Errors at the best threshold, then how badly totals follow the rule: less is better."""
+        totals = self.totals(points)
+        errors = best_threshold(totals, self.labels).errors
+        if np.ptp(totals) == 0:
+            return errors, np.inf
+        correlation = float(np.corrcoef(totals, self.rule_scores)[0, 1])
+        return errors, -correlation
+
+    def best_rounding(self, weights: Floats) -> Ints:
+        """The best points among the weights rounded at many scales.
+
+        Parameters
+        ----------
+        weights : of the rule, for columns in steps, (features,)
+        """
+        largest_points = np.linspace(SMALLEST_SCALED_WEIGHT, self.max_points, N_SCALES)
+        scales = largest_points / np.abs(weights).max()
+        roundings = np.rint(scales[:, None] * weights).astype(int)
+        return min(roundings, key=self.rank)
+
+    def improve(self, points: Ints) -> Ints:
+        """Move one number of points by one, the best move each time, until none is better."""
+        rank = self.rank(points)
+        while True:
+            best_neighbour = min(self.neighbours(points), key=self.rank)
+            neighbour_rank = self.rank(best_neighbour)
+            if neighbour_rank >= rank:
+                return points
+            points = best_neighbour
+            rank = neighbour_rank
+
+    def neighbours(self, points: Ints) -> Iterator[Ints]:
+        """All points that differ from these by one in one place."""
+        for feature in range(len(points)):
+            for move in (-1, 1):
+                neighbour = points.copy()
+                neighbour[feature] += move
+                if abs(neighbour[feature]) <= self.max_points:
+                    yield neighbour

@@ -1,0 +1,88 @@
+"""Of a very wide table the columns worth looking at (sure independence screening, Fan and Lv 2008).
+
+Screening is part of the training: it sees the labels of the training samples alone, so that
+cross-validation can contain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from chanceline.perceptron.problem import SINGLE
+from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline.prediction.samples import Samples
+
+# Columns that are looked at together, so that no copy of the whole table is needed.
+COLUMNS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True)
+class ScreeningLimits:
+    """When a table is screened.
+
+    Attributes
+    ----------
+    max_unscreened : tables with at most so many columns are left as they are.
+    n_kept : how many columns of a wider table are kept.
+    """
+
+    max_unscreened: int = SINGLE
+    n_kept: int = 10_000
+
+
+def screen_columns(
+    samples: Samples,
+    training: Bools,
+    always_kept: Sequence[int] | Ints = (),
+    limits: ScreeningLimits | None = None,
+) -> tuple[Samples, Ints]:
+    """Keep the columns of a very wide table with the largest screening scores, and some besides.
+
+    Parameters
+    ----------
+    samples : all of them
+    training : which samples may be looked at, (samples,)
+    always_kept : columns that are kept whatever their score
+    limits : when a table is screened; by default those of `ScreeningLimits`
+
+    Returns
+    -------
+    samples : the same samples with the kept columns, in double precision
+    kept : ascending indices of these columns, (kept,)
+    """
+    limits = limits or ScreeningLimits()
+    if samples.n_features <= limits.max_unscreened:
+        return samples, np.arange(samples.n_features)
+    scores = screening_scores(samples, training)
+    best = np.argsort(-scores, kind="stable")[: limits.n_kept]
+    kept = np.union1d(best, np.asarray(always_kept, dtype=np.int64))
+    return replace(samples, X=samples.X[:, kept].astype(float)), kept
+
+
+def screening_scores(samples: Samples, training: Bools) -> Floats:
+    """|Σ_i t_i x_ij|/SD(x_j) of every column, (features,).
+
+    t are the training samples' labels without what blocks and covariates explain of them, so that
+    the columns need not be centred.
+    """
+    dtype = samples.X.dtype
+    rows = np.flatnonzero(training)
+
+    # Residuals of the labels, (training samples,)
+    block_indicators = np.eye(samples.n_blocks)[samples.block_of_sample]
+    nuisance = np.column_stack([samples.nuisance, block_indicators])[rows]
+    labels = samples.y[rows]
+    coefficients = np.linalg.lstsq(nuisance, labels, rcond=None)[0]
+    target = (labels - nuisance @ coefficients).astype(dtype)
+
+    scores = []
+    for start in range(0, samples.n_features, COLUMNS_AT_A_TIME):
+        columns = samples.X[:, start : start + COLUMNS_AT_A_TIME]
+        # Differences from the first sample are small where a column has a large mean.
+        differences = columns[rows] - columns[rows[0]]
+        spreads = np.maximum(differences.std(axis=0), np.finfo(dtype).tiny)
+        scores.append(np.abs(target @ differences) / spreads)
+    return np.concatenate(scores)

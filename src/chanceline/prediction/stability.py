@@ -1,0 +1,188 @@
+"""How stable the choice of a rule's features is.
+
+For every feature: how often halves of the samples select it too, how far the classes differ in it,
+and which other columns could stand in its place; and other sets that make no more errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chanceline._parallel import one_thread
+from chanceline._results import Result
+from chanceline.prediction._types import Floats, Ints
+from chanceline.prediction.candidates import PATHS, Family
+from chanceline.prediction.choose import UNTUNED_PENALTY
+from chanceline.prediction.covariates import CovariateEncoder
+from chanceline.prediction.folds import Stream
+from chanceline.prediction.metrics import area_under_curve, standardized_difference
+from chanceline.prediction.paths import least_angle_path
+from chanceline.prediction.samples import Samples, make_samples
+from chanceline.prediction.scaling import fit_scale, residualize
+from chanceline.prediction.screening import ScreeningLimits, screen_columns
+from chanceline.prediction.surrogates import TrainingFit
+
+# How often the samples are split into two halves.
+N_SPLITS = 25
+# Errors that a surrogate may make beyond those of the feature it replaces.
+SURROGATE_ERRORS = 1
+# Features of a dense rule that are looked at, those with the largest weights.
+N_LARGEST_WEIGHTS = 10
+
+
+@dataclass(frozen=True)
+class FeatureReading:
+    """One feature of a set.
+
+    Attributes
+    ----------
+    feature : its column.
+    selected : share of the halves of the samples (drawn at random, groups kept whole) in which the
+        path's set of the same size has it.
+    difference : of the class means, positive less negative, in standard deviations within the
+        classes.
+    auc : area under the curve of the column alone; below one half if it is smaller in the positive
+        class.
+    stand_ins : columns that replace it in the set with at most one error more, fewest errors first.
+    """
+
+    feature: int
+    selected: float
+    difference: float
+    auc: float
+    stand_ins: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionStability(Result):
+    """All features of a set.
+
+    Attributes
+    ----------
+    errors : of the set, on the samples themselves, by the fit of the rule with this ridge.
+    readings : one for each feature, in the order of their columns.
+    alternatives : sets of the same size with no more errors, by exchange of one feature for one of
+        the thirty with the largest screening scores; there may be more.
+    """
+
+    errors: int
+    readings: tuple[FeatureReading, ...]
+    alternatives: tuple[tuple[int, ...], ...]
+
+    kind = "resampling"
+
+    def summary(self) -> str:
+        others = f"{len(self.alternatives)} other sets that make no more"
+        return f"{len(self.readings)} features, {self.errors} errors, {others}"
+
+
+@one_thread()
+def selection_stability(  # noqa: PLR0913  those of `fit_rule`, and what is known of the rule
+    X: ArrayLike,
+    y: ArrayLike,
+    support: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    blocks: ArrayLike | None = None,
+    covariates: Any = None,
+    encoder: CovariateEncoder | None = None,
+    penalty: float = UNTUNED_PENALTY,
+    family: Family = Family.LEAST_ANGLE,
+    seed: int = 0,
+) -> SelectionStability:
+    """How stable the features of a set are.
+
+    Parameters
+    ----------
+    X, y, groups, blocks, covariates, encoder, seed : as in `fit_rule`
+    support : columns of the set
+    penalty, family : those of the rule
+    """
+    samples = make_samples(
+        X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
+    )
+    columns = np.sort(np.asarray(support, dtype=np.int64))
+    if family is Family.DENSE:
+        # The ridge of a dense rule has other units.
+        penalty = UNTUNED_PENALTY
+    return stability_of_support(samples, columns, penalty=penalty, family=family, seed=seed)
+
+
+def stability_of_support(  # noqa: PLR0913
+    samples: Samples,
+    support: Ints,
+    *,
+    penalty: float,
+    family: Family,
+    seed: int,
+    screening: ScreeningLimits | None = None,
+) -> SelectionStability:
+    """The same for checked samples.
+
+    Parameters
+    ----------
+    samples : all of them
+    support : columns of the set, ascending, (support,)
+    penalty : the ridge of logistic regression on the set
+    family : decides along which path halves select features
+    seed : of the halves
+    screening : when columns of a very wide table are left out beforehand
+    """
+    screened, kept = screen_columns(samples, samples.everyone, support, screening)
+    # Among the columns kept, until they are reported.
+    support = np.searchsorted(kept, support)
+    scale = fit_scale(screened, screened.everyone)
+    columns = scale.transform(screened.X, screened.block_of_sample)
+    selected_share = selection_shares(screened, len(support), family, seed)
+
+    fit = TrainingFit(screened, columns, penalty)
+    errors = int(fit.training_errors(support[None])[0])
+    readings = []
+    alternatives = []
+    for feature in support:
+        errors_of_replacement = fit.errors_of_replacements(support, feature)
+        remaining = support[support != feature]
+        surrogates = []
+        for replacement, new_errors in errors_of_replacement.items():
+            if new_errors <= errors:
+                exchanged = np.append(remaining, replacement)
+                alternatives.append(tuple(np.sort(kept[exchanged]).tolist()))
+            if new_errors <= errors + SURROGATE_ERRORS:
+                surrogates.append(int(kept[replacement]))
+        readings.append(
+            FeatureReading(
+                feature=int(kept[feature]),
+                selected=float(selected_share[feature]),
+                difference=standardized_difference(columns[:, feature], screened.positive),
+                auc=area_under_curve(columns[:, feature], screened.positive),
+                stand_ins=tuple(surrogates),
+            )
+        )
+    # The same set may come about by the exchange of either of two features.
+    different = dict.fromkeys(alternatives)
+    return SelectionStability(errors, tuple(readings), tuple(different))
+
+
+def selection_shares(samples: Samples, n_features: int, family: Family, seed: int) -> Floats:
+    """For every column the share of halves of the samples that select it, (features,).
+
+    A half selects the set of `n_features` columns on the path of the rule's family; for families
+    without a path, on that of least angle regression.
+    """
+    follow_path = PATHS.get(family, least_angle_path)
+    n_selected = np.zeros(samples.n_features)
+    n_halves = 0
+    for split in range(N_SPLITS):
+        half_of_sample = samples.assign_folds(2, [seed, Stream.HALVES, split])
+        # A single unit has no second half.
+        for half in np.unique(half_of_sample):
+            in_half = half_of_sample == half
+            residualized = residualize(samples.take(in_half), fit_scale(samples, in_half))
+            path = follow_path(residualized.columns, residualized.target, n_features)
+            n_selected[path[-1]] += 1
+            n_halves += 1
+    return n_selected / n_halves

@@ -1,0 +1,105 @@
+"""Which other columns could stand in the place of a feature, on the samples at hand.
+
+Errors are those on the samples themselves, of logistic regression with the ridge of the rule. They
+say what the samples cannot tell apart, not what to expect on new ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline.prediction._types import Floats, Ints
+from chanceline.prediction.ridge_logistic import (
+    fit_one_ridge_logistic,
+    fit_ridge_logistic,
+    sigmoid,
+)
+from chanceline.prediction.samples import Samples
+
+# Columns that are tried in the place of each feature.
+N_TRIED = 30
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFit:
+    """Logistic regressions on all samples.
+
+    Attributes
+    ----------
+    samples : labels and nuisance columns.
+    columns : scaled, (samples, features)
+    penalty : the ridge λ.
+    """
+
+    samples: Samples
+    columns: Floats
+    penalty: float
+
+    def training_errors(self, supports: Ints) -> Ints:
+        """Errors of the fit on each of several supports of the same size, (supports,).
+
+        Parameters
+        ----------
+        supports : (supports, columns)
+        """
+        n_supports = len(supports)
+        nuisance = self.samples.nuisance
+        # (supports, samples, nuisance + columns)
+        designs = np.concatenate(
+            [
+                np.broadcast_to(nuisance, (n_supports, *nuisance.shape)),
+                self.columns[:, supports].transpose(1, 0, 2),
+            ],
+            axis=2,
+        )
+        # (supports, 1, nuisance + columns)
+        weights = fit_ridge_logistic(
+            designs=designs,
+            labels=self.samples.y,
+            sample_weights=np.ones(designs.shape[:2]),
+            penalties=np.array([self.penalty]),
+            n_unpenalized=self.samples.n_nuisance,
+        )
+        scores = (weights @ designs.transpose(0, 2, 1))[:, 0]
+        return np.count_nonzero((scores > 0) != self.samples.positive, axis=1)
+
+    def residual_products(self, support: Ints) -> Floats:
+        """|Σ_i (true − fitted probability)_i x_ij| of every column j, (features,).
+
+        The larger the product with what a fit on the support leaves unexplained, the more the
+        column promises to add to it.
+        """
+        design = np.hstack([self.samples.nuisance, self.columns[:, support]])
+        weights = fit_one_ridge_logistic(
+            design=design,
+            labels=self.samples.y,
+            penalty=self.penalty,
+            n_unpenalized=self.samples.n_nuisance,
+        )
+        residuals = self.samples.positive - sigmoid(design @ weights)
+        return np.abs(residuals @ self.columns)
+
+    def errors_of_replacements(self, support: Ints, feature: int) -> dict[int, int]:
+        """Errors of the support with other columns in the place of one feature, fewest first.
+
+        Tried are the columns with the largest products with what the remaining support leaves
+        unexplained.
+
+        Parameters
+        ----------
+        support : columns of the rule, (support,)
+        feature : the column of the support to be replaced
+        """
+        remaining = support[support != feature]
+        products = self.residual_products(remaining)
+        products[support] = 0.0
+        tried = np.argsort(-products, kind="stable")[:N_TRIED]
+        tried = tried[products[tried] > 0]
+        if len(tried) == 0:
+            return {}
+        unchanged = np.broadcast_to(remaining, (len(tried), len(remaining)))
+        errors = self.training_errors(np.column_stack([unchanged, tried]))
+        fewest_first = np.argsort(errors, kind="stable")
+        return dict(zip(tried[fewest_first].tolist(), errors[fewest_first].tolist(), strict=True))
