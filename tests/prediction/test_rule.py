@@ -78,7 +78,7 @@ def test_dense_directions_are_those_of_another_implementation(shape):
     X, age = rng.normal(size=shape) * rng.uniform(1, 5, size=shape[1]), rng.normal(size=shape[0])
     y = np.where(X[:, 0] + 2 * age + rng.normal(size=shape[0]) > 0, 1.0, -1.0)
     samples = make_samples(X, y, covariates=age)
-    scale = fit_scale(samples, samples.everyone)
+    scale = fit_scale(samples, samples.all_rows)
     residualized = residualize(samples, scale)
     columns, target, lengths = residualized
     beside = np.column_stack([np.ones(len(y)), age])
@@ -144,6 +144,18 @@ def test_a_dense_rule_says_what_it_is_the_mean_of():
     dense = [Candidate(Family.DENSE, 64, penalty) for penalty in (0.01, 1.0)]
     assert describe(dense) == "many features, mean of 2 rules with ridges 0.01–1 on 64 features"
     assert mean_penalty(dense) == pytest.approx(0.1)
+
+
+def test_a_rule_has_its_family_beside_the_sentence():
+    X, y = planted()
+    named = fit_rule(X, y, features=[3, 11])
+    assert named.family is Family.NAMED
+    chosen = fit_rule(X, y, max_features=4)
+    assert chosen.family in (Family.LEAST_ANGLE, Family.STEPWISE)
+    for rule in (named, chosen):
+        assert rule.kind.startswith(rule.family.value)
+        assert not rule.dense
+        assert "family" not in rule.to_dict()
 
 
 def test_fits_are_those_of_another_implementation():
@@ -303,7 +315,7 @@ def test_a_very_wide_table_is_screened_within_the_training_samples():
     member = blocks[:90]
     centred = [column - np.array([column[member == b].mean() for b in range(3)])[member] for column in (*X[:90].T, y[:90])]
     sizes = np.abs([column @ centred[-1] / part.std() for column, part in zip(centred[:-1], X[:90].T, strict=True)])
-    limits = ScreeningLimits(max_unscreened=30, n_kept=8)
+    limits = ScreeningLimits(max_unscreened=30, n_screened=8)
     samples = make_samples(X, y, blocks=blocks)
     screened, kept = screen_columns(samples, training, (39,), limits)
     assert kept.tolist() == sorted({*np.argsort(-sizes)[:8].tolist(), 39})
@@ -315,15 +327,15 @@ def test_of_a_screened_table_the_rule_and_its_stability_are_told_in_all_columns(
     """With columns kept that hold the rule, it is the same rule."""
     X, y = planted()
     samples = make_samples(X, y)
-    limits = ScreeningLimits(max_unscreened=30, n_kept=8)
-    plain = train(samples, samples.everyone, FeatureChoice(max_features=2), [0])
+    limits = ScreeningLimits(max_unscreened=30, n_screened=8)
+    plain = train(samples, samples.all_rows, FeatureChoice(max_features=2), [0])
     narrow = FeatureChoice(max_features=2, screening=limits)
-    screened = train(samples, samples.everyone, narrow, [0])
+    screened = train(samples, samples.all_rows, narrow, [0])
     assert screened.support.tolist() == plain.support.tolist()
     np.testing.assert_allclose(screened.scores(samples), plain.scores(samples), atol=1e-9)
     np.testing.assert_allclose(screened.scores(samples), fit_rule(X, y, max_features=2).scores(X), atol=1e-9)
     support = np.array([3, 11, 20])
     found = stability_of_support(samples, support, penalty=3.0, family=Family.LEAST_ANGLE, seed=0, screening=limits)
     assert [reading.feature for reading in found.readings] == [3, 11, 20]
-    kept = screen_columns(samples, samples.everyone, limits=limits)[1].tolist()
+    kept = screen_columns(samples, samples.all_rows, limits=limits)[1].tolist()
     assert {j for reading in found.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}

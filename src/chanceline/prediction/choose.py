@@ -57,6 +57,8 @@ def choose_candidates(
     if folds.n_folds == 1:
         # Nothing can be held out, so nothing speaks for any feature.
         return [Candidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)]
+
+    # Dense rules are candidates unless the number of features is limited.
     if max_features is None:
         small = score_small_sets(folds, MAX_SMALL_FEATURES)
         dense = score_dense_rules(folds)
@@ -81,11 +83,14 @@ def choose_penalty(
     seed: Seed,
     max_samples: int = MAX_TUNING_SAMPLES,
 ) -> Candidate:
-    """The candidate with the best penalty for features named beforehand.
+    """The candidate with the best penalty for features named beforehand, by cross-validation.
 
-    Parameters as in `choose_candidates`, and
-
+    Parameters
+    ----------
+    samples : the training samples
     support : columns of these features, (support,)
+    seed : of the folds
+    max_samples : of more samples so many are drawn
     """
     folds = deal_inner_folds(samples, seed, max_samples)
     if folds.n_folds == 1:
@@ -97,8 +102,9 @@ def choose_penalty(
 
 def deal_inner_folds(samples: Samples, seed: Seed, max_samples: int) -> InnerFolds:
     """Inner folds of the samples, or of some of them where there are very many."""
-    tuned = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
-    return InnerFolds(tuned, tuned.assign_folds(N_INNER_FOLDS, [*seed, Stream.INNER_FOLDS]))
+    subsample = samples.subsample(max_samples, [*seed, Stream.TUNING_SUBSAMPLE])
+    fold_of_sample = subsample.assign_folds(N_INNER_FOLDS, [*seed, Stream.INNER_FOLDS])
+    return InnerFolds(subsample, fold_of_sample)
 
 
 def brier_losses(probabilities: Floats, positive: Bools) -> Floats:
@@ -144,16 +150,19 @@ class LossTable:
         is_empty = self.n_features == 0
         is_small = self.n_features <= MAX_SMALL_FEATURES
 
+        # 1. No feature.
         competing_empty = is_empty & self.competes_with(best, EMPTY_MODEL_SE)
         if competing_empty.any():
             return self.smallest_among(competing_empty)
 
-        # Sets of one path alone: the more sets, the sooner one of them is near by chance.
+        # 2. A dense rule. It is compared with the sets of one path alone: the more sets, the sooner
+        # one of them competes by chance.
         best_least_angle = self.best_among(is_small & self.is_least_angle)
         small_competes = self.competes_with(best, FEWER_FEATURES_SE)[best_least_angle]
         if not is_small[best] and not small_competes:
             return best
 
+        # 3. A small set.
         best_small = self.best_among(is_small)
         return self.smallest_among(is_small & self.competes_with(best_small, FEWER_FEATURES_SE))
 

@@ -21,19 +21,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import listed
 from chanceline.errors import InputError, shown
+from chanceline.prediction._types import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+# One value for each sample, of any type: (samples,)
 Values = NDArray[Any]
 
-# Numbers with so few values are categories where they are adjusted for.
-FEW_VALUES = 5
+# Numbers with no more different values are categories where they are adjusted for.
+MAX_VALUES_OF_CATEGORY = 5
 # Categories have so many samples on average, at least.
-FEWEST_IN_LEVEL = 8
+MIN_SAMPLES_PER_LEVEL = 8
+FEWEST_IN_LEVEL = MIN_SAMPLES_PER_LEVEL  # old name, until the callers follow
 # Numbers are pulled in at so many standard deviations: one outlier must not make the square.
 REACH = 3.0
 # Levels that a sentence lists.
-MOST_LISTED = 8
+MAX_LISTED_LEVELS = 8
+# What a sentence says of cells that cannot be used.
 MISSING = "has missing or infinite values; fill them in or leave those rows out."
 
 
@@ -56,24 +58,23 @@ class Category:
         return tuple(f"{self.name} = {level}" for level in self.levels[1:])
 
     def codes(self, values: Values) -> Ints:
-        """The place of every value among the levels, of shape (samples,)."""
-        places = {level: place for place, level in enumerate(self.levels)}
-        names = texts(without_missing(values, self.name)).tolist()
-        codes = np.array([places.get(name, -1) for name in names], dtype=np.int64)
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown):
-            row = int(unknown[0])
+        """The index of every value among the levels, (samples,)."""
+        code_of_level = {level: code for code, level in enumerate(self.levels)}
+        names = category_names(without_missing(values, self.name)).tolist()
+        unknown_rows = [row for row, name in enumerate(names) if name not in code_of_level]
+        if unknown_rows:
+            row = unknown_rows[0]
+            levels = listed(self.levels, MAX_LISTED_LEVELS)
             raise InputError(
                 f"covariate {self.name!r} has the category {names[row]!r} in row {row + 1}, "
-                "which the training samples did not have; they had "
-                f"{listed(self.levels, MOST_LISTED)}."
+                f"which the training samples did not have; they had {levels}."
             )
-        return codes
+        return np.array([code_of_level[name] for name in names], dtype=np.int64)
 
     def transform(self, values: Values) -> Floats:
-        """Samples × terms."""
-        later_levels = np.arange(1, len(self.levels))
-        return (self.codes(values)[:, None] == later_levels).astype(float)
+        """An indicator for every level but the first, (samples, levels − 1)."""
+        later_codes = np.arange(1, len(self.levels))
+        return (self.codes(values)[:, None] == later_codes).astype(float)
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,20 @@ class Number:
         return (self.name,)
 
     def transform(self, values: Values) -> Floats:
-        """Samples × 1."""
+        """The number itself, (samples, 1)."""
         return real_numbers(values, self.name)[:, None]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """z and z², z = (value − mean)/spread, pulled in at ±reach."""
+    """z and z², z = (value − mean)/spread, pulled in at ±reach.
+
+    Attributes
+    ----------
+    name : of the covariate.
+    mean, spread : mean and standard deviation in the training samples.
+    reach : the largest |z|.
+    """
 
     name: str
     mean: float
@@ -107,7 +115,7 @@ class Curve:
         return (f"z({self.name})", f"z({self.name})²")
 
     def transform(self, values: Values) -> Floats:
-        """Samples × 2."""
+        """z and z², (samples, 2)."""
         z = (real_numbers(values, self.name) - self.mean) / self.spread
         z = np.clip(z, -self.reach, self.reach)
         return np.column_stack([z, z**2])
@@ -135,10 +143,13 @@ class CovariateEncoder:
     @property
     def terms(self) -> tuple[str, ...]:
         """What each column of `transform` means."""
-        return tuple(term for covariate in self.covariates for term in covariate.terms)
+        terms: list[str] = []
+        for covariate in self.covariates:
+            terms += covariate.terms
+        return tuple(terms)
 
     def transform(self, values: Any, n_samples: int) -> Floats:
-        """Samples × terms.
+        """The terms of all covariates, (samples, terms).
 
         Parameters
         ----------
@@ -153,8 +164,11 @@ class CovariateEncoder:
                 f"the rule was made with the covariate {missing[0]!r}, which is not among the "
                 f"columns given; add it to X, or give covariates= with {', '.join(self.names)}."
             )
-        parts = [covariate.transform(columns[covariate.name]) for covariate in self.covariates]
-        return np.hstack([np.zeros((n_samples, 0)), *parts])
+        # The shape is right without covariates, too.
+        terms = [np.zeros((n_samples, 0))]
+        for covariate in self.covariates:
+            terms.append(covariate.transform(columns[covariate.name]))
+        return np.hstack(terms)
 
 
 def make_encoder(columns: Mapping[str, Values], *, adjusting: bool = False) -> CovariateEncoder:
@@ -166,30 +180,40 @@ def make_encoder(columns: Mapping[str, Values], *, adjusting: bool = False) -> C
     adjusting : numbers with few values are categories and other numbers curves, because what
         explains the labels need not be a line.
     """
-    learnt = [_learn(name, values, adjusting) for name, values in columns.items()]
-    return CovariateEncoder(tuple(learnt))
+    covariates = [
+        _learn_covariate(name, values, adjusting=adjusting) for name, values in columns.items()
+    ]
+    return CovariateEncoder(tuple(covariates))
 
 
-def _learn(name: str, given: Values, adjusting: bool) -> Covariate:
-    """How one covariate is encoded."""
-    values = without_missing(given, name)
-    different = np.unique(values)
-    if adjusting and len(different) < 2:
-        why = "has one value only, so there is nothing to adjust for; leave it out"
-        raise InputError(f"covariate {name!r} {why}.")
+def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate:
+    """How one covariate is encoded; parameters as in `make_encoder`."""
+    values = without_missing(values, name)
+    n_different = len(np.unique(values))
+    if adjusting and n_different < 2:
+        reason = "has one value only, so there is nothing to adjust for; leave it out"
+        raise InputError(f"covariate {name!r} {reason}.")
     is_number = values.dtype.kind in "iuf"
     if is_number and not adjusting:
         return Number(name)
-    if is_number and len(different) > FEW_VALUES:
+    if is_number and n_different > MAX_VALUES_OF_CATEGORY:
         numbers = real_numbers(values, name)
-        return Curve(name, float(numbers.mean()), float(numbers.std()))
-    if len(different) > max(FEW_VALUES, len(values) / FEWEST_IN_LEVEL):
+        return Curve(name, mean=float(numbers.mean()), spread=float(numbers.std()))
+    return _learn_category(name, values)
+
+
+def _learn_category(name: str, values: Values) -> Category:
+    """A category with the levels that the values have, in order, unless these are too many."""
+    different = np.unique(values)
+    n_samples = len(values)
+    if len(different) > max(MAX_VALUES_OF_CATEGORY, n_samples / MIN_SAMPLES_PER_LEVEL):
         raise InputError(
-            f"covariate {name!r} has {len(different)} different values for {len(values)} samples, "
+            f"covariate {name!r} has {len(different)} different values for {n_samples} samples, "
             "too many for categories; join rare ones, or write numbers."
         )
     # Text that differs by blanks only is one level.
-    return Category(name, tuple(dict.fromkeys(texts(different).tolist())))
+    levels = dict.fromkeys(category_names(different).tolist())
+    return Category(name, tuple(levels))
 
 
 def read_columns(
@@ -211,6 +235,7 @@ def read_columns(
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         columns = {str(name): np.asarray(values[name]) for name in values}
         if names is not None:
+            # What is missing is for the caller to miss.
             columns = {name: columns[name] for name in names if name in columns}
     else:
         columns = _columns_of_array(np.asarray(values), names)
@@ -224,23 +249,29 @@ def read_columns(
 
 
 def _columns_of_array(table: Values, names: Sequence[str] | None) -> dict[str, Values]:
-    """The columns of an array (samples × covariates, or the samples of one), by name."""
+    """The columns of an array, (samples, covariates) or (samples,), by name."""
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
         raise InputError(f"covariates must have samples as rows, but have shape {table.shape}.")
     if names is None:
-        names = [f"covariate {place}" for place in range(table.shape[1])]
+        names = [f"covariate {index}" for index in range(table.shape[1])]
     if table.shape[1] != len(names):
         raise InputError(
             f"covariates have {table.shape[1]} columns where {len(names)} are needed; give "
             f"{', '.join(names)} in this order, or by name in a DataFrame."
         )
-    return {name: table[:, place] for place, name in enumerate(names)}
+    return {name: table[:, index] for index, name in enumerate(names)}
 
 
 def without_missing(values: Values, name: str, role: str = "covariate") -> Values:
-    """The values, objects as what they are (numbers, or text); none may be missing."""
+    """The values, none of which may be missing; objects become numbers or text.
+
+    Parameters
+    ----------
+    values : (samples,)
+    name, role : what a sentence calls them: covariate 'age'
+    """
     if pd.isna(values).any():
         raise InputError(f"{role} {name!r} {MISSING}")
     if values.dtype.kind == "O":
@@ -249,20 +280,25 @@ def without_missing(values: Values, name: str, role: str = "covariate") -> Value
 
 
 def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
-    """The values as finite numbers; text that spells a number will do."""
-    filled = without_missing(values, name, role)
+    """The values as finite numbers, (samples,); text that spells a number will do.
+
+    Parameters as in `without_missing`.
+    """
+    values = without_missing(values, name, role)
     try:
-        numbers = filled.astype(float)
+        numbers = values.astype(float)
     except (TypeError, ValueError):
-        row = next(row for row, value in enumerate(filled.tolist()) if not _is_number(value))
-        found = f"{shown(filled.tolist()[row])} in row {row + 1}"
-        raise InputError(f"{role} {name!r} must hold numbers, but has {found}.") from None
+        cells = values.tolist()
+        row = next(row for row, cell in enumerate(cells) if not _is_number(cell))
+        culprit = f"{shown(cells[row])} in row {row + 1}"
+        raise InputError(f"{role} {name!r} must hold numbers, but has {culprit}.") from None
     if not np.isfinite(numbers).all():
         raise InputError(f"{role} {name!r} {MISSING}")
     return numbers
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is or spells a number."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -270,13 +306,15 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def texts(values: ArrayLike) -> NDArray[np.str_]:
-    """Names of categories, of shape (samples,): `1` for 1 and 1.0, text without blanks around."""
-    return np.array([as_text(value) for value in np.asarray(values).tolist()], dtype=str)
+def category_names(values: ArrayLike) -> NDArray[np.str_]:
+    """Names of categories, (samples,); see `category_name`."""
+    return np.array([category_name(value) for value in np.asarray(values).tolist()], dtype=str)
 
 
-def as_text(value: Any) -> str:
-    """One spelling for a category, whether its number was read as 1 or as 1.0."""
+def category_name(value: Any) -> str:
+    """`1` for 1 and 1.0, so that it does not matter how a table was read; text without blanks
+    around it.
+    """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()

@@ -9,6 +9,7 @@ its probabilities come from a logistic regression on out-of-fold scores (Platt 1
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from chanceline.prediction.candidates import (
 )
 from chanceline.prediction.inner_folds import InnerFolds
 from chanceline.prediction.ridge_logistic import fit_ridge_logistic, sigmoid
+from chanceline.prediction.samples import Samples
 from chanceline.prediction.scaling import Residualized, scaled_columns
 
 # In units of the mean eigenvalue, from nearly least squares to shrunken centroids.
@@ -54,14 +56,33 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
     samples = folds.samples
     sizes = dense_sizes(samples.n_features, samples.n_samples)
     scores = out_of_fold_dense_scores(folds, sizes)
-    score_spreads = np.maximum(scores.std(axis=1, keepdims=True), TINY)
-    standardized_scores = scores / score_spreads
+    links, probabilities = fit_links(samples, scores)
 
-    # The link from score to probability: a logistic regression for every candidate.
-    # (candidates, samples, nuisance + 1)
-    designs = np.stack(
-        [np.column_stack([samples.nuisance, score]) for score in standardized_scores]
-    )
+    # In the order of the scores: all penalties of one size after the other.
+    settings = product(sizes, DENSE_PENALTIES.tolist())
+    candidates: list[Candidate] = []
+    for (size, penalty), link in zip(settings, links, strict=True):
+        candidates.append(DenseCandidate(Family.DENSE, size, penalty, link))
+    return ScoredCandidates(candidates, probabilities)
+
+
+def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
+    """Logistic regressions of the labels on out-of-fold scores and the nuisance columns.
+
+    Parameters
+    ----------
+    samples : their labels and nuisance columns
+    scores : of every rule, (rules, samples)
+
+    Returns
+    -------
+    links : weights of the nuisance columns and of the score, (rules, nuisance + 1)
+    probabilities : of the positive class, (rules, samples)
+    """
+    # The penalty on the weight of a score is for scores of standard deviation 1.
+    spreads = np.maximum(scores.std(axis=1, keepdims=True), TINY)
+    # (rules, samples, nuisance + 1)
+    designs = np.stack([np.column_stack([samples.nuisance, score]) for score in scores / spreads])
     links = fit_ridge_logistic(
         designs=designs,
         labels=samples.y,
@@ -69,22 +90,17 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
         penalties=np.array([LINK_PENALTY]),
         n_unpenalized=samples.n_nuisance,
     )[:, 0]
+
     # A score that points the wrong way is noise.
     links[:, -1] = np.maximum(links[:, -1], 0.0)
-    probabilities = sigmoid(np.einsum("ck,csk->cs", links, designs))
-
-    # From here on the link takes scores as they are.
-    links[:, -1:] /= score_spreads
-    candidates: list[Candidate] = []
-    for size in sizes:
-        for penalty in DENSE_PENALTIES:
-            link = links[len(candidates)]
-            candidates.append(DenseCandidate(Family.DENSE, size, float(penalty), link))
-    return ScoredCandidates(candidates, probabilities)
+    probabilities = sigmoid(np.einsum("rc,rsc->rs", links, designs))
+    # From here on the links take scores as they are.
+    links[:, -1:] /= spreads
+    return links, probabilities
 
 
 def dense_sizes(n_features: int, n_samples: int) -> list[int]:
-    """32, 64, 128, … and all features, as far as the smaller Gram matrix can be taken apart."""
+    """32, 64, 128, … and all features, as far as their eigenvalues take little time."""
     sizes = []
     size = MIN_DENSE_FEATURES
     while size < n_features:
@@ -169,15 +185,16 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         best_left_out = ranked_products[size]
         shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])
         weights = ridge_weights(ranked_columns[:, :size] * shrinkage, target)
-        # Back to scaled columns, before they were given length 1.
-        directions.append(DenseDirections(support, weights * shrinkage / lengths[support]))
+        # For scaled columns, before they were given length 1.
+        scaled_weights = weights * shrinkage / lengths[support]
+        directions.append(DenseDirections(support, scaled_weights))
     return directions
 
 
 def ridge_weights(columns: Floats, target: Floats) -> Floats:
     """Weights of ridge regression, a row for each of `DENSE_PENALTIES`: (penalties, columns).
 
-    (CᵀC + λ)⁻¹ Cᵀt = Cᵀ(CCᵀ + λ)⁻¹ t; the smaller of the two matrices is taken apart.
+    (CᵀC + λ)⁻¹ Cᵀt = Cᵀ(CCᵀ + λ)⁻¹ t; of the two matrices the smaller one is used.
     """
     n_samples, n_columns = columns.shape
     if n_columns < n_samples:

@@ -204,7 +204,7 @@ def fit_rule(  # noqa: PLR0913  the table's design and the choice of features, b
         X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
     )
     choice = check_feature_choice(samples.n_features, features, max_features)
-    trained = train(samples, samples.everyone, choice, [seed])
+    trained = train(samples, samples.all_rows, choice, [seed])
     return rule_in_original_units(trained, samples, X, blocks)
 
 

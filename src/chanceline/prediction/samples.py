@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays
 from chanceline.prediction._types import Bools, Floats, Ints
-from chanceline.prediction.covariates import CovariateEncoder, make_encoder, read_columns, texts
+from chanceline.prediction.covariates import (
+    CovariateEncoder,
+    category_names,
+    make_encoder,
+    read_columns,
+)
 from chanceline.prediction.folds import Seed, deal_to_folds, draw_units, join_units
 
 # Columns that vary less than this share of their largest value are constant.
@@ -69,7 +74,7 @@ class Samples:
         return self.y > 0
 
     @property
-    def everyone(self) -> Bools:
+    def all_rows(self) -> Bools:
         """True for every sample, where all of them are training samples."""
         return np.ones(self.n_samples, dtype=bool)
 
@@ -168,7 +173,7 @@ def number_names(names: NDArray[Any]) -> Ints:
 
 def names_of(values: ArrayLike, n_samples: int, role: str) -> NDArray[np.str_]:
     """The names of blocks or groups, one for each sample: 1 and 1.0 are the same."""
-    return texts(check_one_per_sample(values, n_samples, role))
+    return category_names(check_one_per_sample(values, n_samples, role))
 
 
 def number_values(values: ArrayLike, n_samples: int, role: str) -> Ints:

@@ -95,6 +95,6 @@ def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
     target = samples.y - basis @ (basis.T @ samples.y)
 
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    is_left = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
-    lengths = np.where(is_left, lengths, np.inf)
+    has_residual = lengths > MIN_RESIDUAL_SPREAD * np.sqrt(samples.n_samples)
+    lengths = np.where(has_residual, lengths, np.inf)
     return Residualized(columns / lengths, target, lengths)

@@ -26,40 +26,40 @@ class ScreeningLimits:
     Attributes
     ----------
     max_unscreened : tables with at most so many columns are left as they are.
-    n_kept : how many columns of a wider table are kept.
+    n_screened : how many columns of a wider table remain.
     """
 
     max_unscreened: int = SINGLE
-    n_kept: int = 10_000
+    n_screened: int = 10_000
 
 
 def screen_columns(
     samples: Samples,
     training: Bools,
-    always_kept: Sequence[int] | Ints = (),
+    required: Sequence[int] | Ints = (),
     limits: ScreeningLimits | None = None,
 ) -> tuple[Samples, Ints]:
-    """Keep the columns of a very wide table with the largest screening scores, and some besides.
+    """Of a very wide table the columns with the largest screening scores, and those required.
 
     Parameters
     ----------
     samples : all of them
     training : which samples may be looked at, (samples,)
-    always_kept : columns that are kept whatever their score
+    required : columns that remain whatever their score
     limits : when a table is screened; by default those of `ScreeningLimits`
 
     Returns
     -------
-    samples : the same samples with the kept columns, in double precision
-    kept : ascending indices of these columns, (kept,)
+    screened : the same samples with the columns that remain, in double precision
+    remaining : ascending indices of these columns, (remaining,)
     """
     limits = limits or ScreeningLimits()
     if samples.n_features <= limits.max_unscreened:
         return samples, np.arange(samples.n_features)
     scores = screening_scores(samples, training)
-    best = np.argsort(-scores, kind="stable")[: limits.n_kept]
-    kept = np.union1d(best, np.asarray(always_kept, dtype=np.int64))
-    return replace(samples, X=samples.X[:, kept].astype(float)), kept
+    best = np.argsort(-scores, kind="stable")[: limits.n_screened]
+    remaining = np.union1d(best, np.asarray(required, dtype=np.int64))
+    return replace(samples, X=samples.X[:, remaining].astype(float)), remaining
 
 
 def screening_scores(samples: Samples, training: Bools) -> Floats:

@@ -66,7 +66,7 @@ class SelectionStability(Result):
     errors : of the set, on the samples themselves, by the fit of the rule with this ridge.
     readings : one for each feature, in the order of their columns.
     alternatives : sets of the same size with no more errors, by exchange of one feature for one of
-        the thirty with the largest screening scores; there may be more.
+        the thirty that promise most; there may be more.
     """
 
     errors: int
@@ -105,14 +105,19 @@ def selection_stability(  # noqa: PLR0913  those of `fit_rule`, and what is know
     samples = make_samples(
         X, y, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
     )
-    columns = np.sort(np.asarray(support, dtype=np.int64))
     if family is Family.DENSE:
         # The ridge of a dense rule has other units.
         penalty = UNTUNED_PENALTY
-    return stability_of_support(samples, columns, penalty=penalty, family=family, seed=seed)
+    return stability_of_support(
+        samples,
+        np.sort(np.asarray(support, dtype=np.int64)),
+        penalty=penalty,
+        family=family,
+        seed=seed,
+    )
 
 
-def stability_of_support(  # noqa: PLR0913
+def stability_of_support(  # noqa: PLR0913  what is known of the rule, by keywords
     samples: Samples,
     support: Ints,
     *,
@@ -121,7 +126,7 @@ def stability_of_support(  # noqa: PLR0913
     seed: int,
     screening: ScreeningLimits | None = None,
 ) -> SelectionStability:
-    """The same for checked samples.
+    """How stable the features of a set are, for samples that are checked already.
 
     Parameters
     ----------
@@ -132,39 +137,36 @@ def stability_of_support(  # noqa: PLR0913
     seed : of the halves
     screening : when columns of a very wide table are left out beforehand
     """
-    screened, kept = screen_columns(samples, samples.everyone, support, screening)
-    # Among the columns kept, until they are reported.
-    support = np.searchsorted(kept, support)
-    scale = fit_scale(screened, screened.everyone)
+    screened, screened_columns = screen_columns(samples, samples.all_rows, support, screening)
+    scale = fit_scale(screened, screened.all_rows)
     columns = scale.transform(screened.X, screened.block_of_sample)
-    selected_share = selection_shares(screened, len(support), family, seed)
+    # From here on columns have their indices in the screened table, until they are reported.
+    support = np.searchsorted(screened_columns, support)
+    selected_shares = selection_shares(screened, len(support), family, seed)
 
     fit = TrainingFit(screened, columns, penalty)
     errors = int(fit.training_errors(support[None])[0])
     readings = []
     alternatives = []
     for feature in support:
-        errors_of_replacement = fit.errors_of_replacements(support, feature)
-        remaining = support[support != feature]
-        surrogates = []
-        for replacement, new_errors in errors_of_replacement.items():
-            if new_errors <= errors:
-                exchanged = np.append(remaining, replacement)
-                alternatives.append(tuple(np.sort(kept[exchanged]).tolist()))
-            if new_errors <= errors + SURROGATE_ERRORS:
-                surrogates.append(int(kept[replacement]))
+        replacements, replacement_errors = fit.replacements(support, feature)
+        surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
+        equally_good = replacements[replacement_errors <= errors]
+        for replacement in equally_good:
+            exchanged = np.where(support == feature, replacement, support)
+            alternatives.append(tuple(np.sort(screened_columns[exchanged]).tolist()))
         readings.append(
             FeatureReading(
-                feature=int(kept[feature]),
-                selected=float(selected_share[feature]),
+                feature=int(screened_columns[feature]),
+                selected=float(selected_shares[feature]),
                 difference=standardized_difference(columns[:, feature], screened.positive),
                 auc=area_under_curve(columns[:, feature], screened.positive),
-                stand_ins=tuple(surrogates),
+                stand_ins=tuple(screened_columns[surrogates].tolist()),
             )
         )
     # The same set may come about by the exchange of either of two features.
-    different = dict.fromkeys(alternatives)
-    return SelectionStability(errors, tuple(readings), tuple(different))
+    distinct_alternatives = dict.fromkeys(alternatives)
+    return SelectionStability(errors, tuple(readings), tuple(distinct_alternatives))
 
 
 def selection_shares(samples: Samples, n_features: int, family: Family, seed: int) -> Floats:

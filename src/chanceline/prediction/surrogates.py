@@ -81,25 +81,31 @@ class TrainingFit:
         residuals = self.samples.positive - sigmoid(design @ weights)
         return np.abs(residuals @ self.columns)
 
-    def errors_of_replacements(self, support: Ints, feature: int) -> dict[int, int]:
-        """Errors of the support with other columns in the place of one feature, fewest first.
+    def replacements(self, support: Ints, feature: int) -> tuple[Ints, Ints]:
+        """Columns in the place of one feature of a support, and the errors that they make.
 
-        Tried are the columns with the largest products with what the remaining support leaves
-        unexplained.
+        Tried are the columns with the largest products with what the other features of the support
+        leave unexplained.
 
         Parameters
         ----------
         support : columns of the rule, (support,)
         feature : the column of the support to be replaced
+
+        Returns
+        -------
+        replacements : columns, the one with the fewest errors first, (replacements,)
+        errors : of the support with each of them, ascending, (replacements,)
         """
-        remaining = support[support != feature]
-        products = self.residual_products(remaining)
+        unchanged = support[support != feature]
+        products = self.residual_products(unchanged)
+        # A feature of the support is no replacement.
         products[support] = 0.0
         tried = np.argsort(-products, kind="stable")[:N_TRIED]
         tried = tried[products[tried] > 0]
-        if len(tried) == 0:
-            return {}
-        unchanged = np.broadcast_to(remaining, (len(tried), len(remaining)))
-        errors = self.training_errors(np.column_stack([unchanged, tried]))
+
+        supports = np.tile(np.append(unchanged, feature), (len(tried), 1))
+        supports[:, -1] = tried
+        errors = self.training_errors(supports)
         fewest_first = np.argsort(errors, kind="stable")
-        return dict(zip(tried[fewest_first].tolist(), errors[fewest_first].tolist(), strict=True))
+        return tried[fewest_first], errors[fewest_first]

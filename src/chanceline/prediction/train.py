@@ -122,13 +122,16 @@ def train_selected(
     seed: Seed,
 ) -> TrainedRule:
     """The rule on features that are selected; parameters as in `train`."""
-    screened, kept = screen_columns(samples, training, limits=features.screening)
+    screened, screened_columns = screen_columns(samples, training, limits=features.screening)
     scale = fit_scale(screened, training)
     training_samples = screened.take(training)
     candidates = choose_candidates(training_samples, features.max_features, seed)
-    residualized = residualize(training_samples, scale)
 
-    dense_candidates = [one for one in candidates if isinstance(one, DenseCandidate)]
+    # The rule of the chosen candidates, from all training samples.
+    residualized = residualize(training_samples, scale)
+    dense_candidates = [
+        candidate for candidate in candidates if isinstance(candidate, DenseCandidate)
+    ]
     if dense_candidates:
         support, weights = average_dense_rules(dense_candidates, residualized)
         rule = TrainedRule(support, weights, scale.take(support), tuple(candidates))
@@ -137,7 +140,9 @@ def train_selected(
         follow_path = PATHS[candidate.family]
         path = follow_path(residualized.columns, residualized.target, candidate.n_features)
         rule = fit_small_rule(training_samples, scale, path[-1], candidate)
-    return replace(rule, support=kept[rule.support])
+
+    # Its columns as those of the whole table.
+    return replace(rule, support=screened_columns[rule.support])
 
 
 def fit_small_rule(

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from chanceline.prediction._types import Bools, Floats
 from chanceline.prediction.candidates import Family
-from chanceline.prediction.crossval import EFFECTIVE_SHARE, ExpectedError, expected_error
-from chanceline.prediction.interval import clopper_pearson, independent_samples
+from chanceline.prediction.crossval import ExpectedError, expected_error
+from chanceline.prediction.interval import clopper_pearson
 from chanceline.prediction.metrics import (
     area_under_curve,
     area_within_folds,
@@ -26,7 +26,6 @@ from chanceline.prediction.stability import (
 )
 
 __all__ = [
-    "EFFECTIVE",
     "LOOKED_AT",
     "ExpectedError",
     "FeatureReading",
@@ -39,11 +38,9 @@ __all__ = [
     "error_of",
     "expected_error",
     "firmness",
-    "independent_samples",
     "scorecard",
 ]
 
-EFFECTIVE = EFFECTIVE_SHARE
 LOOKED_AT = N_LARGEST_WEIGHTS
 Firmness = SelectionStability
 area = area_within_folds
