@@ -65,6 +65,7 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     graph = coo_array(edges, shape=(n_nodes, n_nodes))
     component_of_node = connected_components(graph, directed=False)[1]
 
+    # Where groups join most of the blocks, too few units would remain to fill the folds.
     n_units_of_blocks = len(np.unique(component_of_node[block_nodes]))
     n_units_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
     if 2 * n_units_of_blocks < n_units_wanted:
@@ -76,18 +77,19 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
 
 
 def blocks_held_out_whole(block_of_sample: Ints) -> Bools:
-    """For every block whether it is never split between folds, (blocks,).
+    """True for every block that is never split between folds, (blocks,).
 
-    Those of fewer than `MIN_SPLIT_BLOCK` samples are not; and none is if blocks are as many as
-    folds, counted as (Σ sizes)²/Σ sizes², so that a large block with crumbs beside it is one. A
-    single block is always split.
+    These are the blocks of fewer than `MIN_SPLIT_BLOCK` samples; and all blocks, if they are as
+    many as folds. Their number is counted as (Σ sizes)²/Σ sizes², so that a large block with crumbs
+    beside it counts as one. A single block is always split.
     """
     sizes = np.bincount(block_of_sample)
-    if len(sizes) == 1:
+    n_blocks = len(sizes)
+    if n_blocks == 1:
         return np.array([False])
-    has_as_many_blocks_as_folds = len(block_of_sample) ** 2 >= N_OUTER_FOLDS * np.sum(sizes**2)
-    if has_as_many_blocks_as_folds:
-        return np.full(len(sizes), True)
+    effective_n_blocks = len(block_of_sample) ** 2 / np.sum(sizes**2)
+    if effective_n_blocks >= N_OUTER_FOLDS:
+        return np.full(n_blocks, True)
     return sizes < MIN_SPLIT_BLOCK
 
 

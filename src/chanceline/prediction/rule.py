@@ -232,13 +232,14 @@ def rule_in_original_units(
     support = trained.support[order]
     scale = trained.scale.take(order)
 
+    # Weights and biases by the formula above; there is a bias for each block, (blocks,).
     n_nuisance = samples.n_nuisance
     weights = trained.weights[n_nuisance:][order] / scale.spreads
     covariate_weights = trained.weights[1:n_nuisance] / samples.term_spreads
     constant = trained.weights[0] - samples.term_means @ covariate_weights
-    # (blocks,)
     biases = constant - scale.block_means @ weights
 
+    # Names of blocks and columns, where the user gave any.
     block_biases: dict[str, float] = {}
     block_column = ""
     if blocks is not None:
