@@ -12,8 +12,12 @@ from scipy.stats import chisquare
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.design import make_scheme
+from chanceline.significance.design import DeclaredRoles, make_design
 from chanceline.significance.plan import UnionBound
+
+
+def design_of(y, null="fixed", **roles):
+    return make_design(y, DeclaredRoles(**roles), null)
 
 
 def rule(selected: int, errors: int = 0) -> Rule:
@@ -22,7 +26,7 @@ def rule(selected: int, errors: int = 0) -> Rule:
 
 @pytest.fixture
 def sizes():
-    return make_scheme(np.repeat([1.0, -1.0], [14, 26])).sizes
+    return make_design(np.repeat([1.0, -1.0], [14, 26])).sizes
 
 
 def test_declared_errors_have_no_premium(sizes):
@@ -70,8 +74,8 @@ def smallest_convincing(level, bound_at, sizes):
 
 
 def test_samples_needed_of_preregistered_features():
-    scheme = make_scheme(np.repeat([1.0, -1.0], 5))
-    bounds = UnionBound(scheme.sizes, 100, True, None, preregistered=4)
+    design = make_design(np.repeat([1.0, -1.0], 5))
+    bounds = UnionBound(design.sizes, 100, True, None, preregistered=4)
 
     def bound(n):
         return chance_bound(n, 4, 4, positives=round(n / 2), preregistered=True).log10_p
@@ -81,8 +85,8 @@ def test_samples_needed_of_preregistered_features():
 
 
 def test_samples_needed_pays_for_errors_counted_afterwards():
-    scheme = make_scheme(np.repeat([1.0, -1.0], 10))
-    bounds = UnionBound(scheme.sizes, 50, True, None)
+    design = make_design(np.repeat([1.0, -1.0], 10))
+    bounds = UnionBound(design.sizes, 50, True, None)
 
     def bound(n):
         return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
@@ -93,8 +97,8 @@ def test_samples_needed_pays_for_errors_counted_afterwards():
 def test_samples_needed_with_pairs_as_blocks():
     """Twenty pairs: only 2^20 labellings, so that the bound is silent where it would speak without blocks."""
     y = np.tile([1.0, -1.0], 20)
-    scheme = make_scheme(y, blocks=np.repeat(np.arange(20), 2))
-    bounds = UnionBound(scheme.sizes, 100, True, 0)
+    design = design_of(y, blocks=np.repeat(np.arange(20), 2))
+    bounds = UnionBound(design.sizes, 100, True, 0)
 
     def bound(pairs):
         return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
@@ -104,12 +108,12 @@ def test_samples_needed_with_pairs_as_blocks():
 
 
 def test_no_number_of_samples_for_more_errors_than_declared():
-    assert UnionBound(make_scheme(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
+    assert UnionBound(make_design(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
 
 
-def drawn(scheme, times=4000):
+def drawn(design, times=4000):
     rng = np.random.default_rng(8)
-    return Counter(tuple(scheme.draw(rng).astype(int)) for _ in range(times))
+    return Counter(tuple(design.draw(rng).astype(int)) for _ in range(times))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +127,9 @@ def drawn(scheme, times=4000):
     ],
 )
 def test_uniform_on_what_the_null_allows(labels, options, number):
-    scheme = make_scheme(np.array(labels, dtype=float), **options)
-    counts = drawn(scheme)
-    assert len(counts) == number == round(exp(scheme.sizes.log_labellings))
+    design = design_of(np.array(labels, dtype=float), **options)
+    counts = drawn(design)
+    assert len(counts) == number == round(exp(design.sizes.log_labellings))
     assert chisquare(list(counts.values())).pvalue > 1e-4
     if "groups" in options:
         groups = np.array(options["groups"])
@@ -142,6 +146,6 @@ def test_uniform_on_what_the_null_allows(labels, options, number):
         ({"groups": [0, 1, 0, 2], "blocks": [0, 0, 1, 1]}, "within one block"),
     ],
 )
-def test_bad_schemes_get_one_sentence(options, match):
+def test_bad_designs_get_one_sentence(options, match):
     with pytest.raises(InputError, match=match):
-        make_scheme(np.array([1.0, -1, 1, -1]), **options)
+        design_of(np.array([1.0, -1, 1, -1]), **options)

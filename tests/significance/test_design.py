@@ -8,9 +8,15 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.significance.design import LabelModel, make_scheme
+from chanceline.significance.covariate_model import CovariateModel
+from chanceline.significance.design import DeclaredRoles, make_design
 from chanceline.significance.permutation import draw_front
 from chanceline.significance.stepwise import follow_paths, make_columns
+
+
+def design_of(y, null="fixed", **roles):
+    return make_design(y, DeclaredRoles(**roles), null)
+
 
 HALVES = np.repeat([1.0, -1.0], 3)
 SMALL = {
@@ -25,22 +31,22 @@ SMALL = {
 
 @pytest.mark.parametrize("name", SMALL)
 def test_smallest_p_is_that_of_the_best_labelling_of_all(name):
-    y, design, expected = SMALL[name]
-    scheme = make_scheme(y, **design)
+    y, options, expected = SMALL[name]
+    design = design_of(y, **options)
     X = np.random.default_rng(3).normal(size=(len(y), 9))
-    drawn = {tuple(scheme.draw(np.random.default_rng(seed))) for seed in range(1500)}
-    losses = follow_paths(make_columns(X, scheme, True), np.array(sorted(drawn)), 1).losses[:, 0]
+    drawn = {tuple(design.draw(np.random.default_rng(seed))) for seed in range(1500)}
+    losses = follow_paths(make_columns(X, design, True), np.array(sorted(drawn)), 1).losses[:, 0]
     # Labels of one class (the coin has them) are explained by the threshold alone: no loss to compare.
     smallest = np.count_nonzero(losses <= losses[losses > 1e-9].min() + 1e-9) - np.count_nonzero(losses <= 1e-9)
-    assert scheme.smallest_p == pytest.approx(expected) == pytest.approx(smallest / len(drawn))
+    assert design.smallest_p == pytest.approx(expected) == pytest.approx(smallest / len(drawn))
 
 
 def test_smallest_p_counts_every_labelling_once():
     for labels in product([-1.0, 1.0], repeat=5):
         if len(set(labels)) == 2:
-            scheme = make_scheme(np.array(labels))
-            drawn = {tuple(scheme.draw(np.random.default_rng(seed))) for seed in range(200)}
-            assert scheme.smallest_p == pytest.approx(1 / len(drawn))
+            design = make_design(np.array(labels))
+            drawn = {tuple(design.draw(np.random.default_rng(seed))) for seed in range(200)}
+            assert design.smallest_p == pytest.approx(1 / len(drawn))
 
 
 def frame(rows=24, features=8):
@@ -51,11 +57,11 @@ def frame(rows=24, features=8):
 
 def test_labels_swap_within_pairs():
     y = np.tile([1.0, -1.0], 5)
-    scheme = make_scheme(y, pairs=np.repeat(list("abcde"), 2))
-    drawn = np.array([scheme.draw(np.random.default_rng(seed)) for seed in range(400)])
+    design = design_of(y, pairs=np.repeat(list("abcde"), 2))
+    drawn = np.array([design.draw(np.random.default_rng(seed)) for seed in range(400)])
     assert np.all(drawn[:, ::2] == -drawn[:, 1::2])
     assert len({tuple(row) for row in drawn}) == 32
-    assert scheme.smallest_p == 2 / 32
+    assert design.smallest_p == 2 / 32
 
 
 @pytest.mark.parametrize(
@@ -77,11 +83,11 @@ def test_subjects_are_no_blocks():
     y = np.where(subject < 24, 1.0, -1.0)
     y[[0, 40, 100]] *= -1
     with pytest.raises(InputError, match=r"29 of 32 blocks hold one class only.*groups=COLUMN"):
-        make_scheme(y, blocks=subject)
+        design_of(y, blocks=subject)
     with pytest.raises(InputError, match="12 of 12 blocks hold one class only"):
-        make_scheme(np.repeat([1.0, -1.0], 36), blocks=np.repeat(np.arange(12), 6))
+        design_of(np.repeat([1.0, -1.0], 36), blocks=np.repeat(np.arange(12), 6))
     with pytest.raises(InputError, match=r"every block holds one class only.*groups=COLUMN"):
-        make_scheme(np.repeat([1.0, -1.0], 12), blocks=np.repeat(np.arange(4), 6))
+        design_of(np.repeat([1.0, -1.0], 12), blocks=np.repeat(np.arange(4), 6))
 
 
 BLOCKS = {
@@ -103,9 +109,9 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_may_hold_one_class_by_chance_or_alone(name):
     y, blocks = BLOCKS[name]
-    scheme = make_scheme(y, blocks=blocks)
-    assert scheme.sizes.blocks is not None
-    assert scheme.smallest_p < 0.05
+    design = design_of(y, blocks=blocks)
+    assert design.sizes.blocks is not None
+    assert design.smallest_p < 0.05
 
 
 def test_a_data_frame_with_its_label_by_name_is_the_same_as_arrays():
@@ -142,7 +148,7 @@ def test_labels_are_drawn_as_enumeration_says(blocks):
     members = tuple(np.array(block) for block in blocks)
     odds = tuple(rng.normal(size=len(block)) for block in members)
     labels = np.concatenate([np.repeat([1.0, -1.0], [2 + k, len(block) - 2 - k]) for k, block in enumerate(members)])
-    model = LabelModel(("age",), labels, members, odds)
+    model = CovariateModel(("age",), labels, members, odds)
     exact = {(): 1.0}
     for block, log_odds in zip(members, odds, strict=True):
         sets = list(combinations(block.tolist(), int(np.sum(labels[block] > 0))))
@@ -166,8 +172,8 @@ def test_a_confounder_is_adjusted_for(power):
     for seed in range(80):
         X, y, about = confounded(seed, power=power)
         for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
-            scheme = make_scheme(y, covariates=covariates)
-            draws, _ = draw_front(make_columns(X, scheme, True), scheme, permutations=39, steps=4, seed=seed)
+            design = design_of(y, covariates=covariates)
+            draws, _ = draw_front(make_columns(X, design, True), design, permutations=39, steps=4, seed=seed)
             rejected[k] += draws.reading().pvalue <= 0.05
     assert rejected[0] < 10
     assert rejected[1] >= 8
@@ -185,13 +191,13 @@ def test_structure_beyond_the_covariates_is_seen():
 
 def test_categories_are_blocks_where_counts_allow():
     _, y, about = confounded(1)
-    scheme = make_scheme(y, covariates={"sex": about["sex"].to_numpy()})
-    assert scheme.model is None
-    assert [size for size, _ in scheme.sizes.blocks] == about["sex"].value_counts().sort_index().tolist()
+    design = design_of(y, covariates={"sex": about["sex"].to_numpy()})
+    assert design.covariate_model is None
+    assert [size for size, _ in design.sizes.blocks] == about["sex"].value_counts().sort_index().tolist()
     # A fifth of the samples in sites of one class.
     rare = np.full(len(y), 99)
     rare[np.argsort(y)[:24]] = np.repeat(np.arange(12), 2)
-    assert make_scheme(y, covariates={"site": rare.astype(str)}).model.names == ("site",)
+    assert design_of(y, covariates={"site": rare.astype(str)}).covariate_model.names == ("site",)
 
 
 def test_covariates_that_determine_the_label_leave_nothing_to_tell():
@@ -216,4 +222,4 @@ def test_covariates_that_determine_the_label_leave_nothing_to_tell():
 def test_covariates_that_cannot_be(covariates, options, sentence):
     y = np.repeat([1.0, -1.0, 1.0, -1.0], 6) if "blocks" not in options else np.tile([1.0, 1.0, -1.0, -1.0], 6)
     with pytest.raises(InputError, match=sentence):
-        make_scheme(y, covariates=covariates, **options)
+        design_of(y, covariates=covariates, **options)

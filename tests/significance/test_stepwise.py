@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from chanceline.significance.design import make_scheme
+from chanceline.significance.design import DeclaredRoles, make_design
 from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, place_losses
 from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.stepwise import (
@@ -28,10 +28,10 @@ def random_labels(rng, draws, n_samples):
     return np.array([rng.permutation(half) for _ in range(draws)])
 
 
-def residual_share(design, y):
-    """Share of y's squares that least squares on the columns of `design` leaves, by the normal route."""
-    fit = design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    return float(np.sum((y - fit) ** 2) / np.sum((y - design[:, :1] @ np.linalg.lstsq(design[:, :1], y, rcond=None)[0]) ** 2))
+def residual_share(matrix, y):
+    """Share of y's squares that least squares on the columns of `matrix` leaves, by the normal route."""
+    fit = matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0]
+    return float(np.sum((y - fit) ** 2) / np.sum((y - matrix[:, :1] @ np.linalg.lstsq(matrix[:, :1], y, rcond=None)[0]) ** 2))
 
 
 def plain_path(X, y, steps):
@@ -52,7 +52,7 @@ def test_the_path_is_forward_stepwise_least_squares():
     X = rng.normal(size=(30, 12)) * rng.uniform(0.1, 100, size=12) + rng.normal(size=12) * 50
     X[:, 3] = X[:, 2] * 2 + 0.05 * X[:, 2].std() * rng.normal(size=30)
     labels = random_labels(rng, 20, 30)
-    columns = make_columns(X, make_scheme(labels[0]), True)
+    columns = make_columns(X, make_design(labels[0]), True)
     paths = follow_paths(columns, labels, 5)
     for row, y in enumerate(labels):
         chosen, losses = plain_path(clipped(X), y, 5)
@@ -67,7 +67,7 @@ def test_the_best_pair_of_a_small_table_is_the_best_of_all():
     X[:, 5] = X[:, 4] + 0.05 * rng.normal(size=24)
     labels = random_labels(rng, 15, 24)
     labels[0] = np.where(X[:, 4] > X[:, 5], 1.0, -1.0)
-    paths = follow_paths(make_columns(X, make_scheme(labels[1]), True), labels, 3)
+    paths = follow_paths(make_columns(X, make_design(labels[1]), True), labels, 3)
     constant = np.ones((24, 1))
     for row, y in enumerate(labels):
         every = {
@@ -99,7 +99,7 @@ def test_copies_of_a_column_make_no_pair():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(15, 3))
     Z = np.column_stack([X, -2 * X[:, 0] + 1])
-    columns = make_columns(Z, make_scheme(np.repeat([1.0, -1.0], [7, 8])), True)
+    columns = make_columns(Z, make_design(np.repeat([1.0, -1.0], [7, 8])), True)
     pairs = set(zip(columns.first.tolist(), columns.second.tolist(), strict=True))
     assert pairs == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
 
@@ -137,13 +137,13 @@ def test_errors_are_those_of_the_fit_whose_loss_is_compared(blocks):
     X = rng.normal(size=(30, 9))
     labels = np.array([rng.permutation(np.repeat([1.0, -1.0], [13, 17])) for _ in range(12)])
     levels = np.ones((30, 1)) if blocks is None else np.equal.outer(blocks, np.unique(blocks)).astype(float)
-    paths = follow_paths(make_columns(X, make_scheme(labels[0], blocks=blocks), True), labels, 4)
+    paths = follow_paths(make_columns(X, make_design(labels[0], DeclaredRoles(blocks=blocks)), True), labels, 4)
     for row, y in enumerate(labels):
         for k in range(1, 5):
             support = paths.support(row, k)
             assert len(support) == k
-            design = np.column_stack([levels, clipped(X)[:, support]])
-            fit = np.round(design @ np.linalg.lstsq(design, y, rcond=None)[0], 9)
+            matrix = np.column_stack([levels, clipped(X)[:, support]])
+            fit = np.round(matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0], 9)
             cuts = [-np.inf, *np.unique(fit)]
             assert paths.errors[row, k - 1] == min(np.sum(np.where(fit > cut, 1, -1) != y) for cut in cuts)
 
@@ -153,18 +153,18 @@ def test_within_blocks_only_differences_within_blocks_count():
     rng = np.random.default_rng(6)
     block = np.repeat([0, 1, 2], 8)
     y = np.concatenate([rng.permutation(np.repeat([1.0, -1.0], [k, 8 - k])) for k in (2, 4, 6)])
-    scheme = make_scheme(y, blocks=block)
+    design = make_design(y, DeclaredRoles(blocks=block))
     X = rng.uniform(size=(24, 5))
     moved = X + 1e-3 * rng.normal(size=(3, 5))[block]
-    labels = np.array([scheme.draw(np.random.default_rng(s)) for s in range(5)])
-    plain = follow_paths(make_columns(X, scheme, True), labels, 3)
-    shifted = follow_paths(make_columns(moved, scheme, True), labels, 3)
+    labels = np.array([design.draw(np.random.default_rng(s)) for s in range(5)])
+    plain = follow_paths(make_columns(X, design, True), labels, 3)
+    shifted = follow_paths(make_columns(moved, design, True), labels, 3)
     np.testing.assert_allclose(plain.losses, shifted.losses, rtol=1e-9)
     dummies = np.eye(3)[block]
     for row, labelling in enumerate(labels):
         left = labelling - dummies @ np.linalg.lstsq(dummies, labelling, rcond=None)[0]
-        design = np.column_stack([dummies, X[:, plain.chosen[row, :3]]])
-        rest = labelling - design @ np.linalg.lstsq(design, labelling, rcond=None)[0]
+        matrix = np.column_stack([dummies, X[:, plain.chosen[row, :3]]])
+        rest = labelling - matrix @ np.linalg.lstsq(matrix, labelling, rcond=None)[0]
         assert plain.losses[row, 2] == pytest.approx(np.sum(rest**2) / np.sum(left**2), rel=1e-9)
 
 
@@ -195,16 +195,16 @@ def test_rounding_makes_no_difference_between_equal_losses():
 def test_draws_depend_on_seed_and_number_alone():
     rng = np.random.default_rng(8)
     X, y = rng.normal(size=(20, 15)), np.repeat([1.0, -1.0], 10)
-    scheme = make_scheme(y)
-    columns = make_columns(X, scheme, True)
+    design = make_design(y)
+    columns = make_columns(X, design, True)
     options = {"steps": 4, "seed": 3}
-    short, _ = draw_front(columns, scheme, permutations=2 * BATCH - 1, **options)
-    longer, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, **options)
+    short, _ = draw_front(columns, design, permutations=2 * BATCH - 1, **options)
+    longer, _ = draw_front(columns, design, permutations=3 * BATCH - 1, **options)
     assert np.array_equal(short.losses, longer.losses[: 2 * BATCH])
-    together, _ = draw_front(columns, scheme, permutations=3 * BATCH - 1, runner=PermutationRunner(n_jobs=2), **options)
+    together, _ = draw_front(columns, design, permutations=3 * BATCH - 1, runner=PermutationRunner(n_jobs=2), **options)
     assert np.array_equal(together.losses, longer.losses)
     assert np.array_equal(together.errors, longer.errors)
-    other, _ = draw_front(columns, scheme, permutations=BATCH - 1, steps=4, seed=4)
+    other, _ = draw_front(columns, design, permutations=BATCH - 1, steps=4, seed=4)
     assert np.array_equal(other.losses[0], longer.losses[0])
     assert not np.array_equal(other.losses[1:], longer.losses[1:BATCH])
 
@@ -212,35 +212,35 @@ def test_draws_depend_on_seed_and_number_alone():
 def test_an_interrupt_keeps_whole_batches(monkeypatch):
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
-    scheme = make_scheme(y)
-    columns = make_columns(X, scheme, True)
+    design = make_design(y)
+    columns = make_columns(X, design, True)
 
     def stop(done, total):
         if done > BATCH:
             raise KeyboardInterrupt
 
-    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, runner=PermutationRunner(progress=stop))
+    draws, _ = draw_front(columns, design, permutations=999, steps=3, seed=0, runner=PermutationRunner(progress=stop))
     assert draws.stopped_by == "interrupt"
     assert draws.done == 2 * BATCH - 1
-    whole = batch_paths(1, columns, scheme, 999, 3, 0)
+    whole = batch_paths(1, columns, design, 999, 3, 0)
     assert np.array_equal(draws.losses[BATCH:, :3], whole.losses)
 
     def at_once(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("chanceline.significance.permutation.run_ordered", at_once)
-    draws, paths = draw_front(columns, scheme, permutations=999, steps=3, seed=0)
+    draws, paths = draw_front(columns, design, permutations=999, steps=3, seed=0)
     assert draws.stopped_by == "interrupt"
     assert draws.done == 0
     assert len(paths.losses) == 1
-    draws, _ = draw_front(columns, scheme, permutations=999, steps=3, seed=0, first=batch_paths(0, columns, scheme, 999, 3, 0))
+    draws, _ = draw_front(columns, design, permutations=999, steps=3, seed=0, first=batch_paths(0, columns, design, 999, 3, 0))
     assert draws.done == BATCH - 1
 
 
 def test_nothing_left_to_choose_ends_the_path():
     X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
     y = np.array([1.0, 1, -1, 1, -1, -1, -1, 1])
-    paths = follow_paths(make_columns(X, make_scheme(y), True), y[None], 4)
+    paths = follow_paths(make_columns(X, make_design(y), True), y[None], 4)
     assert sorted(paths.chosen[0].tolist()) == [-1, -1, 0, 1]
     assert paths.losses[0, 3] == pytest.approx(paths.losses[0, 1], rel=1e-12)
     assert paths.support(0, 4).tolist() == [0, 1]
@@ -252,7 +252,7 @@ def test_the_spread_is_the_mean_squared_correlation_of_the_columns_that_fit_best
     X = rng.normal(size=(8, 25)) ** 2
     y = np.repeat([1.0, -1.0], [3, 5])
     labels = np.array([np.where(np.isin(np.arange(8), positives), 1.0, -1.0) for positives in combinations(range(8), 3)])
-    spread = follow_paths(make_columns(X, make_scheme(y), True), labels, 2).spread
+    spread = follow_paths(make_columns(X, make_design(y), True), labels, 2).spread
     squares = np.sort(np.corrcoef(clipped(X).T, labels)[:25, 25:] ** 2, axis=0)[::-1]
     expected = [7 * squares[:count].mean(axis=0) for count in (25, 2, 1)]
     np.testing.assert_allclose(spread.T, expected, rtol=1e-9)
@@ -263,8 +263,8 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     rng = np.random.default_rng(11)
     y = np.repeat([1.0, -1.0], 30)
     X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
-    scheme = make_scheme(y)
-    draws, paths = draw_front(make_columns(X, scheme, True), scheme, permutations=199, steps=6, seed=0)
+    design = make_design(y)
+    draws, paths = draw_front(make_columns(X, design, True), design, permutations=199, steps=6, seed=0)
     spread = draws.spread()
     assert spread.value == paths.spread[0, 0]
     assert spread.value > 1.2 > spread.shuffled[2]
@@ -278,10 +278,10 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     rng = np.random.default_rng(12)
     X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
     X[:, 2] += 0.6 * y
-    scheme = make_scheme(y)
-    columns = make_columns(X, scheme, True)
-    draws, _ = draw_front(columns, scheme, permutations=199, steps=3, seed=0)
-    labellings = np.array([y, *(scheme.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
+    design = make_design(y)
+    columns = make_columns(X, design, True)
+    draws, _ = draw_front(columns, design, permutations=199, steps=3, seed=0)
+    labellings = np.array([y, *(design.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
     squares = np.corrcoef(clipped(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
     np.testing.assert_allclose(draws.alone(columns, y), expected)
@@ -291,10 +291,10 @@ def test_wide_tables_are_ranked_in_single_precision(monkeypatch):
     rng = np.random.default_rng(12)
     X, labels = rng.normal(size=(30, 60)), random_labels(rng, 20, 30)
     X[:, 59] = X[:, 0] * (1 + 1e-7) + 1e-8 * X[:, 1]
-    scheme = make_scheme(labels[0])
-    double = follow_paths(make_columns(X, scheme, True), labels, 5)
+    design = make_design(labels[0])
+    double = follow_paths(make_columns(X, design, True), labels, 5)
     monkeypatch.setattr("chanceline.significance.stepwise.MOST_COLUMNS", 50)
-    columns = make_columns(X, scheme, True)
+    columns = make_columns(X, design, True)
     single = follow_paths(columns, labels, 5, with_errors=False)
     assert columns.fitted.dtype == np.float32
     assert len(columns.first) == 0
@@ -310,7 +310,7 @@ def test_a_long_table_is_followed_within_its_columns_span(intercept):
     rng = np.random.default_rng(13)
     X, labels = rng.normal(size=(90, 12)), random_labels(rng, 30, 90)
     X[:, 11] = X[:, 0] + X[:, 1]
-    columns = make_columns(X, make_scheme(labels[0]), intercept)
+    columns = make_columns(X, make_design(labels[0]), intercept)
     assert columns.within.shape == (12, 12)
     turned, plain = (follow_paths(of, labels, 5) for of in (columns, replace(columns, frame=None, within=None)))
     np.testing.assert_allclose(turned.losses, plain.losses, rtol=1e-10)

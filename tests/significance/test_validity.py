@@ -17,7 +17,7 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
-from chanceline.significance.design import make_scheme
+from chanceline.significance.design import DeclaredRoles, make_design
 from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
 from chanceline.significance.stepwise import make_columns
 
@@ -225,10 +225,10 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
     pvalues = []
     for repeat in range(repeats):
         X, y, extra = SCENARIOS[scenario](np.random.default_rng([seed, number, repeat]))
-        scheme = make_scheme(y, "fixed", extra.get("blocks"), extra.get("groups"))
-        columns = make_columns(X, scheme, True)
+        design = make_design(y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups")))
+        columns = make_columns(X, design, True)
         steps = min(6, len(columns.index))
-        draws, _ = draw_front(columns, scheme, permutations=39, steps=steps, seed=repeat)
+        draws, _ = draw_front(columns, design, permutations=39, steps=steps, seed=repeat)
         pvalues.append(draws.reading().pvalue)
     return pvalues
 
@@ -266,7 +266,7 @@ def test_wrong_tests_would_be_noticed():
         X, y, _ = wide(np.random.default_rng([7, repeat]))
         selected = tuple(Procedure(budget=40).find(X, y).support.tolist())
         unfair = Unfair(np.array(selected))
-        reading = permutation_reading(unfair, X, make_scheme(y), unfair(X, y), permutations=19, seed=repeat)
+        reading = permutation_reading(unfair, X, make_design(y), unfair(X, y), permutations=19, seed=repeat)
         pvalues.append(reading.pvalue)
     with pytest.raises(AssertionError, match="unfair"):
         assert_valid(pvalues, "unfair")
@@ -277,8 +277,8 @@ def test_shuffling_across_blocks_would_be_noticed():
     ignored = []
     for repeat in range(60):
         X, y, _ = blocks(np.random.default_rng([8, repeat]))
-        scheme = make_scheme(y)
-        draws, _ = draw_front(make_columns(X, scheme, True), scheme, permutations=39, steps=4, seed=repeat)
+        design = make_design(y)
+        draws, _ = draw_front(make_columns(X, design, True), design, permutations=39, steps=4, seed=repeat)
         ignored.append(draws.reading().pvalue)
     with pytest.raises(AssertionError, match="across blocks"):
         assert_valid(ignored, "across blocks")

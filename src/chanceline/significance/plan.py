@@ -160,7 +160,7 @@ class UnionBound:
         limit = log10(level) - self._premium(errors)
 
         def convinces(count: int) -> bool:
-            more = sizes.of_count(count)
+            more = sizes.resized(count)
             if not max(errors, 1) < more.n_units <= LARGEST or not 0 < more.positives < more.n_units:
                 return False
             return replace(self, sizes=more)._at(selected, errors).log10_p <= limit
@@ -169,7 +169,7 @@ class UnionBound:
         smaller = max(min(sizes.positives, sizes.n_units - sizes.positives), 1)
         turn = ceil(sizes.n_units / smaller) + 1 if sizes.blocks is None else len(sizes.blocks)
         count = first_convincing(convinces, 1, turn)
-        return None if count is None else sizes.of_count(count).n_units
+        return None if count is None else sizes.resized(count).n_units
 
 
 @dataclass(frozen=True, repr=False)
@@ -273,7 +273,7 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     n_samples, n_features = X.shape
     if data.undeclared:
         raise InputError(data.undeclared)
-    scheme = make_scheme(y, settings.null, data.blocks, data.groups, data.pairs, data.covariates)
+    scheme = make_scheme(y, settings.null, blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates)
     together = scheme.unit_of if data.pairs is None else scheme.block_of[scheme.unit_of]
     near = near_rows(X, y, together, data.rows or range(1, n_samples + 1))
     found = (*data.findings, *near, *examine(X, y, names, data.rows, identifiers=not data.columns_checked))

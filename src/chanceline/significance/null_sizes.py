@@ -1,0 +1,78 @@
+"""The sizes of a null hypothesis: all that counting labellings needs to know of a design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle, islice
+from math import exp
+
+from chanceline.chance.counts import LOG2, log_binomial
+
+COIN_NULL = "coin"  # every label is drawn by a fair coin
+FIXED_NULL = "fixed"  # labels are permuted, so that class sizes are kept
+
+
+@dataclass(frozen=True)
+class NullSizes:
+    """Units (samples, or groups that share a label) and positives.
+
+    Attributes
+    ----------
+    n_units, positives : in all.
+    blocks : (size, positives) of every block; None if there is one block.
+    null : "fixed" or "coin".
+    """
+
+    n_units: int
+    positives: int
+    blocks: tuple[tuple[int, int], ...] | None
+    null: str
+
+    @property
+    def every_block(self) -> tuple[tuple[int, int], ...]:
+        """(size, positives) of every block, also if there is only one."""
+        if self.blocks is None:
+            return ((self.n_units, self.positives),)
+        return self.blocks
+
+    @property
+    def log_labellings(self) -> float:
+        """ln of the number of equally likely labellings."""
+        if self.null == COIN_NULL:
+            return self.n_units * LOG2
+        return sum(float(log_binomial(size, positives)) for size, positives in self.every_block)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the opposite of every labelling is as likely as the labelling itself."""
+        if self.null == COIN_NULL:
+            return True
+        return all(size == 2 * positives for size, positives in self.every_block)
+
+    @property
+    def smallest_p(self) -> float:
+        """The smallest p-value that the shuffles could give if all labellings were drawn.
+
+        It is one labelling of all, or two if the opposite labelling is as likely, which fits as
+        well.
+        """
+        log_p = -self.log_labellings
+        if self.is_symmetric:
+            log_p += LOG2
+        return min(1.0, exp(log_p))
+
+    def resized(self, count: int) -> NullSizes:
+        """`count` units of the same balance; with blocks, `count` blocks like these in rotation."""
+        if self.blocks is None:
+            proportional = round(count * self.positives / self.n_units)
+            # Both classes have a unit, wherever there are two units.
+            most_positives = max(count - 1, 1)
+            positives = min(max(proportional, 1), most_positives)
+            return NullSizes(n_units=count, positives=positives, blocks=None, null=self.null)
+        blocks = tuple(islice(cycle(self.blocks), count))
+        return NullSizes(
+            n_units=sum(size for size, _ in blocks),
+            positives=sum(positives for _, positives in blocks),
+            blocks=blocks,
+            null=self.null,
+        )
