@@ -90,6 +90,13 @@ def test_subjects_are_no_blocks():
         design_of(np.repeat([1.0, -1.0], 12), blocks=np.repeat(np.arange(4), 6))
 
 
+def test_blocks_of_one_class_leave_nothing_to_adjust():
+    y = np.repeat([1.0, -1.0], 12)
+    age = np.arange(24.0) % 7
+    with pytest.raises(InputError, match="every block holds one class only"):
+        design_of(y, blocks=np.repeat(np.arange(4), 6), covariates={"age": age})
+
+
 BLOCKS = {
     "forty tumours with normal tissue, and sixty without": (
         np.r_[np.tile([1.0, -1.0], 40), np.ones(60)],

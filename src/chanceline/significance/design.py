@@ -212,13 +212,14 @@ def make_design(
         block_of_unit=block_of_unit,
         null=null,
     )
-    if declared.covariates:
-        design = _with_covariates(design, sample_of_unit, declared.covariates)
     if design.sizes.log_labellings == 0:
         raise InputError(
             "every block holds one class only, so that no label can be exchanged; use larger "
             "blocks, or groups=COLUMN if the rows of a block are those of one subject."
         )
+    if declared.covariates:
+        # Categories become blocks only if labels can be exchanged within them.
+        return _with_covariates(design, sample_of_unit, declared.covariates)
     return design
 
 
