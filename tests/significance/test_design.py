@@ -10,8 +10,9 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.significance.covariate_model import CovariateModel
 from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.path import follow_paths
+from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.permutation import draw_front
-from chanceline.significance.stepwise import follow_paths, make_columns
 
 
 def design_of(y, null="fixed", **roles):
@@ -35,7 +36,7 @@ def test_smallest_p_is_that_of_the_best_labelling_of_all(name):
     design = design_of(y, **options)
     X = np.random.default_rng(3).normal(size=(len(y), 9))
     drawn = {tuple(design.draw(np.random.default_rng(seed))) for seed in range(1500)}
-    losses = follow_paths(make_columns(X, design, True), np.array(sorted(drawn)), 1).losses[:, 0]
+    losses = follow_paths(make_path_columns(X, design, True), np.array(sorted(drawn)), 1).losses[:, 0]
     # Labels of one class (the coin has them) are explained by the threshold alone: no loss to compare.
     smallest = np.count_nonzero(losses <= losses[losses > 1e-9].min() + 1e-9) - np.count_nonzero(losses <= 1e-9)
     assert design.smallest_p == pytest.approx(expected) == pytest.approx(smallest / len(drawn))
@@ -180,7 +181,7 @@ def test_a_confounder_is_adjusted_for(power):
         X, y, about = confounded(seed, power=power)
         for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
             design = design_of(y, covariates=covariates)
-            draws, _ = draw_front(make_columns(X, design, True), design, permutations=39, steps=4, seed=seed)
+            draws, _ = draw_front(make_path_columns(X, design, True), design, permutations=39, steps=4, seed=seed)
             rejected[k] += draws.reading().pvalue <= 0.05
     assert rejected[0] < 10
     assert rejected[1] >= 8

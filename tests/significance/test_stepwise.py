@@ -11,16 +11,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.least_squares import fewest_threshold_errors
+from chanceline.significance.path import follow_paths
+from chanceline.significance.path_columns import CLIP_DEVIATIONS, clip_outliers, correlated_pairs, make_path_columns
 from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, place_losses
 from chanceline.significance.plan import shuffles_by_size
-from chanceline.significance.stepwise import (
-    CLIP,
-    clipped,
-    correlated_pairs,
-    fewest_by_threshold,
-    follow_paths,
-    make_columns,
-)
 
 
 def random_labels(rng, draws, n_samples):
@@ -52,10 +47,10 @@ def test_the_path_is_forward_stepwise_least_squares():
     X = rng.normal(size=(30, 12)) * rng.uniform(0.1, 100, size=12) + rng.normal(size=12) * 50
     X[:, 3] = X[:, 2] * 2 + 0.05 * X[:, 2].std() * rng.normal(size=30)
     labels = random_labels(rng, 20, 30)
-    columns = make_columns(X, make_design(labels[0]), True)
+    columns = make_path_columns(X, make_design(labels[0]), True)
     paths = follow_paths(columns, labels, 5)
     for row, y in enumerate(labels):
-        chosen, losses = plain_path(clipped(X), y, 5)
+        chosen, losses = plain_path(clip_outliers(X), y, 5)
         assert paths.chosen[row].tolist() == chosen
         np.testing.assert_allclose(paths.losses[row, [0, 2, 3, 4]], np.array(losses)[[0, 2, 3, 4]], rtol=1e-9)
         assert paths.losses[row, 1] <= losses[1] * (1 + 1e-9)
@@ -67,11 +62,12 @@ def test_the_best_pair_of_a_small_table_is_the_best_of_all():
     X[:, 5] = X[:, 4] + 0.05 * rng.normal(size=24)
     labels = random_labels(rng, 15, 24)
     labels[0] = np.where(X[:, 4] > X[:, 5], 1.0, -1.0)
-    paths = follow_paths(make_columns(X, make_design(labels[1]), True), labels, 3)
+    paths = follow_paths(make_path_columns(X, make_design(labels[1]), True), labels, 3)
     constant = np.ones((24, 1))
     for row, y in enumerate(labels):
         every = {
-            pair: residual_share(np.column_stack([constant, clipped(X)[:, list(pair)]]), y) for pair in combinations(range(10), 2)
+            pair: residual_share(np.column_stack([constant, clip_outliers(X)[:, list(pair)]]), y)
+            for pair in combinations(range(10), 2)
         }
         best = min(every, key=every.get)
         assert paths.losses[row, 1] == pytest.approx(every[best], rel=1e-9)
@@ -80,39 +76,37 @@ def test_the_best_pair_of_a_small_table_is_the_best_of_all():
     assert paths.errors[0, 1] <= 2
 
 
-def test_the_list_of_pairs_is_that_of_largest_overlap(monkeypatch):
-    monkeypatch.setattr("chanceline.significance.stepwise.FEW_PAIRS", 100)
-    monkeypatch.setattr("chanceline.significance.stepwise.PIECE", 16)
+def test_the_list_of_pairs_is_that_of_largest_overlap():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20, 50)) + 0.8 * np.repeat(rng.normal(size=(20, 10)), 5, axis=1)
     Z = X - X.mean(axis=0)
     Z /= np.linalg.norm(Z, axis=0)
-    first, second, overlap = correlated_pairs(Z)
+    pairs = correlated_pairs(Z, min_pairs=100, chunk_size=16)
     gram = Z.T @ Z
     i, j = np.triu_indices(50, 1)
     order = np.argsort(-np.abs(gram[i, j]))[:100]
-    assert set(zip(first.tolist(), second.tolist(), strict=True)) == set(zip(i[order].tolist(), j[order].tolist(), strict=True))
-    np.testing.assert_allclose(overlap, gram[first, second], rtol=1e-12)
+    listed = set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+    assert listed == set(zip(i[order].tolist(), j[order].tolist(), strict=True))
+    np.testing.assert_allclose(pairs.overlap, gram[pairs.first, pairs.second], rtol=1e-12)
 
 
 def test_copies_of_a_column_make_no_pair():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(15, 3))
     Z = np.column_stack([X, -2 * X[:, 0] + 1])
-    columns = make_columns(Z, make_design(np.repeat([1.0, -1.0], [7, 8])), True)
-    pairs = set(zip(columns.first.tolist(), columns.second.tolist(), strict=True))
-    assert pairs == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
+    pairs = make_path_columns(Z, make_design(np.repeat([1.0, -1.0], [7, 8])), True).pairs
+    assert set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
 
 
 def test_clipping_pulls_in_what_is_far_and_leaves_the_rest():
     rng = np.random.default_rng(4)
     X = np.column_stack([rng.normal(size=200), np.repeat([0.0, 1.0], [190, 10])])
     X[0, 0] = 1e6
-    pulled = clipped(X)
+    pulled = clip_outliers(X)
     deviation = np.median(np.abs(X[:, 0] - np.median(X[:, 0]))) / 0.6744897501960817
-    assert pulled[0, 0] == pytest.approx(np.median(X[:, 0]) + CLIP * deviation)
+    assert pulled[0, 0] == pytest.approx(np.median(X[:, 0]) + CLIP_DEVIATIONS * deviation)
     assert np.array_equal(pulled[:, 1], X[:, 1])
-    inside = np.abs(X[:, 0] - np.median(X[:, 0])) < CLIP * deviation
+    inside = np.abs(X[:, 0] - np.median(X[:, 0])) < CLIP_DEVIATIONS * deviation
     assert np.array_equal(pulled[inside, 0], X[inside, 0])
     assert spearmanr(pulled[:, 0], X[:, 0]).statistic > 0.999
 
@@ -121,12 +115,12 @@ def test_errors_by_threshold_are_the_fewest_of_all_thresholds():
     rng = np.random.default_rng(5)
     scores = np.round(rng.normal(size=(40, 12)), 1)
     labels = rng.choice([-1.0, 1.0], size=(40, 12))
-    counted = fewest_by_threshold(scores, labels, True)
+    counted = fewest_threshold_errors(scores, labels, True)
     for row in range(40):
         cuts = [-np.inf, *np.unique(scores[row])]
         errors = [np.sum(np.where(scores[row] > cut, 1, -1) != labels[row]) for cut in cuts]
         assert counted[row] == min(errors)
-    without = fewest_by_threshold(scores, labels, False)
+    without = fewest_threshold_errors(scores, labels, False)
     assert without.tolist() == np.sum(labels * scores <= 0, axis=1).tolist()
 
 
@@ -137,12 +131,12 @@ def test_errors_are_those_of_the_fit_whose_loss_is_compared(blocks):
     X = rng.normal(size=(30, 9))
     labels = np.array([rng.permutation(np.repeat([1.0, -1.0], [13, 17])) for _ in range(12)])
     levels = np.ones((30, 1)) if blocks is None else np.equal.outer(blocks, np.unique(blocks)).astype(float)
-    paths = follow_paths(make_columns(X, make_design(labels[0], DeclaredRoles(blocks=blocks)), True), labels, 4)
+    paths = follow_paths(make_path_columns(X, make_design(labels[0], DeclaredRoles(blocks=blocks)), True), labels, 4)
     for row, y in enumerate(labels):
         for k in range(1, 5):
             support = paths.support(row, k)
             assert len(support) == k
-            matrix = np.column_stack([levels, clipped(X)[:, support]])
+            matrix = np.column_stack([levels, clip_outliers(X)[:, support]])
             fit = np.round(matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0], 9)
             cuts = [-np.inf, *np.unique(fit)]
             assert paths.errors[row, k - 1] == min(np.sum(np.where(fit > cut, 1, -1) != y) for cut in cuts)
@@ -157,8 +151,8 @@ def test_within_blocks_only_differences_within_blocks_count():
     X = rng.uniform(size=(24, 5))
     moved = X + 1e-3 * rng.normal(size=(3, 5))[block]
     labels = np.array([design.draw(np.random.default_rng(s)) for s in range(5)])
-    plain = follow_paths(make_columns(X, design, True), labels, 3)
-    shifted = follow_paths(make_columns(moved, design, True), labels, 3)
+    plain = follow_paths(make_path_columns(X, design, True), labels, 3)
+    shifted = follow_paths(make_path_columns(moved, design, True), labels, 3)
     np.testing.assert_allclose(plain.losses, shifted.losses, rtol=1e-9)
     dummies = np.eye(3)[block]
     for row, labelling in enumerate(labels):
@@ -196,7 +190,7 @@ def test_draws_depend_on_seed_and_number_alone():
     rng = np.random.default_rng(8)
     X, y = rng.normal(size=(20, 15)), np.repeat([1.0, -1.0], 10)
     design = make_design(y)
-    columns = make_columns(X, design, True)
+    columns = make_path_columns(X, design, True)
     options = {"steps": 4, "seed": 3}
     short, _ = draw_front(columns, design, permutations=2 * BATCH - 1, **options)
     longer, _ = draw_front(columns, design, permutations=3 * BATCH - 1, **options)
@@ -213,7 +207,7 @@ def test_an_interrupt_keeps_whole_batches(monkeypatch):
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
     design = make_design(y)
-    columns = make_columns(X, design, True)
+    columns = make_path_columns(X, design, True)
 
     def stop(done, total):
         if done > BATCH:
@@ -240,7 +234,7 @@ def test_an_interrupt_keeps_whole_batches(monkeypatch):
 def test_nothing_left_to_choose_ends_the_path():
     X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
     y = np.array([1.0, 1, -1, 1, -1, -1, -1, 1])
-    paths = follow_paths(make_columns(X, make_design(y), True), y[None], 4)
+    paths = follow_paths(make_path_columns(X, make_design(y), True), y[None], 4)
     assert sorted(paths.chosen[0].tolist()) == [-1, -1, 0, 1]
     assert paths.losses[0, 3] == pytest.approx(paths.losses[0, 1], rel=1e-12)
     assert paths.support(0, 4).tolist() == [0, 1]
@@ -252,8 +246,8 @@ def test_the_spread_is_the_mean_squared_correlation_of_the_columns_that_fit_best
     X = rng.normal(size=(8, 25)) ** 2
     y = np.repeat([1.0, -1.0], [3, 5])
     labels = np.array([np.where(np.isin(np.arange(8), positives), 1.0, -1.0) for positives in combinations(range(8), 3)])
-    spread = follow_paths(make_columns(X, make_design(y), True), labels, 2).spread
-    squares = np.sort(np.corrcoef(clipped(X).T, labels)[:25, 25:] ** 2, axis=0)[::-1]
+    spread = follow_paths(make_path_columns(X, make_design(y), True), labels, 2).spread
+    squares = np.sort(np.corrcoef(clip_outliers(X).T, labels)[:25, 25:] ** 2, axis=0)[::-1]
     expected = [7 * squares[:count].mean(axis=0) for count in (25, 2, 1)]
     np.testing.assert_allclose(spread.T, expected, rtol=1e-9)
     assert spread[:, 0].mean() == pytest.approx(1, rel=1e-12)
@@ -264,7 +258,7 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     y = np.repeat([1.0, -1.0], 30)
     X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
     design = make_design(y)
-    draws, paths = draw_front(make_columns(X, design, True), design, permutations=199, steps=6, seed=0)
+    draws, paths = draw_front(make_path_columns(X, design, True), design, permutations=199, steps=6, seed=0)
     spread = draws.spread()
     assert spread.value == paths.spread[0, 0]
     assert spread.value > 1.2 > spread.shuffled[2]
@@ -279,25 +273,24 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
     X[:, 2] += 0.6 * y
     design = make_design(y)
-    columns = make_columns(X, design, True)
+    columns = make_path_columns(X, design, True)
     draws, _ = draw_front(columns, design, permutations=199, steps=3, seed=0)
     labellings = np.array([y, *(design.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
-    squares = np.corrcoef(clipped(X).T, labellings)[:6, 6:] ** 2
+    squares = np.corrcoef(clip_outliers(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
     np.testing.assert_allclose(draws.alone(columns, y), expected)
 
 
-def test_wide_tables_are_ranked_in_single_precision(monkeypatch):
+def test_wide_tables_are_ranked_in_single_precision():
     rng = np.random.default_rng(12)
     X, labels = rng.normal(size=(30, 60)), random_labels(rng, 20, 30)
     X[:, 59] = X[:, 0] * (1 + 1e-7) + 1e-8 * X[:, 1]
     design = make_design(labels[0])
-    double = follow_paths(make_columns(X, design, True), labels, 5)
-    monkeypatch.setattr("chanceline.significance.stepwise.MOST_COLUMNS", 50)
-    columns = make_columns(X, design, True)
+    double = follow_paths(make_path_columns(X, design, True), labels, 5)
+    columns = make_path_columns(X, design, True, max_columns_for_pairs=50)
     single = follow_paths(columns, labels, 5, with_errors=False)
-    assert columns.fitted.dtype == np.float32
-    assert len(columns.first) == 0
+    assert columns.normalized.dtype == np.float32
+    assert len(columns.pairs) == 0
     assert single.errors.shape == (0, 5)
     assert np.array_equal(single.chosen, double.chosen)
     np.testing.assert_allclose(single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5)
@@ -310,12 +303,14 @@ def test_a_long_table_is_followed_within_its_columns_span(intercept):
     rng = np.random.default_rng(13)
     X, labels = rng.normal(size=(90, 12)), random_labels(rng, 30, 90)
     X[:, 11] = X[:, 0] + X[:, 1]
-    columns = make_columns(X, make_design(labels[0]), intercept)
-    assert columns.within.shape == (12, 12)
-    turned, plain = (follow_paths(of, labels, 5) for of in (columns, replace(columns, frame=None, within=None)))
-    np.testing.assert_allclose(turned.losses, plain.losses, rtol=1e-10)
-    np.testing.assert_allclose(turned.spread, plain.spread, rtol=1e-10)
-    assert all(np.array_equal(getattr(turned, what), getattr(plain, what)) for what in ("chosen", "errors", "pair"))
+    columns = make_path_columns(X, make_design(labels[0]), intercept)
+    assert columns.frame.coordinates.shape == (12, 12)
+    in_frame = follow_paths(columns, labels, 5)
+    in_samples = follow_paths(replace(columns, frame=None), labels, 5)
+    np.testing.assert_allclose(in_frame.losses, in_samples.losses, rtol=1e-10)
+    np.testing.assert_allclose(in_frame.spread, in_samples.spread, rtol=1e-10)
+    for name in ("chosen", "errors", "pair"):
+        assert np.array_equal(getattr(in_frame, name), getattr(in_samples, name))
 
 
 def test_shuffles_follow_the_size_of_the_table():

@@ -18,8 +18,8 @@ from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
 from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
-from chanceline.significance.stepwise import make_columns
 
 LEVELS = (0.01, 0.05, 0.25)
 # So that p = 1/120 and what the bound spends lie below 0.01.
@@ -226,7 +226,7 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
     for repeat in range(repeats):
         X, y, extra = SCENARIOS[scenario](np.random.default_rng([seed, number, repeat]))
         design = make_design(y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups")))
-        columns = make_columns(X, design, True)
+        columns = make_path_columns(X, design, True)
         steps = min(6, len(columns.index))
         draws, _ = draw_front(columns, design, permutations=39, steps=steps, seed=repeat)
         pvalues.append(draws.reading().pvalue)
@@ -278,7 +278,7 @@ def test_shuffling_across_blocks_would_be_noticed():
     for repeat in range(60):
         X, y, _ = blocks(np.random.default_rng([8, repeat]))
         design = make_design(y)
-        draws, _ = draw_front(make_columns(X, design, True), design, permutations=39, steps=4, seed=repeat)
+        draws, _ = draw_front(make_path_columns(X, design, True), design, permutations=39, steps=4, seed=repeat)
         ignored.append(draws.reading().pvalue)
     with pytest.raises(AssertionError, match="across blocks"):
         assert_valid(ignored, "across blocks")

@@ -1,4 +1,4 @@
-"""Types of arrays, and the one operation on them that several modules of this package share."""
+"""What several modules of this package share: types of arrays, a tolerance, and block means."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+# Losses, scores and the like that are closer than this are equal up to rounding.
+TOLERANCE = 1e-9
 
 
 def block_means(values: Floats, block_of_row: Ints) -> Floats:

@@ -1,0 +1,78 @@
+"""Least squares of the labels on a few columns, beside what blocks and covariates explain; and the
+errors of its fit at the best threshold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.significance.path_columns import PathColumns, clip_outliers
+
+
+def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> Ints:
+    """Errors of "positive if the score is above the threshold", at the best threshold.
+
+    Parameters
+    ----------
+    scores : (rows, samples)
+    labels : (rows, samples) ±1.
+    intercept : without it the threshold is 0.
+
+    Returns
+    -------
+    (rows,) the fewest errors of every row.
+    """
+    tolerance = TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
+    if not intercept:
+        return np.count_nonzero(labels * scores <= tolerance, axis=1)
+    order = np.argsort(scores, axis=1)
+    sorted_scores = np.take_along_axis(scores, order, axis=1)
+    is_positive = np.take_along_axis(labels > 0, order, axis=1)
+
+    # errors[:, i]: the threshold lies after the i lowest samples. Before all of them every negative
+    # is wrong; each positive that it passes becomes an error, each negative none any more.
+    n_rows, n_samples = scores.shape
+    changes = np.cumsum(np.where(is_positive, 1, -1), axis=1)
+    no_change = np.zeros(n_rows, dtype=changes.dtype)
+    n_negative = np.count_nonzero(~is_positive, axis=1)
+    errors = np.column_stack([no_change, changes]) + n_negative[:, None]
+    # No threshold lies between equal scores.
+    is_tied = np.diff(sorted_scores, axis=1) <= tolerance
+    errors[:, 1:-1][is_tied] = n_samples + 1
+    fewest: Ints = errors.min(axis=1)
+    return fewest
+
+
+def least_squares_weights(columns: PathColumns, X: Floats, y: Floats, support: Ints) -> Floats:
+    """Weights of the labels' least squares fit on some columns of X, clipped as the path sees them.
+
+    Parameters
+    ----------
+    columns : the path's columns, which know blocks and covariates.
+    X, y : (samples, features) and the labels ±1 of the samples.
+    support : indices of columns of X.
+
+    Returns
+    -------
+    (columns of the support,) in the units of X.
+    """
+    values = X[:, support].astype(float)
+    if columns.intercept:
+        values = clip_outliers(values)
+    predictors = columns.residuals(values.T).T
+    target = columns.residuals(y[None])[0]
+    return np.linalg.lstsq(predictors, target, rcond=None)[0]
+
+
+def errors_with_design(columns: PathColumns, X: Floats, y: Floats, support: Ints) -> int:
+    """Errors of least squares on some columns of X together with the blocks and covariates.
+
+    The columns have the weights of `least_squares_weights` but are not clipped, and the threshold
+    is the best one.
+    """
+    weights = least_squares_weights(columns, X, y, support)
+    predictors = columns.residuals(X[:, support].T.astype(float)).T
+    explained_by_design = y - columns.residuals(y[None])[0]
+    scores = explained_by_design + predictors @ weights
+    return int(fewest_threshold_errors(scores[None], y[None], columns.intercept)[0])

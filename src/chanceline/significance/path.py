@@ -1,0 +1,363 @@
+"""A greedy path for many labellings at once: how well do the best K features found fit the labels,
+K = 1, 2, …?
+
+Forward stepwise least squares. At every step the column that lowers the squared residual of the
+centred labels most is taken, and everything is made orthogonal to it. The labels of many draws are
+rows of one matrix, so that a step is one matrix product
+
+    V = QZ        (draws × coordinates)·(coordinates × columns)
+
+with Z the normalised columns and Q the direction that each draw took last. From V follow the
+products of all columns with the residuals and the squared lengths of the columns outside the chosen
+span,
+
+    C ← C − dV,   L ← L − V²,
+
+d the part of the labels along Q; the gain of a column is C²/L.
+
+Two things are compared beside the path. The best *pair* of a list of highly correlated columns
+takes the place of the first two steps where it is better. The *spread* is the mean of the squared
+products of the first step over all columns, over the tenth and over the hundredth that fit best; it
+sees what is spread over many columns, each too weak to be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.least_squares import fewest_threshold_errors
+from chanceline.significance.path_columns import (
+    CHUNK,
+    MIN_SQUARED_LENGTH,
+    ColumnPairs,
+    PathColumns,
+)
+
+# Shares of the columns, those that fit best, over which the spread is a mean.
+SPREAD_SHARES = (1.0, 0.1, 0.01)
+# Added to squared lengths, by precision: more than their rounding, so that the gain of a column
+# that the span has used up is no division by nothing.
+LENGTH_MARGIN = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 6e-6}
+NO_FEATURE = -1  # in place of an index, where a path has ended or there is no pair
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardPaths:
+    """What the path of every labelling finds, one row for each.
+
+    Attributes
+    ----------
+    losses : (labellings, steps) the share of the labels' squares that K features leave unexplained
+        (a pair's at K = 2, if better).
+    errors : (labellings, steps) samples on the wrong side of the best threshold of the fit whose
+        loss is in `losses`: least squares on exactly K features (and blocks and covariates). No
+        rows if errors were not asked for.
+    chosen : (labellings, steps) features in the order taken, −1 where the path has ended.
+    pair : (labellings, 2) features of the pair where it is better than the path's first two; else
+        −1.
+    spread : (labellings, SPREAD_SHARES) the mean squared correlation with the labels of that share
+        of the columns, times samples − 1: over all columns 1 on average for labels that are
+        permuted freely.
+    """
+
+    losses: Floats
+    errors: Ints
+    chosen: Ints
+    pair: Ints
+    spread: Floats
+
+    def support(self, row: int, size: int) -> Ints:
+        """Features of the best set of this size for one labelling, sorted."""
+        has_pair = self.pair[row, 0] != NO_FEATURE
+        if size == 2 and has_pair:
+            return np.sort(self.pair[row])
+        features = self.chosen[row, :size]
+        return np.sort(features[features != NO_FEATURE])
+
+
+def follow_paths(
+    columns: PathColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
+) -> ForwardPaths:
+    """The path of every labelling, its best pair and its spread.
+
+    Parameters
+    ----------
+    columns : of the table.
+    labels : (labellings, samples) ±1.
+    n_steps : number of features at the end of the path.
+    with_errors : whether errors are counted, which takes longest in long tables.
+    """
+    n_labellings = len(labels)
+    target = _make_target(columns, labels)
+    state = _start(columns, target, n_steps)
+    # Both need the products of the first step, which the steps change.
+    spread = _spread(state.products, target)
+    best_pair, pair_gain = _largest(_pair_gains(columns.pairs, state.products), n_labellings)
+
+    losses = np.empty((n_labellings, n_steps))
+    errors = np.zeros((n_labellings if with_errors else 0, n_steps), dtype=np.int64)
+    chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
+    for step in range(n_steps):
+        taken, is_taken = state.step()
+        chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
+        losses[:, step] = target.loss(state.residual)
+        if with_errors:
+            fit = target.fit(columns, state.residual)
+            errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
+
+    pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
+    if n_steps > 1 and len(columns.pairs):
+        pair_loss = (target.squares - pair_gain) / target.scale
+        rows = np.flatnonzero(pair_loss < losses[:, 1] * (1 - TOLERANCE))
+        members = _pair_members(columns.pairs, best_pair[rows])
+        pair[rows] = columns.feature_of_column[members]
+        losses[rows, 1] = np.maximum(pair_loss[rows], 0.0)
+        if with_errors:
+            fit = _fit_pairs(columns, target, rows, members)
+            errors[rows, 1] = fewest_threshold_errors(fit, labels[rows], columns.intercept)
+    return ForwardPaths(losses=losses, errors=errors, chosen=chosen, pair=pair, spread=spread)
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """The labels that the columns are to explain.
+
+    Attributes
+    ----------
+    labels : (labellings, samples) ±1.
+    centred : (labellings, samples) what threshold, blocks and covariates leave of the labels.
+    coordinates : (labellings, coordinates) the same in the coordinates of the path.
+    squares : (labellings,) Σ centred².
+    outside : (labellings,) the part of `squares` outside the columns' span.
+    """
+
+    labels: Floats
+    centred: Floats
+    coordinates: Floats
+    squares: Floats
+    outside: Floats
+
+    @property
+    def scale(self) -> Floats:
+        """The squares, and 1 for labels that the threshold explains alone, which have none."""
+        return np.where(self.squares > 0, self.squares, 1.0)
+
+    def loss(self, residual: Floats) -> Floats:
+        """The share of the squares that is left: (labellings,)."""
+        return (self.outside + _squared_lengths(residual)) / self.scale
+
+    def fit(self, columns: PathColumns, residual: Floats) -> Floats:
+        """The labels as threshold, blocks, covariates and the columns taken fit them:
+        (labellings, samples).
+        """
+        explained_by_columns = columns.to_samples(self.coordinates - residual)
+        return self.labels - self.centred + explained_by_columns
+
+
+def _make_target(columns: PathColumns, labels: Floats) -> _Target:
+    centred = columns.residuals(labels)
+    coordinates = columns.to_coordinates(centred)
+    squares = _squared_lengths(centred)
+    return _Target(
+        labels=labels,
+        centred=centred,
+        coordinates=coordinates,
+        squares=squares,
+        outside=np.maximum(squares - _squared_lengths(coordinates), 0.0),
+    )
+
+
+@dataclass(eq=False)
+class _PathState:
+    """The paths of all labellings between two steps.
+
+    Attributes
+    ----------
+    columns : (coordinates, columns) Z, of length 1.
+    residual : (labellings, coordinates) what the columns taken leave of the labels.
+    products : (labellings, columns) C, before the last direction is taken into account.
+    lengths : (labellings, columns) L, before the last direction is taken into account.
+    span : (labellings, steps, coordinates) the orthonormal directions taken; zero from where a
+        path has ended.
+    along : (labellings,) d, the part of the labels along the last direction.
+    n_taken : number of steps done.
+    """
+
+    columns: Floats
+    residual: Floats
+    products: Floats
+    lengths: Floats
+    span: Floats
+    along: Floats
+    n_taken: int = 0
+
+    def step(self) -> tuple[Ints, Bools]:
+        """Take the column of largest gain in every labelling.
+
+        Returns
+        -------
+        (labellings,) the columns, and (labellings,) whether anything of them was left to take.
+        """
+        best, _ = _largest(self._gains(), len(self.residual))
+        candidates = self.columns[:, best].T.astype(float)
+        direction, is_taken = _orthogonal_part(candidates, self.span[:, : self.n_taken])
+        self.along = np.einsum("ij,ij->i", direction, self.residual)
+        self.residual = self.residual - self.along[:, None] * direction
+        self.span[:, self.n_taken] = direction
+        self.n_taken += 1
+        return best, is_taken
+
+    def _gains(self) -> Iterator[tuple[int, Floats]]:
+        """The start of every chunk of columns and its gains C²/L: (labellings, chunk).
+
+        `products` and `lengths` are brought up to date on the way, while a chunk is in the cache.
+        """
+        dtype = self.columns.dtype
+        if self.n_taken > 0:
+            last_direction = self.span[:, self.n_taken - 1].astype(dtype)
+            along = self.along[:, None].astype(dtype)
+        for start in range(0, self.columns.shape[1], CHUNK):
+            chunk = slice(start, start + CHUNK)
+            if self.n_taken > 0:
+                overlap = last_direction @ self.columns[:, chunk]
+                self.products[:, chunk] -= overlap * along
+                self.lengths[:, chunk] -= overlap**2
+            yield start, self.products[:, chunk] ** 2 / self.lengths[:, chunk]
+
+
+def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:
+    """The state before the first step."""
+    coordinates = columns.coordinates
+    n_coordinates, n_columns = coordinates.shape
+    n_labellings = len(target.labels)
+    dtype = coordinates.dtype
+    return _PathState(
+        columns=coordinates,
+        residual=target.coordinates,
+        products=target.coordinates.astype(dtype) @ coordinates,
+        lengths=np.full((n_labellings, n_columns), 1 + LENGTH_MARGIN[dtype], dtype=dtype),
+        span=np.zeros((n_labellings, n_steps, n_coordinates)),
+        along=np.zeros(n_labellings),
+    )
+
+
+def _squared_lengths(rows: Floats) -> Floats:
+    """Σ_j rows_ij²: (rows,)."""
+    squares: Floats = np.einsum("ij,ij->i", rows, rows)
+    return squares
+
+
+def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
+    """The part of each vector outside its span, scaled to length 1; zero where nothing is left.
+
+    Parameters
+    ----------
+    vectors : (labellings, coordinates) of length 1.
+    span : (labellings, directions, coordinates) orthonormal directions.
+
+    Returns
+    -------
+    (labellings, coordinates) the scaled parts, and (labellings,) where something is left.
+    """
+    # One projection is enough: what is left is no shorter than the square root of the minimum.
+    components = np.matmul(span, vectors[:, :, None]).transpose(0, 2, 1)
+    outside = vectors - np.matmul(components, span)[:, 0]
+    length = np.sqrt(_squared_lengths(outside))
+    is_left = length**2 > MIN_SQUARED_LENGTH
+    return outside / np.where(is_left, length, np.inf)[:, None], is_left
+
+
+def _largest(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
+    """The index of the largest value of every row, and that value.
+
+    Of values that differ by rounding alone the first is taken: single precision makes them equal
+    within a chunk.
+
+    Parameters
+    ----------
+    chunks : the index at which each chunk starts, and its values ≥ 0: (rows, chunk).
+    n_rows : number of rows.
+    """
+    rows = np.arange(n_rows)
+    best = np.zeros(n_rows, dtype=np.int64)
+    largest = np.full(n_rows, -1.0)
+    for start, values in chunks:
+        index = values.astype(np.float32).argmax(axis=1)
+        value = values[rows, index]
+        is_larger = value > largest * (1 + TOLERANCE)
+        best[is_larger] = start + index[is_larger]
+        largest[is_larger] = value[is_larger]
+    return best, largest
+
+
+def _spread(products: Floats, target: _Target) -> Floats:
+    """The mean squared correlation of each share of the columns, times samples − 1.
+
+    Parameters
+    ----------
+    products : (labellings, columns) of the normalised columns with the centred labels.
+    target : the labels.
+
+    Returns
+    -------
+    (labellings, SPREAD_SHARES)
+    """
+    n_samples = target.labels.shape[1]
+    n_columns = products.shape[1]
+    starts = [n_columns - max(1, round(share * n_columns)) for share in SPREAD_SHARES]
+    # From each start on are the columns that fit best.
+    ranked = np.partition(products**2, starts, axis=1)
+    means = [ranked[:, start:].mean(axis=1, dtype=float) / target.scale for start in starts]
+    return (n_samples - 1) * np.column_stack(means)
+
+
+def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:
+    """How much each pair (i, j) explains: (c_i² + c_j² − 2 g c_i c_j)/(1 − g²), g the overlap.
+
+    Parameters
+    ----------
+    pairs : the list of pairs.
+    products : (labellings, columns) c, the products of the columns with the labels.
+
+    Yields
+    ------
+    The start of every chunk of pairs, and (labellings, chunk) the gains.
+    """
+    for start in range(0, len(pairs), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        overlap = pairs.overlap[chunk]
+        c_i = products.take(pairs.first[chunk], axis=1)
+        c_j = products.take(pairs.second[chunk], axis=1)
+        yield start, (c_j * (c_j - 2 * overlap * c_i) + c_i**2) / (1 - overlap**2)
+
+
+def _pair_members(pairs: ColumnPairs, index: Ints) -> Ints:
+    """The two columns of some pairs of the list: (index, 2)."""
+    return np.column_stack([pairs.first[index], pairs.second[index]])
+
+
+def _fit_pairs(columns: PathColumns, target: _Target, rows: Ints, members: Ints) -> Floats:
+    """The labels of some labellings as least squares on their pairs fits them.
+
+    Parameters
+    ----------
+    columns : of the table.
+    target : the labels.
+    rows : the labellings.
+    members : (rows, 2) columns of each labelling's pair.
+
+    Returns
+    -------
+    (rows, samples)
+    """
+    fit = np.empty((len(rows), target.labels.shape[1]))
+    for k, row in enumerate(rows):
+        predictors = columns.normalized[:, members[k]]
+        centred = target.centred[row]
+        weights = np.linalg.lstsq(predictors, centred, rcond=None)[0]
+        fit[k] = target.labels[row] - (centred - predictors @ weights)
+    return fit

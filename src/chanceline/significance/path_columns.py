@@ -1,0 +1,304 @@
+"""The columns of the table as the forward path sees them: what depends on the table alone is made
+once.
+
+Columns are pulled in at `CLIP_DEVIATIONS` robust standard deviations from their medians, which
+costs nothing for bell-shaped columns and keeps a few large values from hiding the rest. Then they
+are centred (within blocks, where labels are exchanged there), freed of what covariates explain, and
+scaled to length 1.
+
+With them comes a list of highly correlated *pairs*, which a greedy first step cannot find: each
+column alone may say nothing and their difference everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import distinct_columns
+from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.design import NullDesign
+
+CLIP_DEVIATIONS = 3.0
+# Median absolute deviation of a normal distribution, in standard deviations.
+NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
+# So many columns at a time stay in the processor's cache together with the draws of one batch.
+CHUNK = 256
+# So many columns at a time are clipped and normalised: a copy that is small beside the table.
+NORMALIZE_CHUNK = 16 * CHUNK
+# A column with less than this squared length outside the span of others adds nothing but rounding.
+MIN_SQUARED_LENGTH = 1e-6
+# Pairs in the list: as many as columns, and at least these, which are all of a small table's.
+MIN_PAIRS = 2_000
+# All overlaps of more columns are too many to look at. Then there are no pairs, and single
+# precision is enough to rank columns.
+MAX_COLUMNS_FOR_PAIRS = 40_000
+# A table with so many times as many samples as columns is followed within the columns' span ...
+MIN_SAMPLES_PER_COLUMN = 4
+# ... unless it has more columns than this, whose QR decomposition would take too long.
+MAX_COLUMNS_FOR_FRAME = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnPairs:
+    """Pairs (i, j) of columns, i < j, with the overlap z_i·z_j of the normalised columns.
+
+    Attributes
+    ----------
+    first, second, overlap : (pairs,) i, j and z_i·z_j.
+    """
+
+    first: Ints
+    second: Ints
+    overlap: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanFrame:
+    """The columns of a long table in coordinates of their own span: normalized = axes·coordinates.
+
+    All products of columns with each other, and with labels, are the same there, in fewer
+    coordinates.
+
+    Attributes
+    ----------
+    axes : (samples, columns) orthonormal.
+    coordinates : (columns, columns).
+    """
+
+    axes: Floats
+    coordinates: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PathColumns:
+    """What the path needs of the table.
+
+    Attributes
+    ----------
+    feature_of_column : (columns,) the column of X that each column here stands for (equal columns
+        once, constants left out).
+    normalized : (samples, columns) clipped, centred and of length 1.
+    intercept : whether columns and labels are centred at all.
+    pairs : the most correlated pairs of columns.
+    block_of_sample : (samples,) the blocks within which columns and labels are centred; None if
+        there is one block or no centring.
+    covariate_basis : (samples, terms) orthonormal columns that span what covariates explain, which
+        is taken out of columns and labels; None without any.
+    frame : of a long table; None for others.
+    """
+
+    feature_of_column: Ints
+    normalized: Floats
+    intercept: bool
+    pairs: ColumnPairs
+    block_of_sample: Ints | None = None
+    covariate_basis: Floats | None = None
+    frame: SpanFrame | None = None
+
+    def residuals(self, rows: Floats) -> Floats:
+        """What the threshold (of every block) and covariates leave of each row: (rows, samples)."""
+        if not self.intercept:
+            return rows
+        if self.covariate_basis is not None:
+            rows = rows - (rows @ self.covariate_basis) @ self.covariate_basis.T
+        if self.block_of_sample is None:
+            return rows - rows.mean(axis=1, keepdims=True)
+        return rows - block_means(rows.T, self.block_of_sample).T
+
+    @property
+    def coordinates(self) -> Floats:
+        """(coordinates, columns) the columns in the frame; without one, in the samples."""
+        if self.frame is None:
+            return self.normalized
+        return self.frame.coordinates
+
+    def to_coordinates(self, rows: Floats) -> Floats:
+        """(rows, samples) → (rows, coordinates): the part of each row in the columns' span."""
+        if self.frame is None:
+            return rows
+        return rows @ self.frame.axes
+
+    def to_samples(self, rows: Floats) -> Floats:
+        """(rows, coordinates) → (rows, samples)."""
+        if self.frame is None:
+            return rows
+        return rows @ self.frame.axes.T
+
+    # Old names, until the callers follow.
+
+    @property
+    def index(self) -> Ints:
+        return self.feature_of_column
+
+    @property
+    def fitted(self) -> Floats:
+        return self.normalized
+
+    def centred(self, values: Floats) -> Floats:
+        return self.residuals(values)
+
+
+def make_path_columns(
+    X: Floats,
+    design: NullDesign,
+    intercept: bool,
+    features: Ints | None = None,
+    max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
+) -> PathColumns:
+    """Clip, centre and normalise the columns of a checked table, and list correlated pairs.
+
+    Parameters
+    ----------
+    X : (samples, features)
+    design : its blocks and covariates are taken out of the columns.
+    intercept : whether the rule has a threshold.
+    features : columns of X to use, by default all distinct ones.
+    max_columns_for_pairs : with more columns there are no pairs, and single precision is used.
+    """
+    if features is None:
+        features = distinct_columns(X, intercept)
+    block_of_sample = None
+    if intercept and design.sizes.blocks is not None:
+        block_of_sample = design.block_of_sample
+    has_pairs = len(features) <= max_columns_for_pairs
+
+    normalized = np.empty((len(X), len(features)), dtype=float if has_pairs else np.float32)
+    varies = np.ones(len(features), dtype=bool)
+    for start in range(0, len(features), NORMALIZE_CHUNK):
+        chunk = slice(start, start + NORMALIZE_CHUNK)
+        values = X[:, features[chunk]].astype(float)
+        if intercept:
+            values = clip_outliers(values)
+            values_left = values - _threshold_part(values, block_of_sample)
+        else:
+            values_left = values
+        if design.covariate_basis is not None:
+            basis = design.covariate_basis
+            values_left = values_left - basis @ (basis.T @ values_left)
+        normalized[:, chunk], varies[chunk] = _normalize(values_left, values)
+
+    if not varies.any():
+        where = "constant" if block_of_sample is None else "constant within every block"
+        raise InputError(
+            f"every feature is {where} up to rounding, so that there is nothing to separate with."
+        )
+    if not varies.all():
+        features = features[varies]
+        normalized = np.ascontiguousarray(normalized[:, varies])
+    return PathColumns(
+        feature_of_column=features,
+        normalized=normalized,
+        intercept=intercept,
+        pairs=correlated_pairs(normalized) if has_pairs else _no_pairs(),
+        block_of_sample=block_of_sample,
+        covariate_basis=design.covariate_basis,
+        frame=_make_frame(normalized),
+    )
+
+
+def clip_outliers(values: Floats) -> Floats:
+    """Columns pulled in at `CLIP_DEVIATIONS` robust standard deviations from their medians.
+
+    Columns of mostly one value, whose median deviation is zero, stay as they are.
+    """
+    medians = _medians(values)
+    deviations = _medians(np.abs(values - medians)) / NORMAL_MEDIAN_DEVIATION
+    reach = np.where(deviations > 0, CLIP_DEVIATIONS * deviations, np.inf)
+    return np.clip(values, medians - reach, medians + reach)
+
+
+def _medians(values: Floats) -> Floats:
+    """The median of every column, by a sort, which takes half the time of `np.median`."""
+    ranked = np.sort(np.ascontiguousarray(values.T), axis=1)
+    n_values = ranked.shape[1]
+    # One value in the middle, or two.
+    middle = ranked[:, (n_values - 1) // 2 : n_values // 2 + 1]
+    medians: Floats = middle.mean(axis=1)
+    return medians
+
+
+def _threshold_part(values: Floats, block_of_sample: Ints | None) -> Floats:
+    """What a threshold (of every block) explains of the columns: their means."""
+    if block_of_sample is None:
+        means: Floats = values.mean(axis=0)
+        return means
+    return block_means(values, block_of_sample)
+
+
+def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
+    """The residuals scaled to length 1, and which columns vary by more than rounding.
+
+    Parameters
+    ----------
+    residuals : (samples, columns) what is left of `values`. Within blocks, or given covariates,
+        nothing may be left of a column that is not constant.
+    values : (samples, columns) in comparison with which lengths are rounding.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
+    sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
+    varies = lengths > TOLERANCE * sizes
+    return residuals / np.where(varies, lengths, 1.0), varies
+
+
+def _make_frame(normalized: Floats) -> SpanFrame | None:
+    """A frame of the columns' span if the table is long enough for that to pay."""
+    n_samples, n_columns = normalized.shape
+    is_long = n_samples >= MIN_SAMPLES_PER_COLUMN * n_columns
+    if not is_long or n_columns > MAX_COLUMNS_FOR_FRAME:
+        return None
+    axes, coordinates = np.linalg.qr(normalized)
+    return SpanFrame(axes, coordinates)
+
+
+def _no_pairs() -> ColumnPairs:
+    return ColumnPairs(
+        first=np.zeros(0, dtype=np.int64),
+        second=np.zeros(0, dtype=np.int64),
+        overlap=np.zeros(0),
+    )
+
+
+def correlated_pairs(
+    normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = CHUNK
+) -> ColumnPairs:
+    """The pairs of largest absolute overlap; columns that are copies of each other make none.
+
+    Parameters
+    ----------
+    normalized : (samples, columns) of length 1.
+    min_pairs : as many pairs as columns are listed, or this many if that is more.
+    chunk_size : columns whose overlaps with all later ones are computed at once.
+    """
+    n_columns = normalized.shape[1]
+    max_pairs = max(n_columns, min_pairs)
+    # The pair (i, j) as one number, i·n_columns + j.
+    pair_code = np.zeros(0, dtype=np.int64)
+    overlap = np.zeros(0)
+    least_listed = 0.0
+    for start in range(0, n_columns, chunk_size):
+        products = normalized[:, start : start + chunk_size].T @ normalized[:, start:]
+        size = np.abs(products)
+        # Above the diagonal, not a copy, and large enough to be listed.
+        is_candidate = (size >= least_listed) & (size < 1 - MIN_SQUARED_LENGTH / 2)
+        is_candidate[np.tril_indices(len(products), m=products.shape[1])] = False
+        row, column = np.nonzero(is_candidate)
+        pair_code = np.append(pair_code, (row + start) * n_columns + column + start)
+        overlap = np.append(overlap, products[row, column])
+        if len(pair_code) > max_pairs:
+            # Ties are settled by the code, so that the list depends on the table alone.
+            by_size = np.lexsort((pair_code, -np.round(np.abs(overlap), 9)))
+            pair_code = pair_code[by_size[:max_pairs]]
+            overlap = overlap[by_size[:max_pairs]]
+            least_listed = float(np.abs(overlap).min()) - TOLERANCE
+    order = np.argsort(pair_code)
+    return ColumnPairs(
+        first=pair_code[order] // n_columns,
+        second=pair_code[order] % n_columns,
+        overlap=overlap[order],
+    )
