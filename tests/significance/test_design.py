@@ -12,7 +12,7 @@ from chanceline.significance.covariate_model import CovariateModel
 from chanceline.significance.design import DeclaredRoles, make_design
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import make_path_columns
-from chanceline.significance.permutation import draw_front
+from chanceline.significance.shuffles import ShufflePlan, shuffle_front
 
 
 def design_of(y, null="fixed", **roles):
@@ -181,7 +181,7 @@ def test_a_confounder_is_adjusted_for(power):
         X, y, about = confounded(seed, power=power)
         for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
             design = design_of(y, covariates=covariates)
-            draws, _ = draw_front(make_path_columns(X, design, True), design, permutations=39, steps=4, seed=seed)
+            draws, _ = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(39, seed), 4)
             rejected[k] += draws.reading().pvalue <= 0.05
     assert rejected[0] < 10
     assert rejected[1] >= 8

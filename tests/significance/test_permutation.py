@@ -12,19 +12,21 @@ from sklearn.linear_model import LogisticRegression
 
 from chanceline.errors import InputError
 from chanceline.perceptron.certificate import certify
-from chanceline.significance.permutation import Procedure, Value, read_draws
+from chanceline.significance.own_search import SearchProcedure
+from chanceline.significance.readings import Draws, SearchStatistic, read_draws
 
 
 def values(*ranks):
-    return [Value(rank, rank, 0) for rank in ranks]
+    return [SearchStatistic(rank, rank, 0) for rank in ranks]
 
 
 def read(observed, drawn, requested, **options):
-    return read_draws(observed, drawn, np.array([value.rank <= observed.rank for value in drawn]), requested, **options)
+    as_good = np.array([value.rank <= observed.rank for value in drawn], dtype=bool)
+    return read_draws(Draws(observed, drawn, as_good, requested), **options)
 
 
 def test_counts_as_good_or_better():
-    reading = read(Value(3, 3, 0), values(5, 3, 4, 2, 6), 5)
+    reading = read(SearchStatistic(3, 3, 0), values(5, 3, 4, 2, 6), 5)
     assert reading.exceedances == 2
     assert reading.pvalue == 3 / 6
     assert reading.floor == 1 / 6
@@ -32,18 +34,18 @@ def test_counts_as_good_or_better():
 
 
 def test_stops_at_the_hth_exceedance():
-    reading = read(Value(3, 3, 0), values(5, 3, 4, 2, 6, 1), 100, stop_after=2)
+    reading = read(SearchStatistic(3, 3, 0), values(5, 3, 4, 2, 6, 1), 100, stop_after=2)
     assert (reading.exceedances, reading.done) == (2, 4)
     assert reading.pvalue == 2 / 4
     assert reading.stopped_early
 
 
 def test_searches_that_fail_are_worse_than_any_set():
-    procedure = Procedure(errors=1)
+    procedure = SearchProcedure(errors=1)
     X = np.zeros((4, 9))
     rule = type("R", (), {"errors": 2, "n_selected": 9, "support": np.arange(9)})()
     assert procedure.value(rule, X.shape[1]).rank == 11
-    reading = read(Value(9, 9, 0), [Value(11, 9, 2), Value(9, 9, 1)], 2, allowed=1)
+    reading = read(SearchStatistic(9, 9, 0), [SearchStatistic(11, 9, 2), SearchStatistic(9, 9, 1)], 2, max_errors=1)
     assert reading.null_sizes == (None, 9)
     assert reading.exceedances == 1
 
@@ -51,13 +53,13 @@ def test_searches_that_fail_are_worse_than_any_set():
 def test_interval_is_clopper_pearson():
     for hits, draws in [(0, 10), (3, 40), (40, 40)]:
         exact = binomtest(hits, draws).proportion_ci(0.95, "exact")
-        reading = read(Value(1, 1, 0), values(*[1] * hits, *[2] * (draws - hits)), draws)
+        reading = read(SearchStatistic(1, 1, 0), values(*[1] * hits, *[2] * (draws - hits)), draws)
         assert reading.interval == pytest.approx((exact.low, exact.high))
     # Stopped at the third exceedance in draw 20: both tails of the waiting time have probability 2.5 %.
-    low, high = read(Value(1, 1, 0), values(1, 1, *[2] * 17, 1, 1), 100, stop_after=3).interval
+    low, high = read(SearchStatistic(1, 1, 0), values(1, 1, *[2] * 17, 1, 1), 100, stop_after=3).interval
     assert binom.sf(2, 20, low) == pytest.approx(0.025)
     assert binom.cdf(2, 19, high) == pytest.approx(0.025)
-    assert read_draws(Value(1, 1, 0), [], np.zeros(0, dtype=bool), 5).interval == (0.0, 1.0)
+    assert read(SearchStatistic(1, 1, 0), [], 5).interval == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("stop_after", [None, 1, 4])
@@ -67,7 +69,7 @@ def test_sequential_p_value_is_valid_and_interval_covers(stop_after):
     pvalues, covered = [], 0
     for _ in range(3000):
         ranks = rng.binomial(6, 0.4, size=40)
-        reading = read(Value(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after=stop_after)
+        reading = read(SearchStatistic(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after=stop_after)
         truth = binom.cdf(ranks[0], 6, 0.4)
         covered += reading.interval[0] <= truth <= reading.interval[1]
         pvalues.append(reading.pvalue)
@@ -85,7 +87,7 @@ def test_scales_of_columns_do_not_matter():
     X = rng.normal(size=(40, 30))
     y = np.where(X[:, 3] + X[:, 9] > 0.1, 1.0, -1.0)
     scaled = X * 10.0 ** rng.integers(-6, 7, size=30) + rng.normal(size=30)
-    plain, other = (Procedure().find(data, y) for data in (X, scaled))
+    plain, other = (SearchProcedure().find(data, y) for data in (X, scaled))
     assert plain.support.tolist() == other.support.tolist() == [3, 9]
     assert other.errors == 0
 
@@ -95,7 +97,7 @@ def test_smallest_set_by_enumeration():
     for _ in range(6):
         X = rng.normal(size=(12, 7))
         y = rng.permutation(np.repeat([1.0, -1.0], 6))
-        found = Procedure()(X, y)
+        found = SearchProcedure()(X, y)
         smallest = next(
             (m for m in range(1, 8) if any(separable(X[:, s], y) for s in map(list, combinations(range(7), m)))), None
         )
@@ -110,7 +112,7 @@ def test_errors_allowed_make_smaller_sets():
     X = rng.normal(size=(50, 20))
     y = np.where(X[:, 4] > 0, 1.0, -1.0)
     y[[1, 2]] *= -1
-    strict, tolerant = (Procedure(errors=e).find(X, y) for e in (0, 2))
+    strict, tolerant = (SearchProcedure(errors=e).find(X, y) for e in (0, 2))
     assert tolerant.support.tolist() == [4]
     # The fewest errors that any threshold on that column makes, either way round.
     order = np.sort(X[:, 4])
@@ -120,37 +122,37 @@ def test_errors_allowed_make_smaller_sets():
     assert tolerant.wrong.tolist() == np.flatnonzero(y * (X[:, 4] * tolerant.weights[0] + tolerant.bias) <= 0).tolist()
     assert strict.errors > 0 or strict.n_selected > 1
     X[3], y[3] = X[0], -y[0]
-    assert Procedure(errors=3)(X, y).rank == 1
-    assert Procedure()(X, y).rank > 20
+    assert SearchProcedure(errors=3)(X, y).rank == 1
+    assert SearchProcedure()(X, y).rank > 20
 
 
 def test_a_method_that_allows_no_errors_looks_for_none():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(20, 15)), np.where(rng.random(20) < 0.5, 1.0, -1.0)
-    assert Procedure("tabu", errors=2).find(X, y).support.tolist() == Procedure("tabu").find(X, y).support.tolist()
-    assert Procedure(errors=2).find(X, y).n_selected < Procedure().find(X, y).n_selected
+    assert SearchProcedure("tabu", errors=2).find(X, y).support.tolist() == SearchProcedure("tabu").find(X, y).support.tolist()
+    assert SearchProcedure(errors=2).find(X, y).n_selected < SearchProcedure().find(X, y).n_selected
 
 
 def test_selectors_and_functions_as_search():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 10))
     y = np.where(X[:, 2] > 0, 1.0, -1.0)
-    assert Procedure(SelectKBest(f_classif, k=1)).find(X, y).support.tolist() == [2]
-    assert Procedure(lambda X, y: [2, 5])(X, y).rank == 2
-    assert Procedure(lambda X, y: np.arange(10) == 2)(X, y).rank == 1
-    assert Procedure(lambda X, y: [7])(X, y).rank > 10
+    assert SearchProcedure(SelectKBest(f_classif, k=1)).find(X, y).support.tolist() == [2]
+    assert SearchProcedure(lambda X, y: [2, 5])(X, y).rank == 2
+    assert SearchProcedure(lambda X, y: np.arange(10) == 2)(X, y).rank == 1
+    assert SearchProcedure(lambda X, y: [7])(X, y).rank > 10
     with pytest.raises(InputError, match="get_support"):
-        Procedure(LogisticRegression())(X, y)
+        SearchProcedure(LogisticRegression())(X, y)
     with pytest.raises(InputError, match="indices of columns"):
-        Procedure(lambda X, y: [10])(X, y)
+        SearchProcedure(lambda X, y: [10])(X, y)
 
 
 def test_one_class_needs_an_intercept():
     """Everybody in one class costs no feature with an intercept; without one a rule has to be found like any other."""
     X = np.array([[1.0, -1.0], [2.0, 3.0], [-1.0, 1.0], [-3.0, 2.0]])
     y = np.array([1.0, 1.0, 1.0, -1.0])
-    assert Procedure(errors=1)(X, y).rank == 0
-    without = Procedure(errors=1, intercept=False).find(X, y)
+    assert SearchProcedure(errors=1)(X, y).rank == 0
+    without = SearchProcedure(errors=1, intercept=False).find(X, y)
     assert without.bias == 0
     assert without.n_selected > 0
-    assert Procedure(intercept=False).find(X[:2], y[:2]).n_selected == 1
+    assert SearchProcedure(intercept=False).find(X[:2], y[:2]).n_selected == 1

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.combination import rank_losses
+from chanceline.significance.design import DeclaredRoles, NullDesign, make_design
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import CLIP_DEVIATIONS, clip_outliers, correlated_pairs, make_path_columns
-from chanceline.significance.permutation import BATCH, FrontDraws, PermutationRunner, batch_paths, draw_front, place_losses
 from chanceline.significance.plan import shuffles_by_size
+from chanceline.significance.shuffled_front import ShuffledFront
+from chanceline.significance.shuffles import BATCH_SIZE, ShufflePlan, ShuffleRunner, follow_batch, shuffle_front
 
 
 def random_labels(rng, draws, n_samples):
@@ -166,9 +168,9 @@ def test_p_values_by_the_definition():
     """Four numbers of features, of which the best counts, and three shares; with fractions, so that nothing is rounded."""
     rng = np.random.default_rng(7)
     losses = np.round(rng.uniform(size=(30, 7)), 1)
-    draws = FrontDraws(losses, np.ones((30, 4), dtype=np.int64), 29, None)
+    draws = ShuffledFront(losses, np.ones((30, 4), dtype=np.int64), 29, None)
     ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(7)] for b in range(30)])
-    assert np.array_equal(np.rint(place_losses(losses)), ranks)
+    assert np.array_equal(np.rint(rank_losses(losses)), ranks)
     far = (losses.mean(axis=0) - losses) / losses.std(axis=0)
     # Lexicographic: the rank, then how far below the mean.
     keys = [[(int(ranks[b, k]), -round(far[b, k], 9)) for k in range(4)] for b in range(30)]
@@ -178,12 +180,12 @@ def test_p_values_by_the_definition():
     total = [max(row[:4]) + sum(row[4:]) for row in terms]
     assert draws.reading().pvalue == sum(value >= total[0] for value in total) / 30
     reached = [sum(max(row) >= own for row in terms) / 30 for own in terms[0]]
-    assert draws.adjusted().tolist() == [max(value, draws.reading().pvalue) for value in reached]
+    assert draws.adjusted_pvalues().tolist() == [max(value, draws.reading().pvalue) for value in reached]
 
 
 def test_rounding_makes_no_difference_between_equal_losses():
     losses = np.array([[0.3], [0.3 * (1 + 1e-13)], [0.3 * (1 - 1e-13)], [0.4]])
-    assert np.rint(place_losses(losses)).ravel().tolist() == [3, 3, 3, 4]
+    assert np.rint(rank_losses(losses)).ravel().tolist() == [3, 3, 3, 4]
 
 
 def test_draws_depend_on_seed_and_number_alone():
@@ -191,44 +193,50 @@ def test_draws_depend_on_seed_and_number_alone():
     X, y = rng.normal(size=(20, 15)), np.repeat([1.0, -1.0], 10)
     design = make_design(y)
     columns = make_path_columns(X, design, True)
-    options = {"steps": 4, "seed": 3}
-    short, _ = draw_front(columns, design, permutations=2 * BATCH - 1, **options)
-    longer, _ = draw_front(columns, design, permutations=3 * BATCH - 1, **options)
-    assert np.array_equal(short.losses, longer.losses[: 2 * BATCH])
-    together, _ = draw_front(columns, design, permutations=3 * BATCH - 1, runner=PermutationRunner(n_jobs=2), **options)
-    assert np.array_equal(together.losses, longer.losses)
-    assert np.array_equal(together.errors, longer.errors)
-    other, _ = draw_front(columns, design, permutations=BATCH - 1, steps=4, seed=4)
-    assert np.array_equal(other.losses[0], longer.losses[0])
-    assert not np.array_equal(other.losses[1:], longer.losses[1:BATCH])
+    two_batches = ShufflePlan(2 * BATCH_SIZE - 1, seed=3)
+    three_batches = ShufflePlan(3 * BATCH_SIZE - 1, seed=3)
+    short, _ = shuffle_front(columns, design, two_batches, 4)
+    longer, _ = shuffle_front(columns, design, three_batches, 4)
+    assert np.array_equal(short.losses, longer.losses[: 2 * BATCH_SIZE])
+    by_two_jobs, _ = shuffle_front(columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4)
+    assert np.array_equal(by_two_jobs.losses, longer.losses)
+    assert np.array_equal(by_two_jobs.errors, longer.errors)
+    other_seed, _ = shuffle_front(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
+    assert np.array_equal(other_seed.losses[0], longer.losses[0])
+    assert not np.array_equal(other_seed.losses[1:], longer.losses[1:BATCH_SIZE])
 
 
-def test_an_interrupt_keeps_whole_batches(monkeypatch):
+class InterruptedDesign(NullDesign):
+    """Ctrl-C comes when the first labelling is drawn."""
+
+    def draw(self, rng):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_whole_batches():
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(20, 6)), np.repeat([1.0, -1.0], 10)
     design = make_design(y)
     columns = make_path_columns(X, design, True)
 
     def stop(done, total):
-        if done > BATCH:
+        if done > BATCH_SIZE:
             raise KeyboardInterrupt
 
-    draws, _ = draw_front(columns, design, permutations=999, steps=3, seed=0, runner=PermutationRunner(progress=stop))
+    draws, first_batch = shuffle_front(columns, design, ShufflePlan(999, seed=0, runner=ShuffleRunner(progress=stop)), 3)
     assert draws.stopped_by == "interrupt"
-    assert draws.done == 2 * BATCH - 1
-    whole = batch_paths(1, columns, design, 999, 3, 0)
-    assert np.array_equal(draws.losses[BATCH:, :3], whole.losses)
+    assert draws.done == 2 * BATCH_SIZE - 1
+    second_batch = follow_batch(range(BATCH_SIZE, 2 * BATCH_SIZE), columns, design, 3, 0)
+    assert np.array_equal(draws.losses[BATCH_SIZE:, :3], second_batch.losses)
 
-    def at_once(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("chanceline.significance.permutation.run_ordered", at_once)
-    draws, paths = draw_front(columns, design, permutations=999, steps=3, seed=0)
+    interrupted = InterruptedDesign(y, design.unit_of_sample, design.unit_labels, design.block_of_unit, "fixed")
+    draws, paths = shuffle_front(columns, interrupted, ShufflePlan(999, seed=0), 3)
     assert draws.stopped_by == "interrupt"
     assert draws.done == 0
     assert len(paths.losses) == 1
-    draws, _ = draw_front(columns, design, permutations=999, steps=3, seed=0, first=batch_paths(0, columns, design, 999, 3, 0))
-    assert draws.done == BATCH - 1
+    draws, _ = shuffle_front(columns, interrupted, ShufflePlan(999, seed=0), 3, first_batch)
+    assert draws.stopped_by == "interrupt"
+    assert draws.done == BATCH_SIZE - 1
 
 
 def test_nothing_left_to_choose_ends_the_path():
@@ -258,14 +266,14 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     y = np.repeat([1.0, -1.0], 30)
     X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
     design = make_design(y)
-    draws, paths = draw_front(make_path_columns(X, design, True), design, permutations=199, steps=6, seed=0)
+    draws, paths = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(199, seed=0), 6)
     spread = draws.spread()
     assert spread.value == paths.spread[0, 0]
     assert spread.value > 1.2 > spread.shuffled[2]
     assert spread.shuffled[1] == pytest.approx(1, abs=0.05)
     # Alone it is the first of 200; that labellings may come first in any of four members costs it a factor.
     assert draws.reading().pvalue == 1 / 200
-    assert spread.pvalue <= 4 / 200 < draws.adjusted()[:6].min() / 2
+    assert spread.pvalue <= 4 / 200 < draws.adjusted_pvalues()[:6].min() / 2
 
 
 def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_is_as_good():
@@ -274,11 +282,11 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     X[:, 2] += 0.6 * y
     design = make_design(y)
     columns = make_path_columns(X, design, True)
-    draws, _ = draw_front(columns, design, permutations=199, steps=3, seed=0)
+    draws, _ = shuffle_front(columns, design, ShufflePlan(199, seed=0), 3)
     labellings = np.array([y, *(design.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
     squares = np.corrcoef(clip_outliers(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
-    np.testing.assert_allclose(draws.alone(columns, y), expected)
+    np.testing.assert_allclose(draws.feature_pvalues(columns, y), expected)
 
 
 def test_wide_tables_are_ranked_in_single_precision():

@@ -18,8 +18,10 @@ from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
 from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.own_search import SearchProcedure, SearchShufflePlan, shuffle_search
 from chanceline.significance.path_columns import make_path_columns
-from chanceline.significance.permutation import Procedure, Value, draw_front, permutation_reading
+from chanceline.significance.readings import SearchStatistic
+from chanceline.significance.shuffles import ShufflePlan, shuffle_front
 
 LEVELS = (0.01, 0.05, 0.25)
 # So that p = 1/120 and what the bound spends lie below 0.01.
@@ -228,7 +230,7 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
         design = make_design(y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups")))
         columns = make_path_columns(X, design, True)
         steps = min(6, len(columns.index))
-        draws, _ = draw_front(columns, design, permutations=39, steps=steps, seed=repeat)
+        draws, _ = shuffle_front(columns, design, ShufflePlan(39, seed=repeat), steps)
         pvalues.append(draws.reading().pvalue)
     return pvalues
 
@@ -256,7 +258,7 @@ class Unfair:
 
     def __call__(self, X, y):
         errors = rule_on(X, y, self.selected, True).errors
-        return Value(errors, len(self.selected), errors, tuple(self.selected.tolist()))
+        return SearchStatistic(errors, len(self.selected), errors, tuple(self.selected.tolist()))
 
 
 def test_wrong_tests_would_be_noticed():
@@ -264,9 +266,9 @@ def test_wrong_tests_would_be_noticed():
     pvalues = []
     for repeat in range(60):
         X, y, _ = wide(np.random.default_rng([7, repeat]))
-        selected = tuple(Procedure(budget=40).find(X, y).support.tolist())
+        selected = tuple(SearchProcedure(budget=40).find(X, y).support.tolist())
         unfair = Unfair(np.array(selected))
-        reading = permutation_reading(unfair, X, make_design(y), unfair(X, y), permutations=19, seed=repeat)
+        reading = shuffle_search(unfair, X, make_design(y), unfair(X, y), SearchShufflePlan(19, seed=repeat))
         pvalues.append(reading.pvalue)
     with pytest.raises(AssertionError, match="unfair"):
         assert_valid(pvalues, "unfair")
@@ -278,7 +280,7 @@ def test_shuffling_across_blocks_would_be_noticed():
     for repeat in range(60):
         X, y, _ = blocks(np.random.default_rng([8, repeat]))
         design = make_design(y)
-        draws, _ = draw_front(make_path_columns(X, design, True), design, permutations=39, steps=4, seed=repeat)
+        draws, _ = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(39, seed=repeat), 4)
         ignored.append(draws.reading().pvalue)
     with pytest.raises(AssertionError, match="across blocks"):
         assert_valid(ignored, "across blocks")
@@ -299,7 +301,7 @@ def test_bound_is_never_below_the_frequency(n_samples, positives, n_features, er
     draws = 2000
     sizes = []
     for _ in range(draws):
-        found = Procedure(budget=100, errors=errors).find(X, labels(rng, n_samples, positives))
+        found = SearchProcedure(budget=100, errors=errors).find(X, labels(rng, n_samples, positives))
         sizes.append(found.n_selected if found.errors <= errors else np.inf)
     for m in range(1, n_features + 1):
         reached = int(np.sum(np.array(sizes) <= m))

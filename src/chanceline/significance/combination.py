@@ -1,0 +1,107 @@
+"""One p-value from the losses at every number of features and from the spread.
+
+Let S[b, k] be the loss of labelling b (0 observed, 1 … B drawn from the null) at K = k features
+(`path`), and as further columns the negative spread over all features, over a tenth and over a
+hundredth of them. Every labelling has a rank among all in each column,
+
+    p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B).
+
+Its smallest p[b, k] over the numbers of features is ranked once more, q[b], and the four are
+combined by their harmonic mean, which is small if one of them is very small or several are small
+(Good 1958; Wilson 2019):
+
+    T[b] = 1/q[b] + Σ_share 1/p[b, share],   p = #{b : T[b] ≥ T[0]}/(1 + B).
+
+The best labelling at each K has the same p[b, k] = 1/(1 + B); of equals, the one that lies more
+standard deviations below the mean of its K comes first, so that p can be as small as 1/(1 + B).
+Under the null the labellings are exchangeable given the table, the map from losses to
+(T[0], …, T[B]) treats all of them alike, and p is valid whatever the path does: the choice of K is
+paid for.
+
+The adjusted p-value of one column counts the labellings one of whose terms reaches its own, which
+holds for all columns together (Westfall and Young 1993, single step); it is p where that is larger,
+so that no part says more than the whole.
+
+Terms and totals are kept in units of 1 + B: 1/#{…} instead of 1/p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline.significance.arrays import TOLERANCE, Bools, Floats
+from chanceline.significance.path import SPREAD_SHARES
+
+# The largest fraction that is added to a rank among equals: below one half, so that rounding
+# gives the rank back.
+LARGEST_FRACTION = 0.4
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedRanks:
+    """What the losses of all labellings say together; row 0 is the observed labelling.
+
+    Attributes
+    ----------
+    terms : (labellings, steps + shares) 1/q at every number of features, then 1/p of the spreads.
+    totals : (labellings,) T, to which of the numbers of features only the best contributes.
+    """
+
+    terms: Floats
+    totals: Floats
+
+    @property
+    def as_good(self) -> Bools:
+        """(labellings,) whether T reaches that of the observed labelling, itself included."""
+        return self.totals >= self.totals[0] - TOLERANCE
+
+    def adjusted_pvalues(self) -> Floats:
+        """Of K = 1, 2, …, and of the spread over every share of the features: (columns,)."""
+        best_term = self.terms.max(axis=1, keepdims=True)
+        n_reaching = np.count_nonzero(best_term >= self.terms[0] - TOLERANCE, axis=0)
+        n_as_good = np.count_nonzero(self.as_good)
+        return np.maximum(n_reaching, n_as_good) / len(self.totals)
+
+
+def combine_losses(losses: Floats) -> CombinedRanks:
+    """Rank the labellings in every column, and combine the ranks by their harmonic mean.
+
+    Parameters
+    ----------
+    losses : (labellings, steps + shares) S, with the spreads last.
+    """
+    ranks = rank_losses(losses)
+    n_steps = losses.shape[1] - len(SPREAD_SHARES)
+    path_ranks = ranks[:, :n_steps]
+    best_ranks = np.sort(path_ranks.min(axis=1))
+    path_terms = 1 / np.searchsorted(best_ranks, path_ranks + TOLERANCE, side="right")
+    spread_terms = 1 / np.rint(ranks[:, n_steps:])
+    return CombinedRanks(
+        terms=np.hstack([path_terms, spread_terms]),
+        totals=path_terms.max(axis=1) + spread_terms.sum(axis=1),
+    )
+
+
+def rank_losses(losses: Floats) -> Floats:
+    """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k, with a fraction that orders equal ranks.
+
+    Losses that differ by rounding alone count as equal. The fraction, below one half, puts the
+    labelling first that lies more standard deviations below the mean of its column.
+
+    Parameters
+    ----------
+    losses : (labellings, columns) S.
+
+    Returns
+    -------
+    (labellings, columns) the ranks, 1 for the smallest loss, minus or plus the fraction.
+    """
+    columns = [np.searchsorted(np.sort(loss), loss + TOLERANCE, side="right") for loss in losses.T]
+    ranks = np.column_stack(columns)
+    deviations = losses.std(axis=0)
+    # A column that is constant up to rounding orders nothing.
+    deviations = np.where(deviations > TOLERANCE, deviations, np.inf)
+    below_mean = (losses.mean(axis=0) - losses) / deviations
+    return ranks - LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))

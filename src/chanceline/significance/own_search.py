@@ -1,0 +1,230 @@
+"""A search for a small set of features, ours or the user's own, run again on every shuffle.
+
+Its statistic T(X, y) is a deterministic function: same search, same iteration budget, same seed for
+every run. So (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value, and so is the one of a number of draws
+that ends with the h-th exceedance (`readings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chanceline.errors import InputError
+from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.select.api import FORGIVING, search as search_features
+from chanceline.significance.arrays import Floats, Ints
+from chanceline.significance.design import NullDesign
+from chanceline.significance.readings import (
+    Draws,
+    PermutationReading,
+    SearchStatistic,
+    StatisticKind,
+    read_draws,
+)
+from chanceline.significance.shuffles import ShufflePlan, labelling
+
+Statistic = Callable[[Floats, Floats], SearchStatistic]
+
+
+class NothingSelectedError(InputError):
+    """The user's search gave no features.
+
+    On shuffled labels that is a bad result, on the true ones an error.
+    """
+
+
+@dataclass(frozen=True)
+class SearchProcedure:
+    """What finds a small set of features, with everything it depends on besides (X, y).
+
+    Attributes
+    ----------
+    search : name of a search method, a scikit-learn selector (`fit`, `get_support`), or a function
+        (X, y) → indices.
+    budget : iterations of a built-in search; None for its own default.
+    seed : of the search.
+    intercept : whether the rule has a threshold.
+    errors : errors allowed; the set wanted is the smallest that makes no more.
+    target : a built-in search ends when it has found so few features.
+    """
+
+    search: Any = "auto"
+    budget: int | None = None
+    seed: int = 0
+    intercept: bool = True
+    errors: int = 0
+    target: int | None = None
+
+    def __call__(self, X: Floats, y: Floats) -> SearchStatistic:
+        """The statistic T, small when the set is small.
+
+        A search that selects nothing is worse than any that selects something.
+        """
+        n_samples, n_features = X.shape
+        try:
+            rule = self.find(X, y)
+        except NothingSelectedError:
+            worst = n_features + n_samples + 1
+            return SearchStatistic(rank=worst, n_selected=0, errors=n_samples)
+        return self.value(rule, n_features)
+
+    def value(self, rule: Rule, n_features: int) -> SearchStatistic:
+        """T of a rule: its size, or more than any size if it makes more errors than allowed."""
+        rank = rule.n_selected
+        if rule.errors > self.errors:
+            rank = n_features + rule.errors
+        return SearchStatistic(
+            rank=rank,
+            n_selected=rule.n_selected,
+            errors=rule.errors,
+            support=tuple(rule.support.tolist()),
+        )
+
+    def find(self, X: Floats, y: Floats) -> Rule:
+        """The rule found for these labels; its errors are counted on all samples."""
+        if isinstance(self.search, str):
+            return self._find_by_method(X, y, self.search)
+        if self.intercept and np.all(y == y[0]):
+            return constant_rule(X, y, np.zeros(0, dtype=np.int64))
+        return rule_on(X, y, self._selected_features(X, y), self.intercept)
+
+    def _find_by_method(self, X: Floats, y: Floats, method: str) -> Rule:
+        """The rule that a built-in search finds."""
+        allowed_errors = self.errors if method in FORGIVING else 0
+        rows = np.arange(len(y))
+        if allowed_errors == 0:
+            # No rule is right on equal rows with opposite labels, so the search gets the rest.
+            rows = consistent_rows(X, y)
+        if self.intercept and np.all(y[rows] == y[rows[0]]):
+            return constant_rule(X, y, np.zeros(0, dtype=np.int64))
+        searched = X if len(rows) == len(y) else X[rows]
+        outcome = search_features(
+            searched,
+            y[rows],
+            method=method,
+            budget=self.budget,
+            seed=self.seed,
+            intercept=self.intercept,
+            errors=allowed_errors,
+            target=self.target,
+        )
+        return make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
+
+    def _selected_features(self, X: Floats, y: Floats) -> Ints:
+        """Indices from a scikit-learn selector or a function, checked and sorted."""
+        selected = self._run_own_search(X, y)
+        if selected is None:
+            selected = []
+        # An outcome of `chanceline.search` has its indices in `support`.
+        support = np.asarray(getattr(selected, "support", selected))
+        if support.dtype == bool:
+            support = np.flatnonzero(support)
+        if support.size == 0:
+            raise NothingSelectedError(
+                "the search selected no feature on the labels given; give one that selects at "
+                "least one."
+            )
+        if support.ndim != 1 or support.min() < 0 or support.max() >= X.shape[1]:
+            raise InputError("the search must return indices of columns of X, or a mask.")
+        return np.unique(support.astype(np.int64))
+
+    def _run_own_search(self, X: Floats, y: Floats) -> Any:
+        """What the user's function returns, or the indices of the scikit-learn selector."""
+        if not hasattr(self.search, "fit"):
+            return self.search(X, y)
+        from sklearn.base import clone
+
+        # A copy of the selector, with our seed where it has none.
+        selector = clone(self.search)
+        seeds = {}
+        for name, value in selector.get_params().items():
+            if name.endswith("random_state") and value is None:
+                seeds[name] = self.seed
+        selector.set_params(**seeds).fit(X, y)
+        if not hasattr(selector, "get_support"):
+            name = type(self.search).__name__
+            raise InputError(f"the search {name} has no get_support; give a feature selector.")
+        return selector.get_support(indices=True)
+
+
+@dataclass(frozen=True)
+class SearchShufflePlan(ShufflePlan):
+    """How often and how a search is run again on drawn labels.
+
+    Attributes
+    ----------
+    stop_after : drawing ends when so many draws did as well as the observed labels; None if it
+        does not.
+    max_errors : the errors with which a set still counts as a size that noise needs.
+    """
+
+    stop_after: int | None = 10
+    max_errors: int = 0
+
+
+def shuffle_search(
+    statistic: Statistic,
+    X: Floats,
+    design: NullDesign,
+    observed: SearchStatistic,
+    plan: SearchShufflePlan,
+) -> PermutationReading:
+    """Draw labels, run the search again, and compare with the observed statistic.
+
+    Parameters
+    ----------
+    statistic : T(X, y), a deterministic function that processes can call.
+    X : (samples, features)
+    design : from which labels are drawn.
+    observed : T of the observed labels.
+    plan : how many draws, and how.
+    """
+    n_as_good = 0
+
+    def is_enough(value: SearchStatistic) -> bool:
+        nonlocal n_as_good
+        if value.rank <= observed.rank:
+            n_as_good += 1
+        return n_as_good == plan.stop_after
+
+    drawn, stopped_by = plan.runner.collect(
+        _drawn_statistic,
+        range(1, plan.n_shuffles + 1),
+        common=(statistic, X, design, plan.seed),
+        is_enough=is_enough,
+    )
+    draws = Draws(
+        observed=observed,
+        drawn=drawn,
+        as_good=np.array([value.rank <= observed.rank for value in drawn], dtype=bool),
+        requested=plan.n_shuffles,
+        stopped_by=stopped_by,
+    )
+    reading = read_draws(draws, stop_after=plan.stop_after, max_errors=plan.max_errors)
+    is_void = ignores_labels(observed, drawn, n_features=X.shape[1])
+    return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
+
+
+def ignores_labels(
+    observed: SearchStatistic, drawn: list[SearchStatistic], n_features: int
+) -> bool:
+    """Whether a search gave the same features for every labelling, though there were others.
+
+    Then it does not look at the labels it is given. Had its features been chosen with the true
+    labels in view, every shuffle would do worse.
+    """
+    has_choice = 0 < len(observed.support) < n_features
+    if not has_choice or len(drawn) < 2:
+        return False
+    return all(value.support == observed.support for value in drawn)
+
+
+def _drawn_statistic(
+    number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
+) -> SearchStatistic:
+    """T of the labelling of this number."""
+    return statistic(X, labelling(design, seed, number))

@@ -1,0 +1,126 @@
+"""The front beside shuffled labels: p-values and bands from the losses of all labellings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.significance.combination import combine_losses
+from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.readings import (
+    Band,
+    Draws,
+    PermutationReading,
+    SearchStatistic,
+    SpreadReading,
+    StatisticKind,
+    StopCause,
+    read_draws,
+)
+
+# The band of shuffled labels shown for every K holds 90 % of them.
+BAND_QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledFront:
+    """Losses and errors of the observed labelling (row 0) and of the draws.
+
+    Attributes
+    ----------
+    losses : (labellings, steps + shares) the loss at every K, then the negative spreads.
+    errors : (labellings of the first batch, steps).
+    requested : how many draws were asked for.
+    stopped_by : what ended drawing before that; None if nothing did.
+    """
+
+    losses: Floats
+    errors: Ints
+    requested: int
+    stopped_by: StopCause | None
+
+    @property
+    def done(self) -> int:
+        """Number of draws."""
+        return len(self.losses) - 1
+
+    @property
+    def n_steps(self) -> int:
+        """The largest number of features."""
+        return self.errors.shape[1]
+
+    def adjusted_pvalues(self) -> Floats:
+        """Of K = 1, 2, …, and of the spread over every share of the features."""
+        return combine_losses(self.losses).adjusted_pvalues()
+
+    def feature_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
+        """Adjusted p-value of every single column.
+
+        It is the share of labellings whose best column fits no worse than this one fits y.
+
+        Parameters
+        ----------
+        columns : those that the paths were made of.
+        y : (samples,) the observed labels ±1.
+
+        Returns
+        -------
+        (columns,)
+        """
+        centred = columns.residuals(y[None])[0]
+        products = centred.astype(columns.normalized.dtype) @ columns.normalized
+        losses = 1 - products.astype(float) ** 2 / (centred @ centred)
+        best_losses = np.sort(self.losses[:, 0])
+        n_as_good = np.searchsorted(best_losses, losses + TOLERANCE, side="right")
+        return n_as_good / len(best_losses)
+
+    def bands(self) -> list[Band | None]:
+        """The range of R² on shuffled labels, for every K; None without shuffles."""
+        if self.done == 0:
+            return [None] * self.n_steps
+        explained = 1.0 - self.losses[1:, : self.n_steps]
+        quantiles = np.quantile(explained, BAND_QUANTILES, axis=0)  # (quantiles, steps)
+        return [Band(low, median, high) for low, median, high in quantiles.T.tolist()]
+
+    def spread(self) -> SpreadReading:
+        """The spread over all features, beside that of the shuffles."""
+        over_all_features = self.n_steps
+        spread = -self.losses[:, over_all_features]
+        low, median, high = np.quantile(spread[1:], BAND_QUANTILES).tolist()
+        return SpreadReading(
+            value=float(spread[0]),
+            shuffled=(low, median, high),
+            pvalue=float(self.adjusted_pvalues()[over_all_features]),
+        )
+
+    def reading(self) -> PermutationReading:
+        """The Monte Carlo p-value of the whole front.
+
+        Set sizes (of the first batch) are those with which the path leaves no error, None if more
+        features would be needed.
+        """
+        best_step = self.errors.argmin(axis=1)
+        fewest_errors = self.errors.min(axis=1)
+        statistics = []
+        for step, errors in zip(best_step.tolist(), fewest_errors.tolist(), strict=True):
+            n_selected = step + 1
+            rank = n_selected if errors == 0 else self.n_steps + errors
+            statistics.append(SearchStatistic(rank, n_selected, errors))
+        draws = Draws(
+            observed=statistics[0],
+            drawn=statistics[1:],
+            as_good=combine_losses(self.losses).as_good[1:],
+            requested=self.requested,
+            stopped_by=self.stopped_by,
+        )
+        return replace(read_draws(draws), statistic=StatisticKind.FRONT)
+
+    # Old names, until the callers follow.
+
+    def adjusted(self) -> Floats:
+        return self.adjusted_pvalues()
+
+    def alone(self, columns: PathColumns, y: Floats) -> Floats:
+        return self.feature_pvalues(columns, y)

@@ -1,0 +1,163 @@
+"""Drawing labels from the null: in batches, in parallel, interruptible, and valid throughout.
+
+Draw number b depends on (seed, b) alone, draws are counted in their order, and the paths are
+followed in batches of fixed size, so that the number of jobs changes no digit. Stopping by hand or
+by a time limit uses the draws complete up to a gap, and the running count is not shown, so that the
+moment does not depend on the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from chanceline._parallel import ended_early, run_ordered
+from chanceline.significance.arrays import Floats
+from chanceline.significance.design import NullDesign
+from chanceline.significance.path import ForwardPaths, follow_paths
+from chanceline.significance.path_columns import PathColumns
+from chanceline.significance.readings import StopCause
+from chanceline.significance.shuffled_front import ShuffledFront
+
+# Labellings in one batch; with a chunk of columns they stay in the cache of the processor.
+BATCH_SIZE = 128
+
+
+def _never(result: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class ShuffleRunner:
+    """How draws are taken.
+
+    Attributes
+    ----------
+    n_jobs : number of processes.
+    time_limit : seconds after which no further draw is begun; None for no limit.
+    progress : called with (draws done, draws at most).
+    """
+
+    n_jobs: int | None = 1
+    time_limit: float | None = None
+    progress: Callable[[int, int], None] | None = None
+
+    def collect(
+        self,
+        function: Callable[..., Any],
+        items: Sequence[Any],
+        common: Sequence[Any],
+        is_enough: Callable[[Any], bool] = _never,
+    ) -> tuple[list[Any], StopCause | None]:
+        """function(item, *common) for the items in order, until something ends it.
+
+        Parameters
+        ----------
+        function : known by its name in a module, so that processes can call it.
+        items : the numbers of the draws, or batches of them.
+        common : arguments that all calls share.
+        is_enough : whether to end after this result, which counts as done.
+
+        Returns
+        -------
+        The results up to the end, and what cut them short: Ctrl-C, the time limit, or None.
+        """
+        results: list[Any] = []
+        begin = monotonic()
+        try:
+            with ended_early(
+                run_ordered(function, items, common=common, n_jobs=self.n_jobs)
+            ) as running:
+                for result in running:
+                    results.append(result)
+                    if self.progress is not None:
+                        self.progress(len(results), len(items))
+                    if is_enough(result):
+                        return results, None
+                    if self._is_late(begin) and len(results) < len(items):
+                        return results, StopCause.TIME_LIMIT
+        except KeyboardInterrupt:
+            return results, StopCause.INTERRUPT
+        return results, None
+
+    def _is_late(self, begin: float) -> bool:
+        return self.time_limit is not None and monotonic() - begin > self.time_limit
+
+
+@dataclass(frozen=True)
+class ShufflePlan:
+    """How many labellings are drawn, from which seed, and how."""
+
+    n_shuffles: int
+    seed: int
+    runner: ShuffleRunner = ShuffleRunner()
+
+
+def labelling(design: NullDesign, seed: int, number: int) -> Floats:
+    """The observed labels for number 0, and draw 1, 2, … from the null: (samples,)."""
+    if number == 0:
+        return design.y
+    return design.draw(np.random.default_rng([seed, number]))
+
+
+def shuffle_front(
+    columns: PathColumns,
+    design: NullDesign,
+    plan: ShufflePlan,
+    n_steps: int,
+    first_batch: ForwardPaths | None = None,
+) -> tuple[ShuffledFront, ForwardPaths]:
+    """Follow the paths of the observed labels and of the draws.
+
+    Parameters
+    ----------
+    columns : of the table.
+    design : from which labels are drawn.
+    plan : how many, and how.
+    n_steps : number of features at the end of the paths.
+    first_batch : its paths, if they are there already.
+
+    Returns
+    -------
+    The losses of all labellings, and the paths of the first batch (row 0 is the observed one).
+    """
+    batches = [] if first_batch is None else [first_batch]
+    n_labellings = 1 + plan.n_shuffles
+    starts = range(BATCH_SIZE * len(batches), n_labellings, BATCH_SIZE)
+    numbers = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
+
+    def progress_in_draws(batches_done: int, _: int) -> None:
+        if plan.runner.progress is not None and plan.n_shuffles > 0:
+            last_number = numbers[batches_done - 1][-1]
+            plan.runner.progress(last_number, plan.n_shuffles)
+
+    runner = replace(plan.runner, progress=progress_in_draws)
+    common = (columns, design, n_steps, plan.seed)
+    later_batches, stopped_by = runner.collect(follow_batch, numbers, common)
+    batches += later_batches
+    if not batches:
+        # Stopped within the very first batch: the observed labels alone.
+        batches = [follow_paths(columns, design.y[None], n_steps)]
+    losses = [np.column_stack([batch.losses, -batch.spread]) for batch in batches]
+    front = ShuffledFront(
+        losses=np.concatenate(losses),
+        errors=batches[0].errors,
+        requested=plan.n_shuffles,
+        stopped_by=stopped_by,
+    )
+    return front, batches[0]
+
+
+def follow_batch(
+    numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
+) -> ForwardPaths:
+    """The paths of the labellings of these numbers; 0 is the observed one.
+
+    Errors are counted in the batch of the observed labelling only.
+    """
+    labels = [labelling(design, seed, number) for number in numbers]
+    return follow_paths(columns, np.array(labels), n_steps, with_errors=0 in numbers)
