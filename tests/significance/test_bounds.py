@@ -13,7 +13,7 @@ from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.design import DeclaredRoles, make_design
-from chanceline.significance.plan import UnionBound
+from chanceline.significance.union_bound import UnionBound
 
 
 def design_of(y, null="fixed", **roles):
@@ -30,7 +30,7 @@ def sizes():
 
 
 def test_declared_errors_have_no_premium(sizes):
-    bounds = UnionBound(sizes, 100, True, 1)
+    bounds = UnionBound(sizes, n_features=100, intercept=True, errors=1)
     exact = chance_bound(40, 100, 2, positives=14, errors=1)
     assert bounds.bound(rule(2, 0)).log10_p == bounds.bound(rule(2, 1)).log10_p == exact.log10_p
     assert bounds.bound(rule(2, 2)).log10_p == 0
@@ -38,33 +38,33 @@ def test_declared_errors_have_no_premium(sizes):
 
 
 def test_errors_counted_after_looking_share_the_level(sizes):
-    bounds = UnionBound(sizes, 100, True, None)
+    bounds = UnionBound(sizes, n_features=100, intercept=True, errors=None)
     for errors in (0, 1):
         exact = chance_bound(40, 100, 1, positives=14, errors=errors).log10_p
         assert bounds.bound(rule(1, errors)).log10_p == pytest.approx(exact + (errors + 1) * log10(2))
-    assert bounds.spent(0.005) == 0.005
+    assert bounds.largest_attainable(0.005) == 0.005
 
 
 def test_spent_is_the_largest_attainable_value(sizes):
-    bounds = UnionBound(sizes, 100, True, 0)
+    bounds = UnionBound(sizes, n_features=100, intercept=True, errors=0)
     for gate in (1e-3, 0.01, 0.3):
         attainable = [chance_bound(40, 100, m, positives=14).pvalue for m in range(1, 101)]
         below = [value for value in attainable if value <= gate]
-        assert bounds.spent(gate) == max(below, default=0.0)
-        assert bounds.largest(gate) == len(below)
-    assert bounds.spent(1e-12) == 0
-    assert bounds.largest(1e-12) == 0
+        assert bounds.largest_attainable(gate) == max(below, default=0.0)
+        assert bounds.largest_convincing(gate) == len(below)
+    assert bounds.largest_attainable(1e-12) == 0
+    assert bounds.largest_convincing(1e-12) == 0
 
 
 def test_spent_on_errors_of_fixed_features(sizes):
-    bounds = UnionBound(sizes, 100, True, None, preregistered=3)
+    bounds = UnionBound(sizes, n_features=100, intercept=True, errors=None, preregistered=3)
     values = [chance_bound(40, 100, 3, positives=14, errors=e, preregistered=True).pvalue for e in range(12)]
     assert values == sorted(values)
     for gate in (1e-5, 0.005, 0.05):
-        assert bounds.spent(gate) == max((value for value in values if value <= gate), default=0.0)
+        assert bounds.largest_attainable(gate) == max((value for value in values if value <= gate), default=0.0)
     assert bounds.bound(rule(3, 2)).pvalue == values[2]
-    declared = UnionBound(sizes, 100, True, 1, preregistered=3)
-    assert declared.spent(0.05) == values[1]
+    declared = UnionBound(sizes, n_features=100, intercept=True, errors=1, preregistered=3)
+    assert declared.largest_attainable(0.05) == values[1]
 
 
 def smallest_convincing(level, bound_at, sizes):
@@ -75,7 +75,7 @@ def smallest_convincing(level, bound_at, sizes):
 
 def test_samples_needed_of_preregistered_features():
     design = make_design(np.repeat([1.0, -1.0], 5))
-    bounds = UnionBound(design.sizes, 100, True, None, preregistered=4)
+    bounds = UnionBound(design.sizes, n_features=100, intercept=True, errors=None, preregistered=4)
 
     def bound(n):
         return chance_bound(n, 4, 4, positives=round(n / 2), preregistered=True).log10_p
@@ -86,7 +86,7 @@ def test_samples_needed_of_preregistered_features():
 
 def test_samples_needed_pays_for_errors_counted_afterwards():
     design = make_design(np.repeat([1.0, -1.0], 10))
-    bounds = UnionBound(design.sizes, 50, True, None)
+    bounds = UnionBound(design.sizes, n_features=50, intercept=True, errors=None)
 
     def bound(n):
         return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
@@ -98,7 +98,7 @@ def test_samples_needed_with_pairs_as_blocks():
     """Twenty pairs: only 2^20 labellings, so that the bound is silent where it would speak without blocks."""
     y = np.tile([1.0, -1.0], 20)
     design = design_of(y, blocks=np.repeat(np.arange(20), 2))
-    bounds = UnionBound(design.sizes, 100, True, 0)
+    bounds = UnionBound(design.sizes, n_features=100, intercept=True, errors=0)
 
     def bound(pairs):
         return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
@@ -108,7 +108,12 @@ def test_samples_needed_with_pairs_as_blocks():
 
 
 def test_no_number_of_samples_for_more_errors_than_declared():
-    assert UnionBound(make_design(np.tile([1.0, -1.0], 20)).sizes, 10, True, 0).samples_needed(rule(2, 9), 0.05) is None
+    assert (
+        UnionBound(make_design(np.tile([1.0, -1.0], 20)).sizes, n_features=10, intercept=True, errors=0).samples_needed(
+            rule(2, 9), 0.05
+        )
+        is None
+    )
 
 
 def drawn(design, times=4000):

@@ -1,0 +1,170 @@
+"""A proof for one feature: how often labels that ignore the table go with some column as much as
+the observed ones do, bounded without shuffles.
+
+The tail of one column is bounded by `chance.counts.log_tail`. Each column is read twice, by its
+values and by its ranks, and in both directions: a union over 4N events. The bound holds for the
+best of them, so the search for it may be quick: only the columns most correlated with the labels
+are looked at, and all columns are paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize_scalar
+
+from chanceline._results import Result
+from chanceline.chance.bound import format_p
+from chanceline.chance.counts import log_tail
+from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.stages import LN10
+
+# Of the columns that go best with the labels so many are looked at.
+MAX_CANDIDATES = 8
+# Correlations are computed for so many columns at a time, so that copies stay small.
+CHUNK = 4096
+# The steepest slope h of the bound that is tried, for columns of standard deviation 1.
+MAX_SLOPE = 60.0
+# Values and ranks, each in both directions.
+READINGS_PER_COLUMN = 4
+# Keeps a constant column from a division by zero.
+SMALLEST_DEVIATION = 1e-30
+
+
+@dataclass(frozen=True, repr=False)
+class FeatureBound(Result):
+    """Rigorous bound for the one column that goes best with the labels, of all candidates.
+
+    Attributes
+    ----------
+    log10_p : log₁₀ of the bound, at most 0; valid for the smallest over all columns, both
+        directions, values and ranks.
+    feature, name : index of the column, and its name where it has one.
+    higher : whether the positives have the higher values.
+    """
+
+    log10_p: float
+    feature: int
+    higher: bool
+    name: str = ""
+    kind: str = "rigorous bound"
+
+    def summary(self) -> str:
+        return f"p ≤ {format_p(self.log10_p)} for column {self.name or self.feature} alone"
+
+
+def feature_bound(
+    X: Floats, y: Floats, block_of: Ints | None = None, *, among: int | None = None
+) -> FeatureBound:
+    """Bound how often labels that ignore the table go with some column as much as y does.
+
+    Parameters
+    ----------
+    X : (units, columns) finite; rows that share a label for certain (groups) are one unit, for
+        instance their sum.
+    y : (units,) labels ±1, exchangeable within blocks.
+    block_of : (units,) block of every unit, 0 … ; one block by default.
+    among : number of columns that could have been chosen, by default those of X.
+    """
+    if block_of is None:
+        block_of = np.zeros(len(y), dtype=np.int64)
+    exchangeable = _exchangeable_units(y, block_of)
+    candidates = _most_correlated(X, exchangeable)
+    columns = _values_and_ranks(X[np.ix_(exchangeable.units, candidates)], exchangeable)
+
+    products = exchangeable.centred_labels.astype(X.dtype) @ columns
+    best = int(np.argmax(np.abs(products)))
+    column = columns[:, best]
+    is_positive = exchangeable.is_positive
+    starts = exchangeable.block_starts
+
+    def approximate_log_p(slope: float) -> float:
+        return log_tail(column, is_positive, starts, slope, exact=False)
+
+    # Each slope gives a valid bound, so that an approximation is good enough to choose one.
+    slope = minimize_scalar(approximate_log_p, bounds=(-MAX_SLOPE, MAX_SLOPE)).x
+    n_columns = among or X.shape[1]
+    log_p = log_tail(column, is_positive, starts, slope) + log(READINGS_PER_COLUMN * n_columns)
+    return FeatureBound(
+        log10_p=min(0.0, log_p / LN10),
+        feature=int(candidates[best % len(candidates)]),
+        higher=bool(slope > 0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _ExchangeableUnits:
+    """The units of blocks of both classes, block after block; the others say nothing.
+
+    Attributes
+    ----------
+    units : (exchangeable,) their indices.
+    is_positive : (exchangeable,)
+    centred_labels : (exchangeable,) 1 or 0, minus the share of positives in the block.
+    block : (exchangeable,) numbers 0, 1, … of the blocks.
+    block_starts : (blocks,) where each block begins.
+    """
+
+    units: Ints
+    is_positive: Bools
+    centred_labels: Floats
+    block: Ints
+    block_starts: Ints
+
+
+def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
+    """Sort the units by block and leave out blocks of one class, which have one labelling."""
+    positive_share = np.bincount(block_of_unit, weights=y > 0) / np.bincount(block_of_unit)
+    share_of_unit = positive_share[block_of_unit]
+    has_both_classes = share_of_unit * (1 - share_of_unit) != 0
+    by_block = np.lexsort((block_of_unit, ~has_both_classes))
+    units = by_block[: np.count_nonzero(has_both_classes)]
+    block = np.unique(block_of_unit[units], return_inverse=True)[1]
+    is_positive = y[units] > 0
+    return _ExchangeableUnits(
+        units=units,
+        is_positive=is_positive,
+        centred_labels=is_positive - share_of_unit[units],
+        block=block,
+        block_starts=np.flatnonzero(np.diff(block, prepend=-1)),
+    )
+
+
+def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
+    """The columns of X most correlated with the labels within blocks, best first."""
+    weights = np.zeros(len(X), dtype=X.dtype)
+    weights[exchangeable.units] = exchangeable.centred_labels
+    correlations = []
+    for start in range(0, X.shape[1], CHUNK):
+        chunk = X[:, start : start + CHUNK]
+        deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
+        correlations.append(np.abs(weights @ chunk) / deviations)
+    order = np.argsort(-np.concatenate(correlations), kind="stable")
+    return order[:MAX_CANDIDATES]
+
+
+def _values_and_ranks(values: Floats, exchangeable: _ExchangeableUnits) -> Floats:
+    """Values, then ranks of columns: centred within blocks, of standard deviation 1.
+
+    Columns that are constant within blocks become zero.
+
+    Parameters
+    ----------
+    values : (exchangeable units, columns)
+    exchangeable : their blocks.
+
+    Returns
+    -------
+    (exchangeable units, 2·columns)
+    """
+    both = np.hstack([values, pd.DataFrame(values).rank()])
+    sums = np.add.reduceat(both, exchangeable.block_starts, axis=0)
+    sizes = np.bincount(exchangeable.block)
+    means = sums / sizes[:, None]
+    centred = both - means[exchangeable.block]
+    deviations = centred.std(axis=0)
+    varies = deviations > TOLERANCE * np.abs(both).max(axis=0)
+    return centred / np.where(varies, deviations, np.inf)

@@ -1,0 +1,280 @@
+"""The rigorous bound as a p-value, under the freedoms that were used; and what it may spend of the
+level.
+
+The bound of `chance` covers all sets of M features with at most e errors at once. What it says as a
+p-value depends on what was fixed before the labels were looked at:
+
+* errors declared: the statistic is the smallest M that makes at most e errors, and the bound at
+  (M, e) covers it;
+* errors counted after looking, features chosen: both M and e were chosen after looking. Spending
+  the share 2^−(e+1) of the level on every e (they add up to 1), the p-value is 2^(e+1) times the
+  bound at (M, e);
+* features preregistered: M is fixed, the statistic is the fewest errors, and the bound at (M, e)
+  needs no factor.
+
+When the smallest separating set was looked for and there is none, points (K, e) of the front with
+e ≥ 1 still have a p-value: 2^e times the bound at (K, e).
+
+The stages themselves, and the proof that their p-value is valid: `stages`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from math import ceil, log10
+from typing import Any
+
+import numpy as np
+
+from chanceline.chance.bound import (
+    LARGEST as MAX_SAMPLES,
+    Bound,
+    bound_curve,
+    chance_bound,
+    first_convincing,
+)
+from chanceline.perceptron.rule import Rule
+from chanceline.significance.arrays import Floats
+from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
+from chanceline.significance.stages import (
+    LOG10_2,
+    AlphaSpending,
+    CountedLater,
+    DeclaredErrors,
+    combine_stages,
+)
+
+# Share of the level that the first stage may spend when shuffles are there to spend the rest.
+STAGE1_SHARE = 0.1
+# Share of the level for errors counted after looking and for one feature, with shuffles ...
+STAGE2_SHARE = 0.01
+# ... and without.
+STAGE2_SHARE_WITHOUT_SHUFFLES = 0.1
+LOG10_ONE = 0.0  # of the bound p ≤ 1, which says nothing
+
+
+@dataclass(frozen=True)
+class UnionBound:
+    """The bound as a p-value for the statistic that was declared.
+
+    Attributes
+    ----------
+    sizes : of the null.
+    n_features : number of features that could have been chosen.
+    intercept : whether the rule has a threshold.
+    errors : errors allowed beforehand; None if they are counted after looking.
+    preregistered : number of features fixed before the labels were seen; None if chosen.
+    uninformative : labels are drawn from a model and not exchanged, and the bound says nothing
+        (p ≤ 1).
+    """
+
+    sizes: NullSizes
+    n_features: int
+    intercept: bool
+    errors: int | None
+    preregistered: int | None = None
+    uninformative: bool = False
+
+    def bound(self, rule: Rule) -> Bound:
+        """The bound of the first stage for this rule, `log10_p` being the valid p-value.
+
+        It says nothing about a rule that makes more errors than were declared.
+        """
+        n_selected, errors = self._statistic(rule)
+        most_errors = self.sizes.n_units - 1
+        bound = self._bound_at(n_selected, min(errors, most_errors))
+        if rule.errors > errors or errors > most_errors:
+            return replace(bound, log10_p=LOG10_ONE)
+        log10_p = bound.log10_p + self._log10_factor(errors)
+        return replace(bound, log10_p=min(LOG10_ONE, log10_p))
+
+    def _statistic(self, rule: Rule) -> tuple[int, int]:
+        """M and e at which the bound is taken for a rule."""
+        n_selected = self.preregistered
+        if not n_selected:
+            n_selected = min(max(rule.n_selected, 1), self.n_features)
+        errors = rule.errors if self.errors is None else self.errors
+        return n_selected, errors
+
+    def _log10_factor(self, errors: int) -> float:
+        """log₁₀ of 2^(e+1) if errors are counted after looking; else of 1."""
+        if self.errors is None and self.preregistered is None:
+            return (errors + 1) * LOG10_2
+        return 0.0
+
+    @property
+    def _null_arguments(self) -> dict[str, Any]:
+        """What the functions of `chance.bound` are told about the null."""
+        is_fixed = self.sizes.null == FIXED_NULL
+        return {
+            "positives": self.sizes.positives if is_fixed else None,
+            "null": self.sizes.null,
+            "intercept": self.intercept,
+            "blocks": self.sizes.blocks,
+        }
+
+    def _bound_at(self, n_selected: int, errors: int) -> Bound:
+        """The bound at (M, e) without any factor."""
+        bound = chance_bound(
+            n_samples=self.sizes.n_units,
+            n_features=max(self.n_features, n_selected),
+            n_selected=n_selected,
+            errors=errors,
+            preregistered=self.preregistered is not None,
+            **self._null_arguments,
+        )
+        if self.uninformative:
+            return replace(bound, log10_p=LOG10_ONE)
+        return bound
+
+    def _curve(self) -> Floats:
+        """log₁₀ of the bound at M = 0, 1, … for the errors declared (none if they are counted)."""
+        return bound_curve(
+            n_samples=self.sizes.n_units,
+            n_features=self.n_features,
+            errors=self.errors or 0,
+            **self._null_arguments,
+        )
+
+    @property
+    def _has_curve(self) -> bool:
+        """Whether there are more units than errors declared; else there is nothing to bound."""
+        return self.sizes.n_units > (self.errors or 0)
+
+    def counted_errors(self, n_selected: int, errors: int) -> float:
+        """log₁₀ of 2^e·bound(K, e), e ≥ 1: p-value of a point of the front, 0 if it has none.
+
+        The shares 2^−e add up to 1, so the smallest over all points is a p-value.
+        """
+        if n_selected < 1 or not 1 <= errors < self.sizes.n_units:
+            return LOG10_ONE
+        bound = self._bound_at(min(n_selected, self.n_features), errors)
+        return min(LOG10_ONE, bound.log10_p + errors * LOG10_2)
+
+    def at_front(self, n_selected: int, errors: int) -> float:
+        """log₁₀ of what the bound says about a point of the front, with errors or without.
+
+        It says nothing about parts of what was preregistered.
+        """
+        if self.preregistered is not None:
+            return LOG10_ONE
+        if errors > 0:
+            return self.counted_errors(n_selected, errors)
+        return self._bound_at(min(n_selected, self.n_features), 0).log10_p
+
+    def first_stage(self, bound: Bound) -> DeclaredErrors:
+        """The first stage of a bound that `bound` gave."""
+        return DeclaredErrors(bound.log10_p)
+
+    def second_stage(self, log10_counted: float, log10_feature: float) -> CountedLater:
+        """The second stage, after a first one without errors (or with those declared).
+
+        Parameters
+        ----------
+        log10_counted : log₁₀ of the smallest `counted_errors` of the points found.
+        log10_feature : log₁₀ of the bound for one feature.
+        """
+        if not self._has_curve:
+            # The first stage has no value to spend.
+            return combine_stages(log10_counted, log10_feature, np.array([-np.inf]))
+        return combine_stages(log10_counted, log10_feature, self._curve())
+
+    def spending(self, level: float, n_shuffles: int, *, has_stage2: bool) -> AlphaSpending:
+        """What the stages may spend of the level.
+
+        Parameters
+        ----------
+        level : of the whole test.
+        n_shuffles : without any, the two stages spend all of it.
+        has_stage2 : errors may be counted, or one feature found, after looking.
+        """
+        if n_shuffles > 0:
+            stage2_level = STAGE2_SHARE * level if has_stage2 else 0.0
+            stage1_level = STAGE1_SHARE * level
+        else:
+            stage2_level = STAGE2_SHARE_WITHOUT_SHUFFLES * level if has_stage2 else 0.0
+            stage1_level = level - stage2_level
+        return AlphaSpending(
+            stage1_level=stage1_level,
+            stage1_used=self.largest_attainable(stage1_level),
+            stage2_level=stage2_level,
+        )
+
+    def largest_convincing(self, stage1_level: float) -> int:
+        """The largest M that the bound would accept at this level.
+
+        It is taken without errors if these are counted after looking.
+        """
+        if self.uninformative or not self._has_curve:
+            return 0
+        log10_p = self._curve() + self._log10_factor(0)
+        return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
+
+    def largest_attainable(self, stage1_level: float) -> float:
+        """β: the largest p-value of the bound that is not above the level, 0 if there is none."""
+        if self.uninformative:
+            return 0.0
+        if self.preregistered is not None:
+            return self._largest_attainable_by_errors(self.preregistered, stage1_level)
+        if self.errors is None:
+            return stage1_level
+        largest = self.largest_convincing(stage1_level)
+        if largest <= 0:
+            return 0.0
+        return self._bound_at(largest, self.errors).pvalue
+
+    def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
+        """The same where M is fixed and the statistic is the number of errors.
+
+        The bound rises with the errors.
+        """
+        if self.errors is None:
+            errors = range(self.sizes.n_units)
+        else:
+            errors = range(self.errors, self.errors + 1)
+
+        def pvalue(error_count: int) -> float:
+            return self._bound_at(n_selected, error_count).pvalue
+
+        n_convincing = bisect_right(errors, stage1_level, key=pvalue)
+        if n_convincing == 0:
+            return 0.0
+        return pvalue(errors[n_convincing - 1])
+
+    def samples_needed(self, rule: Rule, level: float) -> int | None:
+        """Units from which on as many features and errors convince by the bound alone.
+
+        More of the same kind: the same balance of classes, or more blocks like those there are; and
+        the same null, factor and preregistration as in the test. None if that is out of reach or if
+        the rule makes more errors than were declared.
+        """
+        n_selected, errors = self._statistic(rule)
+        if self.uninformative or rule.errors > errors:
+            return None
+        max_log10_p = log10(level) - self._log10_factor(errors)
+
+        def convinces(count: int) -> bool:
+            sizes = self.sizes.resized(count)
+            has_both_classes = 0 < sizes.positives < sizes.n_units
+            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_SAMPLES:
+                return False
+            resized = replace(self, sizes=sizes)
+            return resized._bound_at(n_selected, errors).log10_p <= max_log10_p
+
+        count = first_convincing(convinces, start=1, cycle=self._balance_period())
+        if count is None:
+            return None
+        return self.sizes.resized(count).n_units
+
+    def _balance_period(self) -> int:
+        """After so many more units (or blocks, if there are any) the balance is about the same."""
+        if self.sizes.blocks is not None:
+            return len(self.sizes.blocks)
+        smaller_class = min(self.sizes.positives, self.sizes.n_units - self.sizes.positives)
+        return ceil(self.sizes.n_units / max(smaller_class, 1)) + 1
+
+    # Old name, until the callers follow.
+
+    def largest(self, gate: float) -> int:
+        return self.largest_convincing(gate)
