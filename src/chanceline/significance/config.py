@@ -1,12 +1,14 @@
-"""How to test: everything besides the data and the question, in one frozen object that the result carries.
+"""How to test: everything besides the data and the question, in one frozen object that the result
+carries.
 
-Every setting is written here once: its name, type, default, limit and what it means. The keyword arguments of `separation_test`
-and the options of the command line are made from these fields, so nothing here may load NumPy.
+Every setting is written here once: its name, type, default, limit and what it means. The keyword
+arguments of `separation_test` and the options of the command line are made from these fields, so
+nothing here may load NumPy.
 """
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field, fields, replace
+from dataclasses import Field, InitVar, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from chanceline._parallel import check_jobs, n_jobs_from
@@ -14,7 +16,14 @@ from chanceline.errors import InputError, real_number, whole_number
 
 
 def setting(default: Any, help: str, at_least: int | None = None) -> Any:
-    """A field with its meaning; `at_least` makes it a whole number with a limit (or None, where its type allows that)."""
+    """A field with its meaning.
+
+    Parameters
+    ----------
+    default : of the setting.
+    help : what it means, for the documentation and the command line.
+    at_least : makes it a whole number with this limit (or None, where its type allows that).
+    """
     return field(default=default, metadata={"help": help, "at_least": at_least})
 
 
@@ -28,54 +37,95 @@ class TestSettings:
     level: float = setting(0.05, "The p-value that convinces.")
     permutations: int | None = setting(
         None,
-        "Shuffled labellings, only drawn where the bound does not convince; 0 for none. By default 999 to 9999 by the size of "
-        "the table, some seconds' worth (999 with a search of your own).",
-        0,
+        "Shuffled labellings, only drawn where the bound does not convince; 0 for none. "
+        "By default 999 to 9999 by the size of the table, some seconds' worth "
+        "(999 with a search of your own).",
+        at_least=0,
     )
-    seed: int = setting(0, "Seed of the search, the shuffles and the cross-validation.", 0)
+    seed: int = setting(
+        0,
+        "Seed of the search, the shuffles and the cross-validation.",
+        at_least=0,
+    )
     null: str = setting(
-        "fixed", "fixed: the labels are shuffled, so that class sizes are kept; coin: each label is drawn by a fair coin."
+        "fixed",
+        "fixed: the labels are shuffled, so that class sizes are kept; "
+        "coin: each label is drawn by a fair coin.",
     )
     intercept: bool = setting(True, "Whether the rule has a free threshold.")
     errors: int | None = setting(
         None,
-        "Errors allowed, fixed beforehand. By default as many as the rule makes, for which the bound pays a factor 2^(e+1) if "
-        "features were named or nothing separates (no factor if the features were preregistered).",
-        0,
+        "Errors allowed, fixed beforehand. By default as many as the rule makes, "
+        "for which the bound pays a factor 2^(e+1) if features were named or nothing separates "
+        "(no factor if the features were preregistered).",
+        at_least=0,
     )
     method: str = setting(
         "auto",
-        "Algorithm that looks for the smallest set on the observed labels. With errors allowed, one other than auto and exact "
-        "looks for a set without any.",
+        "Algorithm that looks for the smallest set on the observed labels. With errors allowed, "
+        "one other than auto and exact looks for a set without any.",
     )
-    budget: int | None = setting(None, "Iterations of one search; by default the method's own.", 0)
+    budget: int | None = setting(
+        None,
+        "Iterations of one search; by default the method's own.",
+        at_least=0,
+    )
     restarts: int = setting(
-        8, "Further searches of the observed labels when a slightly smaller set would convince by the bound.", 0
+        8,
+        "Further searches of the observed labels when a slightly smaller set would convince "
+        "by the bound.",
+        at_least=0,
     )
     search: Any = setting(  # noqa: RUF009
         None,
-        "A search that is run again on every shuffle, instead of the front: the name of a search method; in Python also a "
-        "scikit-learn feature selector or a function (X, y) → indices.",
+        "A search that is run again on every shuffle, instead of the front: "
+        "the name of a search method; in Python also a scikit-learn feature selector "
+        "or a function (X, y) → indices.",
     )
-    stop_after: int | None = setting(10, "With a search of your own: stop after so many shuffles did as well (None: never).", 1)
-    largest: int = setting(6, "The front goes up to so many features.", 1)
-    preregistered: bool = setting(False, "The features named were fixed before the labels were seen.")
+    stop_after: int | None = setting(
+        10,
+        "With a search of your own: stop after so many shuffles did as well (None: never).",
+        at_least=1,
+    )
+    largest: int = setting(
+        6,
+        "The front goes up to so many features.",
+        at_least=1,
+    )
+    preregistered: bool = setting(
+        False, "The features named were fixed before the labels were seen."
+    )
     candidates: int | None = setting(
-        None, "Number of features the selection could choose from, if the table holds fewer; only the bound speaks then.", 1
+        None,
+        "Number of features the selection could choose from, if the table holds fewer; "
+        "only the bound speaks then.",
+        at_least=1,
     )
     always_permute: bool = setting(False, "Shuffle even if the bound convinces.")
-    expected_error: bool = setting(True, "Cross-validate as well, to say what to expect on new samples.")
-    integer: bool = setting(False, "Give the rule to use as a scorecard too: small whole points, errors counted.")
-    n_jobs: int | None = setting(1, "Processes that share the shuffles, -1 for all cores; the result does not depend on it.")
+    expected_error: bool = setting(
+        True, "Cross-validate as well, to say what to expect on new samples."
+    )
+    integer: bool = setting(
+        False, "Give the rule to use as a scorecard too: small whole points, errors counted."
+    )
+    n_jobs: int | None = setting(
+        1,
+        "Processes that share the shuffles, -1 for all cores; the result does not depend on it.",
+    )
     time_limit: float | None = setting(
-        None, "Seconds after which no further shuffle is begun. Those done by then make a valid p-value."
+        None,
+        "Seconds after which no further shuffle is begun. Those done by then make a valid p-value.",
     )
     # The name of `n_jobs` until 0.2.
     workers: InitVar[int | None] = None
 
     def __post_init__(self, workers: int | None) -> None:
+        """Check every setting; whole numbers such as 9.0 are kept as 9."""
         if self.null not in ("fixed", "coin"):
-            raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {self.null!r}.")
+            raise InputError(
+                "the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), "
+                f"not {self.null!r}."
+            )
         checked: dict[str, Any] = {
             "level": real_number(self.level, "the level", above=0, below=1),
             "n_jobs": check_jobs(n_jobs_from(self.n_jobs, workers)),
@@ -83,11 +133,15 @@ class TestSettings:
         if self.time_limit is not None:
             real_number(self.time_limit, "the time limit", above=0)
         for item in fields(self):
-            value, at_least = getattr(self, item.name), item.metadata["at_least"]
-            if at_least is not None and (value is not None or "None" not in str(item.type)):
-                checked[item.name] = whole_number(value, item.name, at_least=at_least)
+            value = getattr(self, item.name)
+            at_least = item.metadata["at_least"]
+            if at_least is None:
+                continue
+            if value is None and _may_be_none(item):
+                continue
+            checked[item.name] = whole_number(value, item.name, at_least=at_least)
         for name, value in checked.items():
-            # 9.0 is kept as 9; the object is frozen for everybody else.
+            # The object is frozen for everybody else.
             object.__setattr__(self, name, value)
 
     def changed(self, **changes: Any) -> TestSettings:
@@ -95,12 +149,32 @@ class TestSettings:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; a search of one's own by its `repr`. The number of jobs is left out: it changes nothing."""
-        search = self.search if self.search is None or isinstance(self.search, str) else repr(self.search)
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "n_jobs"} | {"search": search}
+        """Plain values for JSON; a search of one's own by its `repr`.
+
+        The number of jobs is left out: it changes nothing.
+        """
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        del values["n_jobs"]
+        if self.search is not None and not isinstance(self.search, str):
+            values["search"] = repr(self.search)
+        return values
 
 
-TestSettings.__doc__ = f"{TestSettings.__doc__}\n\n    Attributes\n    ----------\n" + "".join(
-    f"    {item.name} : {item.type}, by default {item.default!r}\n        {item.metadata['help']}\n"
-    for item in fields(TestSettings)
-)
+def _may_be_none(item: Field[Any]) -> bool:
+    """Whether the type of a setting, which is text here, allows None."""
+    return "None" in str(item.type)
+
+
+def _describe(item: Field[Any]) -> str:
+    """A setting as numpydoc has it."""
+    meaning = item.metadata["help"]
+    return f"    {item.name} : {item.type}, by default {item.default!r}\n        {meaning}\n"
+
+
+def _with_attributes(summary: str | None) -> str:
+    """The docstring of the settings: what they are, then every one of them."""
+    descriptions = [_describe(item) for item in fields(TestSettings)]
+    return f"{summary}\n\n    Attributes\n    ----------\n" + "".join(descriptions)
+
+
+TestSettings.__doc__ = _with_attributes(TestSettings.__doc__)

@@ -1,0 +1,270 @@
+"""How many features noise of a given shape needs to be separated: asymptotic, for independent
+features. The number describes chance and decides nothing.
+
+The exact first moment says at which size M one separating set is expected, with all its finite-size
+corrections. The replica method says by how much the typical size lies above it in the limit,
+N(ρ_VS − ρ_union). The sum of the two is the typical size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from chanceline._results import Result
+from chanceline.chance.bound import check_shape
+from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
+from chanceline.errors import ConvergenceError
+from chanceline.tables.dataset import plural
+from chanceline.theory.bounds import first_moment_density
+from chanceline.theory.ensemble import Ensemble, gardner
+from chanceline.theory.rs import density
+
+Computed = TypeVar("Computed")
+
+# The exact first moment is summed up to this many features times splits of the errors; beyond, its
+# limit N → ∞ takes its place.
+MAX_EXACT_TERMS = 400
+# An allowance, chosen and not fitted, for what the shift of the limit N → ∞ leaves out at finite
+# size: a share of the typical size.
+ALLOWANCE = 0.1
+# ln of the expected number of sets at the lower end, in the middle and at the upper end.
+LOG_EXPECTED_LEVELS = (-3.0, 0.0, 3.0)
+# The theory has no half of all labels wrong.
+MAX_ERROR_RATE = 0.49
+
+
+@dataclass(frozen=True, repr=False)
+class ChanceSize(Result):
+    """The smallest set of features that separates noise of a given shape.
+
+    Attributes
+    ----------
+    typical : the size in the middle, not rounded; the smallest whole set has about ⌈typical⌉
+        features. Infinite if noise of this shape is not separated by all features together, 0 if a
+        constant rule makes as few errors.
+    low, high : a range for single tables: where the expected number of sets is e^{−3} and e^{3},
+        widened by a tenth of `typical`, an allowance for what the theory's limit leaves out.
+    first_moment : where the expected number of sets is one (exact for Gaussian inputs); None where
+        it is not known.
+    asymptotic : N·ρ_VS(P/N), the limit without the corrections.
+    """
+
+    low: float
+    typical: float
+    high: float
+    first_moment: float | None
+    asymptotic: float
+    n_samples: int
+    n_features: int
+    positives: int
+    errors: int
+    intercept: bool
+
+    kind = "asymptotic (replica method), for independent features"
+
+    def needs(self) -> str:
+        """The same without the shape, for a reader who knows it."""
+        if self.typical == 0:
+            return "pure noise of this size is separated by a constant rule"
+        if math.isinf(self.typical):
+            return "pure noise of this size is separated by no set"
+        low, typical, high = self._whole_sizes()
+        return f"in pure noise of this size about {typical} ({low}–{high}) features suffice"
+
+    def summary(self) -> str:
+        shape = (
+            f"{self.n_samples} samples ({self.positives} positive) and "
+            f"{self.n_features} independent features"
+        )
+        task = "separated"
+        if self.errors:
+            task = f"classified with at most {plural(self.errors, 'error')}"
+        if math.isinf(self.typical):
+            return f"noise of {shape} is not {task} even by all features"
+        if self.typical == 0:
+            return f"noise of {shape} is {task} by a constant rule"
+        low, typical, high = self._whole_sizes()
+        return f"noise of {shape} is {task} by about {plural(typical, 'feature')} ({low} to {high})"
+
+    def _whole_sizes(self) -> tuple[int, int, int]:
+        """Low, typical and high as whole numbers of features, at least one."""
+        low = max(1, math.ceil(self.low))
+        typical = max(1, math.ceil(self.typical))
+        high = max(1, math.ceil(self.high))
+        return low, typical, high
+
+    __str__ = summary
+
+
+def chance_size(
+    n_samples: int,
+    n_features: int,
+    *,
+    positives: int | None = None,
+    errors: int = 0,
+    intercept: bool = True,
+) -> ChanceSize:
+    """The typical number of features with which the best rule separates labels that ignore them.
+
+    The exact first moment says where one set is expected, with all its finite-size corrections; the
+    replica method says by how much the typical size lies above it in the limit, N(ρ_VS − ρ_union).
+    Both assume independent Gaussian features: dependent ones act like fewer, and need more. The
+    number describes chance and decides nothing; the test does.
+
+    Parameters
+    ----------
+    n_samples, n_features
+        P and N.
+    positives
+        Size of one class; half of the samples by default. Without a threshold it does not matter.
+    errors
+        Number of samples that may be wrong.
+    intercept
+        Whether the rule has a free threshold.
+    """
+    if positives is None:
+        positives = n_samples // 2
+    n_samples, n_features, _, positives, errors = check_shape(
+        n_samples, n_features, n_selected=1, positives=positives, errors=errors
+    )
+    noise = _Noise(n_samples, n_features, positives, errors, intercept)
+    if noise.constant_rule_suffices:
+        return noise.size_from(typical=0.0, limit=0.0, low=0.0, high=0.0, first_moment=0.0)
+    if noise.load >= gardner(noise.ensemble).load:
+        # Not even all features separate.
+        return noise.size_from(typical=math.inf, limit=math.inf, low=math.inf, high=math.inf)
+
+    limit = n_features * noise.limit_density()
+    first_moment_limit = if_converged(lambda: first_moment_density(noise.load, noise.ensemble))
+    if first_moment_limit is None or limit * (errors + 1) > MAX_EXACT_TERMS:
+        return noise.size_from(
+            typical=limit,
+            limit=limit,
+            low=limit * (1 - ALLOWANCE) - 1,
+            high=limit * (1 + ALLOWANCE) + 1,
+        )
+    shift = limit - n_features * first_moment_limit
+    low, middle, high = _crossings(
+        noise.log_expected_sets, min(n_features, n_samples), LOG_EXPECTED_LEVELS
+    )
+    typical = middle + shift
+    return noise.size_from(
+        typical=typical,
+        limit=limit,
+        low=max(0.0, low + shift - ALLOWANCE * typical),
+        high=high + shift + ALLOWANCE * typical,
+        first_moment=middle,
+    )
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """The shape of a table whose labels ignore its features."""
+
+    n_samples: int
+    n_features: int
+    positives: int
+    errors: int
+    intercept: bool
+
+    @property
+    def constant_rule_suffices(self) -> bool:
+        """Whether a threshold alone makes no more errors than allowed."""
+        smaller_class = min(self.positives, self.n_samples - self.positives)
+        return self.intercept and self.errors >= smaller_class
+
+    @property
+    def load(self) -> float:
+        """α = P/N."""
+        return self.n_samples / self.n_features
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """The random patterns of this balance and rate of errors, without a margin."""
+        # Without a threshold the balance does not matter.
+        balance = self.positives / self.n_samples if self.intercept else 0.5
+        error_rate = min(self.errors / self.n_samples, MAX_ERROR_RATE)
+        return Ensemble.checked(balance, 0.0, error_rate)
+
+    def limit_density(self) -> float:
+        """ρ_VS(α): the share of the features that noise needs in the limit."""
+        ensemble = self.ensemble
+        return density(self.load, balance=ensemble.balance, errors=ensemble.error_rate).rho
+
+    def log_expected_sets(self, size: int) -> float:
+        """ln of the expected number of sets of this size that separate noise."""
+        if self.intercept:
+            return log_expected_supports(
+                self.n_samples, self.n_features, self.positives, size, self.errors
+            )
+        # Cover's count of the samples that are right, for every choice of errors and features.
+        n_right = self.n_samples - self.errors
+        log_separable = log_cover(n_right, size) - n_right * LOG2
+        log_error_sets = float(log_binomial(self.n_samples, self.errors))
+        log_feature_sets = float(log_binomial(self.n_features, size))
+        return log_separable + log_error_sets + log_feature_sets
+
+    def size_from(
+        self,
+        typical: float,
+        limit: float,
+        low: float,
+        high: float,
+        first_moment: float | None = None,
+    ) -> ChanceSize:
+        """The result for this shape."""
+        return ChanceSize(
+            low=low,
+            typical=typical,
+            high=high,
+            first_moment=first_moment,
+            asymptotic=limit,
+            n_samples=self.n_samples,
+            n_features=self.n_features,
+            positives=self.positives,
+            errors=self.errors,
+            intercept=self.intercept,
+        )
+
+
+def _crossings(
+    log_expected: Callable[[int], float], max_size: int, levels: tuple[float, ...]
+) -> tuple[float, ...]:
+    """The sizes, interpolated between whole numbers, at which the logarithm first reaches levels.
+
+    Parameters
+    ----------
+    log_expected : of the size, 1 … max_size.
+    max_size : also the answer for levels that are not reached.
+    levels : ascending.
+    """
+    crossings: list[float] = []
+    previous = -math.inf
+    for size in range(1, max_size + 1):
+        value = log_expected(size)
+        for level in levels[len(crossings) :]:
+            if value < level:
+                break
+            if math.isfinite(previous):
+                slope = value - previous
+            else:
+                # Below one feature there is nothing to interpolate with: the slope ahead is used.
+                slope = log_expected(min(2, max_size)) - value
+            crossings.append(size - (value - level) / slope if slope > 0 else float(size))
+        if len(crossings) == len(levels):
+            return tuple(crossings)
+        previous = value
+    n_missing = len(levels) - len(crossings)
+    return (*crossings, *[float(max_size)] * n_missing)
+
+
+def if_converged(compute: Callable[[], Computed]) -> Computed | None:
+    """What is computed, None where the theory's equations have no solution that is found."""
+    try:
+        return compute()
+    except ConvergenceError:
+        return None
