@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import make_design
 from chanceline.significance.union_bound import UnionBound
 
 

@@ -9,7 +9,8 @@ import pytest
 import chanceline
 from chanceline.errors import InputError
 from chanceline.significance.covariate_model import CovariateModel
-from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import make_design
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.shuffles import ShufflePlan, shuffle_front

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from chanceline.significance.combination import rank_losses
-from chanceline.significance.design import DeclaredRoles, NullDesign, make_design
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import CLIP_DEVIATIONS, clip_outliers, correlated_pairs, make_path_columns

@@ -17,7 +17,8 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from chanceline.chance import chance_bound
 from chanceline.perceptron.rule import rule_on
 from chanceline.significance import separation_test
-from chanceline.significance.design import DeclaredRoles, make_design
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import make_design
 from chanceline.significance.own_search import SearchProcedure, SearchShufflePlan, shuffle_search
 from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.readings import SearchStatistic

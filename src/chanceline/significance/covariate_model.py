@@ -153,21 +153,21 @@ def fit_covariate_model(
 
     # An indicator of every block comes first and goes without a penalty.
     block_sizes = [len(block) for block in members]
-    block = np.repeat(np.arange(n_blocks), block_sizes)
-    indicators = block[:, None] == np.arange(n_blocks)
+    block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
+    indicators = block_of_row[:, None] == np.arange(n_blocks)
     model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
-    weights = ridge_logistic(
-        model_matrix[None],
-        labels[units],
-        np.ones((1, len(units))),
-        np.array([RIDGE]),
-        n_blocks,
-    )[0, 0]
+    # One fit, trained on all rows, with one penalty.
+    one_fit = model_matrix[None]
+    all_rows = np.ones((1, len(units)))
+    penalties = np.array([RIDGE])
+    n_unpenalized = n_blocks
+    weights = ridge_logistic(one_fit, labels[units], all_rows, penalties, n_unpenalized)[0, 0]
     log_odds = model_matrix @ weights
 
     block_log_odds = []
     for k, block_units in enumerate(members):
-        block_log_odds.append(_with_expected_count(log_odds[block == k], labels[block_units]))
+        odds_of_block = log_odds[block_of_row == k]
+        block_log_odds.append(_with_expected_count(odds_of_block, labels[block_units]))
     return CovariateModel(
         names=names,
         labels=labels,

@@ -21,9 +21,8 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chanceline.chance.counts import log_binomial
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import (
     Category,
@@ -46,30 +45,17 @@ from chanceline.significance.covariate_model import (
     fit_covariate_model,
     residual_basis,
 )
-from chanceline.significance.null_sizes import COIN_NULL, FIXED_NULL, NullSizes as NullSizes
+from chanceline.significance.declared_roles import (
+    DeclaredRoles,
+    check_blocks_or_pairs,
+    check_groups,
+    check_not_subjects,
+    check_pairs,
+)
+from chanceline.significance.null_sizes import COIN_NULL, FIXED_NULL, NullSizes
 
 # Categories become blocks if at least this share of the units is in blocks of both classes.
 MIN_EXCHANGEABLE_SHARE = 0.9
-# From so many blocks on, of which most hold one class, they are taken for subjects.
-MIN_BLOCKS_LIKE_SUBJECTS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class DeclaredRoles:
-    """What the user declares about the samples, one value for each; None where nothing is.
-
-    Attributes
-    ----------
-    blocks : labels are exchanged within blocks only.
-    groups : samples of a group share a label, which moves with the whole group.
-    pairs : blocks of one unit of each class.
-    covariates : what the labels may depend on, by name.
-    """
-
-    blocks: ArrayLike | None = None
-    groups: ArrayLike | None = None
-    pairs: ArrayLike | None = None
-    covariates: Mapping[str, ArrayLike] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +137,7 @@ class NullDesign:
         else:
             order = np.lexsort((keys, self.block_of_unit))
         labels = np.empty(self.sizes.n_units)
+        # The units of a block, in their own order, get its labels in the order of the keys.
         labels[np.argsort(self.block_of_unit, kind="stable")] = self.unit_labels[order]
         return labels
 
@@ -184,15 +171,18 @@ def make_design(
     declared : blocks, groups, pairs and covariates.
     null : "fixed" or "coin".
     """
-    _check_blocks_or_pairs(declared, null)
+    check_blocks_or_pairs(declared, null)
+
+    # Units are groups, or samples where there are no groups.
     if declared.groups is None:
         unit_of_sample = np.arange(len(y))
     else:
         unit_of_sample = codes(declared.groups, len(y), "groups")
     sample_of_unit = np.unique(unit_of_sample, return_index=True)[1]
     unit_labels = y[sample_of_unit]
-    _check_groups(y, unit_of_sample, unit_labels)
+    check_groups(y, unit_of_sample, unit_labels)
 
+    # A unit lies within one block or pair.
     block_of_sample = _code_blocks(declared, len(y))
     block_of_unit = block_of_sample[sample_of_unit]
     if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
@@ -201,9 +191,9 @@ def make_design(
     if declared.pairs is not None:
         pair_names = np.asarray(declared.pairs)[sample_of_unit]
         unit_word = "row" if declared.groups is None else "group"
-        _check_pairs(pair_names, block_of_unit, unit_labels, unit_word)
+        check_pairs(pair_names, block_of_unit, unit_labels, unit_word)
     if declared.blocks is not None:
-        _check_not_subjects(block_of_unit, unit_labels)
+        check_not_subjects(block_of_unit, unit_labels)
 
     design = NullDesign(
         y=y,
@@ -223,32 +213,6 @@ def make_design(
     return design
 
 
-def _check_blocks_or_pairs(declared: DeclaredRoles, null: str) -> None:
-    """Blocks and pairs exclude each other, and both the fair coin."""
-    if declared.blocks is not None and declared.pairs is not None:
-        raise InputError(
-            "pairs are blocks already: labels swap within each pair; give pairs or blocks, not "
-            "both."
-        )
-    if null != COIN_NULL:
-        return
-    for role, values in (("blocks", declared.blocks), ("pairs", declared.pairs)):
-        if values is not None:
-            raise InputError(
-                f"{role} restrict permutations and need the null with fixed class sizes."
-            )
-
-
-def _check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
-    """All samples of a group have one label."""
-    differing = np.flatnonzero(unit_labels[unit_of_sample] != y)
-    if len(differing):
-        raise InputError(
-            f"a group must have one label, but row {differing[0] + 1} differs from its group; "
-            "groups with both labels belong in blocks instead."
-        )
-
-
 def _code_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
     """The number of every sample's block or pair, 0 if there are none: (samples,)."""
     if declared.pairs is not None:
@@ -256,71 +220,6 @@ def _code_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
     if declared.blocks is not None:
         return codes(declared.blocks, n_samples, "blocks")
     return np.zeros(n_samples, dtype=np.int64)
-
-
-def _check_pairs(
-    pair_names: NDArray[Any], pair_of_unit: Ints, unit_labels: Floats, unit_word: str
-) -> None:
-    """Every pair has one unit of each class.
-
-    Parameters
-    ----------
-    pair_names : (units,) what the user calls the pair of every unit.
-    pair_of_unit : (units,) numbers 0, 1, … of the pairs.
-    unit_labels : (units,) ±1.
-    unit_word : what the sentence calls a unit.
-    """
-    positives = np.bincount(pair_of_unit, weights=unit_labels == 1).astype(int)
-    negatives = np.bincount(pair_of_unit, weights=unit_labels == -1).astype(int)
-    improper = np.flatnonzero((positives != 1) | (negatives != 1))
-    if len(improper):
-        pair = improper[0]
-        name = pair_names[pair_of_unit == pair][0]
-        raise InputError(
-            f"a pair must have one {unit_word} of each class, but pair {str(name)!r} has "
-            f"{positives[pair]} of the positive and {negatives[pair]} of the other class "
-            f"({len(improper)} of {len(positives)} pairs are like that); leave them out, or use "
-            "blocks instead."
-        )
-
-
-def _check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
-    """Blocks must not be subjects, most of whom have one label in all of their rows.
-
-    Blocks of one class never change when labels are exchanged. Some have one class by chance; where
-    most of many have, and more than twice as many as labels dealt at random would make, the block
-    determines the label.
-    """
-    block_sizes = np.bincount(block_of_unit)
-    positives = np.bincount(block_of_unit, weights=unit_labels > 0)
-    has_several_units = block_sizes > 1
-    is_one_class = has_several_units & ((positives == 0) | (positives == block_sizes))
-    n_one_class = np.count_nonzero(is_one_class)
-    n_blocks = np.count_nonzero(has_several_units)
-    if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or 2 * n_one_class <= n_blocks:
-        return
-    expected = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
-    if n_one_class > 2 * expected:
-        raise InputError(
-            f"{n_one_class} of {n_blocks} blocks hold one class only, so that few labels can be "
-            "exchanged; if the rows of a block are those of one subject, say groups=COLUMN instead "
-            "of blocks, else leave those blocks out."
-        )
-
-
-def _expected_one_class_blocks(block_sizes: Ints, unit_labels: Floats) -> float:
-    """How many blocks of these sizes hold one class, on average, if labels are dealt at random.
-
-    All n labels of a block come from a class of k of the P units with probability
-    C(k, n)/C(P, n).
-    """
-    n_units = len(unit_labels)
-    expected = 0.0
-    for label in (-1.0, 1.0):
-        class_size = np.count_nonzero(unit_labels == label)
-        log_p = log_binomial(class_size, block_sizes) - log_binomial(n_units, block_sizes)
-        expected += float(np.exp(log_p).sum())
-    return expected
 
 
 def _with_covariates(

@@ -31,7 +31,7 @@ import numpy as np
 from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path_columns import (
-    CHUNK,
+    COLUMNS_IN_CACHE,
     MIN_SQUARED_LENGTH,
     ColumnPairs,
     PathColumns,
@@ -98,6 +98,7 @@ def follow_paths(
     spread = _spread(state.products, target)
     best_pair, pair_gain = _largest(_pair_gains(columns.pairs, state.products), n_labellings)
 
+    # The steps.
     losses = np.empty((n_labellings, n_steps))
     errors = np.zeros((n_labellings if with_errors else 0, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
@@ -109,6 +110,7 @@ def follow_paths(
             fit = target.fit(columns, state.residual)
             errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
 
+    # The pair takes the place of the first two steps where it explains more.
     pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
     if n_steps > 1 and len(columns.pairs):
         pair_loss = (target.squares - pair_gain) / target.scale
@@ -220,8 +222,8 @@ class _PathState:
         if self.n_taken > 0:
             last_direction = self.span[:, self.n_taken - 1].astype(dtype)
             along = self.along[:, None].astype(dtype)
-        for start in range(0, self.columns.shape[1], CHUNK):
-            chunk = slice(start, start + CHUNK)
+        for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
+            chunk = slice(start, start + COLUMNS_IN_CACHE)
             if self.n_taken > 0:
                 overlap = last_direction @ self.columns[:, chunk]
                 self.products[:, chunk] -= overlap * along
@@ -327,8 +329,8 @@ def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Flo
     ------
     The start of every chunk of pairs, and (labellings, chunk) the gains.
     """
-    for start in range(0, len(pairs), CHUNK):
-        chunk = slice(start, start + CHUNK)
+    for start in range(0, len(pairs), COLUMNS_IN_CACHE):
+        chunk = slice(start, start + COLUMNS_IN_CACHE)
         overlap = pairs.overlap[chunk]
         c_i = products.take(pairs.first[chunk], axis=1)
         c_j = products.take(pairs.second[chunk], axis=1)

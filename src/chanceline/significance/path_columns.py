@@ -25,11 +25,13 @@ CLIP_DEVIATIONS = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
 NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
 # So many columns at a time stay in the processor's cache together with the draws of one batch.
-CHUNK = 256
+COLUMNS_IN_CACHE = 256
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
-NORMALIZE_CHUNK = 16 * CHUNK
+COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
 # A column with less than this squared length outside the span of others adds nothing but rounding.
 MIN_SQUARED_LENGTH = 1e-6
+# Overlaps that agree to so many decimals are ties.
+OVERLAP_DECIMALS = 9
 # Pairs in the list: as many as columns, and at least these, which are all of a small table's.
 MIN_PAIRS = 2_000
 # All overlaps of more columns are too many to look at. Then there are no pairs, and single
@@ -170,18 +172,16 @@ def make_path_columns(
 
     normalized = np.empty((len(X), len(features)), dtype=float if has_pairs else np.float32)
     varies = np.ones(len(features), dtype=bool)
-    for start in range(0, len(features), NORMALIZE_CHUNK):
-        chunk = slice(start, start + NORMALIZE_CHUNK)
+    for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
+        chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
+        residuals = values
         if intercept:
             values = clip_outliers(values)
-            values_left = values - _threshold_part(values, block_of_sample)
-        else:
-            values_left = values
+            residuals = values - _threshold_part(values, block_of_sample)
         if design.covariate_basis is not None:
-            basis = design.covariate_basis
-            values_left = values_left - basis @ (basis.T @ values_left)
-        normalized[:, chunk], varies[chunk] = _normalize(values_left, values)
+            residuals = residuals - _covariate_part(residuals, design.covariate_basis)
+        normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
 
     if not varies.any():
         where = "constant" if block_of_sample is None else "constant within every block"
@@ -231,6 +231,11 @@ def _threshold_part(values: Floats, block_of_sample: Ints | None) -> Floats:
     return block_means(values, block_of_sample)
 
 
+def _covariate_part(values: Floats, basis: Floats) -> Floats:
+    """What covariates explain of the columns: their projection on the basis."""
+    return basis @ (basis.T @ values)
+
+
 def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     """The residuals scaled to length 1, and which columns vary by more than rounding.
 
@@ -265,7 +270,7 @@ def _no_pairs() -> ColumnPairs:
 
 
 def correlated_pairs(
-    normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = CHUNK
+    normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = COLUMNS_IN_CACHE
 ) -> ColumnPairs:
     """The pairs of largest absolute overlap; columns that are copies of each other make none.
 
@@ -284,15 +289,17 @@ def correlated_pairs(
     for start in range(0, n_columns, chunk_size):
         products = normalized[:, start : start + chunk_size].T @ normalized[:, start:]
         size = np.abs(products)
-        # Above the diagonal, not a copy, and large enough to be listed.
-        is_candidate = (size >= least_listed) & (size < 1 - MIN_SQUARED_LENGTH / 2)
+        # Of a copy, 1 − g² ≈ 2(1 − |g|) of its squared length is outside the other column.
+        is_copy = size >= 1 - MIN_SQUARED_LENGTH / 2
+        is_candidate = (size >= least_listed) & ~is_copy
+        # Pairs i < j are above the diagonal.
         is_candidate[np.tril_indices(len(products), m=products.shape[1])] = False
         row, column = np.nonzero(is_candidate)
         pair_code = np.append(pair_code, (row + start) * n_columns + column + start)
         overlap = np.append(overlap, products[row, column])
         if len(pair_code) > max_pairs:
             # Ties are settled by the code, so that the list depends on the table alone.
-            by_size = np.lexsort((pair_code, -np.round(np.abs(overlap), 9)))
+            by_size = np.lexsort((pair_code, -np.round(np.abs(overlap), OVERLAP_DECIMALS)))
             pair_code = pair_code[by_size[:max_pairs]]
             overlap = overlap[by_size[:max_pairs]]
             least_listed = float(np.abs(overlap).min()) - TOLERANCE

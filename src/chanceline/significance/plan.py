@@ -12,7 +12,8 @@ from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns, find_features
 from chanceline.significance.arrays import Ints
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import DeclaredRoles, NullDesign, make_design
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import NullDesign, make_design
 
 # Old home of the bound for one feature, until the callers follow.
 from chanceline.significance.single_feature import (
@@ -30,6 +31,7 @@ from chanceline.tables.subjects import near_rows
 SHUFFLE_COUNTS = (9999, 4999, 1999, 999)
 FEWEST_SHUFFLES = SHUFFLE_COUNTS[-1]
 MAX_SECONDS = 5.0
+MICROSECOND = 1e-6
 # What a shuffle costs on one core, measured once on one machine: in microseconds, for each
 # labelling; and at every step for each sample, column, and number of the table.
 COST_OF_LABELLING = 50
@@ -212,7 +214,7 @@ def shuffles_by_size(n_samples: int, n_columns: int, n_steps: int) -> int:
         + COST_OF_COLUMN * n_columns
         + COST_OF_NUMBER * n_samples * n_columns
     )
-    seconds = 1e-6 * (COST_OF_LABELLING + n_steps * cost_of_step)
+    seconds = MICROSECOND * (COST_OF_LABELLING + n_steps * cost_of_step)
     for count in SHUFFLE_COUNTS:
         if count * seconds <= MAX_SECONDS:
             return count

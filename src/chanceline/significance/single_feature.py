@@ -25,7 +25,7 @@ from chanceline.significance.stages import LN10
 # Of the columns that go best with the labels so many are looked at.
 MAX_CANDIDATES = 8
 # Correlations are computed for so many columns at a time, so that copies stay small.
-CHUNK = 4096
+COLUMNS_AT_ONCE = 4096
 # The steepest slope h of the bound that is tried, for columns of standard deviation 1.
 MAX_SLOPE = 60.0
 # Values and ranks, each in both directions.
@@ -138,8 +138,8 @@ def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     weights = np.zeros(len(X), dtype=X.dtype)
     weights[exchangeable.units] = exchangeable.centred_labels
     correlations = []
-    for start in range(0, X.shape[1], CHUNK):
-        chunk = X[:, start : start + CHUNK]
+    for start in range(0, X.shape[1], COLUMNS_AT_ONCE):
+        chunk = X[:, start : start + COLUMNS_AT_ONCE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
         correlations.append(np.abs(weights @ chunk) / deviations)
     order = np.argsort(-np.concatenate(correlations), kind="stable")

@@ -51,7 +51,7 @@ STAGE1_SHARE = 0.1
 STAGE2_SHARE = 0.01
 # ... and without.
 STAGE2_SHARE_WITHOUT_SHUFFLES = 0.1
-LOG10_ONE = 0.0  # of the bound p ≤ 1, which says nothing
+LOG10_P_ONE = 0.0  # of the bound p ≤ 1, which says nothing
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class UnionBound:
         most_errors = self.sizes.n_units - 1
         bound = self._bound_at(n_selected, min(errors, most_errors))
         if rule.errors > errors or errors > most_errors:
-            return replace(bound, log10_p=LOG10_ONE)
+            return replace(bound, log10_p=LOG10_P_ONE)
         log10_p = bound.log10_p + self._log10_factor(errors)
-        return replace(bound, log10_p=min(LOG10_ONE, log10_p))
+        return replace(bound, log10_p=min(LOG10_P_ONE, log10_p))
 
     def _statistic(self, rule: Rule) -> tuple[int, int]:
         """M and e at which the bound is taken for a rule."""
@@ -125,7 +125,7 @@ class UnionBound:
             **self._null_arguments,
         )
         if self.uninformative:
-            return replace(bound, log10_p=LOG10_ONE)
+            return replace(bound, log10_p=LOG10_P_ONE)
         return bound
 
     def _curve(self) -> Floats:
@@ -148,9 +148,9 @@ class UnionBound:
         The shares 2^−e add up to 1, so the smallest over all points is a p-value.
         """
         if n_selected < 1 or not 1 <= errors < self.sizes.n_units:
-            return LOG10_ONE
+            return LOG10_P_ONE
         bound = self._bound_at(min(n_selected, self.n_features), errors)
-        return min(LOG10_ONE, bound.log10_p + errors * LOG10_2)
+        return min(LOG10_P_ONE, bound.log10_p + errors * LOG10_2)
 
     def at_front(self, n_selected: int, errors: int) -> float:
         """log₁₀ of what the bound says about a point of the front, with errors or without.
@@ -158,7 +158,7 @@ class UnionBound:
         It says nothing about parts of what was preregistered.
         """
         if self.preregistered is not None:
-            return LOG10_ONE
+            return LOG10_P_ONE
         if errors > 0:
             return self.counted_errors(n_selected, errors)
         return self._bound_at(min(n_selected, self.n_features), 0).log10_p

@@ -1,0 +1,129 @@
+"""What the user declares about the samples (blocks, groups, pairs, covariates), checked against the
+labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.chance.counts import log_binomial
+from chanceline.errors import InputError
+from chanceline.significance.arrays import Floats, Ints
+from chanceline.significance.null_sizes import COIN_NULL
+
+# From so many blocks on, of which most hold one class, they are taken for subjects.
+MIN_BLOCKS_LIKE_SUBJECTS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredRoles:
+    """What the user declares about the samples, one value for each; None where nothing is.
+
+    Attributes
+    ----------
+    blocks : labels are exchanged within blocks only.
+    groups : samples of a group share a label, which moves with the whole group.
+    pairs : blocks of one unit of each class.
+    covariates : what the labels may depend on, by name.
+    """
+
+    blocks: ArrayLike | None = None
+    groups: ArrayLike | None = None
+    pairs: ArrayLike | None = None
+    covariates: Mapping[str, ArrayLike] | None = None
+
+
+def check_blocks_or_pairs(declared: DeclaredRoles, null: str) -> None:
+    """Blocks and pairs exclude each other, and both the fair coin."""
+    if declared.blocks is not None and declared.pairs is not None:
+        raise InputError(
+            "pairs are blocks already: labels swap within each pair; give pairs or blocks, not "
+            "both."
+        )
+    if null != COIN_NULL:
+        return
+    for role, values in (("blocks", declared.blocks), ("pairs", declared.pairs)):
+        if values is not None:
+            raise InputError(
+                f"{role} restrict permutations and need the null with fixed class sizes."
+            )
+
+
+def check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
+    """All samples of a group have one label."""
+    differing = np.flatnonzero(unit_labels[unit_of_sample] != y)
+    if len(differing):
+        raise InputError(
+            f"a group must have one label, but row {differing[0] + 1} differs from its group; "
+            "groups with both labels belong in blocks instead."
+        )
+
+
+def check_pairs(
+    pair_names: NDArray[Any], pair_of_unit: Ints, unit_labels: Floats, unit_word: str
+) -> None:
+    """Every pair has one unit of each class.
+
+    Parameters
+    ----------
+    pair_names : (units,) what the user calls the pair of every unit.
+    pair_of_unit : (units,) numbers 0, 1, … of the pairs.
+    unit_labels : (units,) ±1.
+    unit_word : what the sentence calls a unit.
+    """
+    positives = np.bincount(pair_of_unit, weights=unit_labels == 1).astype(int)
+    negatives = np.bincount(pair_of_unit, weights=unit_labels == -1).astype(int)
+    improper = np.flatnonzero((positives != 1) | (negatives != 1))
+    if len(improper):
+        pair = improper[0]
+        name = pair_names[pair_of_unit == pair][0]
+        raise InputError(
+            f"a pair must have one {unit_word} of each class, but pair {str(name)!r} has "
+            f"{positives[pair]} of the positive and {negatives[pair]} of the other class "
+            f"({len(improper)} of {len(positives)} pairs are like that); leave them out, or use "
+            "blocks instead."
+        )
+
+
+def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
+    """Blocks must not be subjects, most of whom have one label in all of their rows.
+
+    Blocks of one class never change when labels are exchanged. Some have one class by chance; where
+    most of many have, and more than twice as many as labels dealt at random would make, the block
+    determines the label.
+    """
+    block_sizes = np.bincount(block_of_unit)
+    positives = np.bincount(block_of_unit, weights=unit_labels > 0)
+    has_several_units = block_sizes > 1
+    is_one_class = has_several_units & ((positives == 0) | (positives == block_sizes))
+    n_one_class = np.count_nonzero(is_one_class)
+    n_blocks = np.count_nonzero(has_several_units)
+    if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or 2 * n_one_class <= n_blocks:
+        return
+    expected = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
+    if n_one_class > 2 * expected:
+        raise InputError(
+            f"{n_one_class} of {n_blocks} blocks hold one class only, so that few labels can be "
+            "exchanged; if the rows of a block are those of one subject, say groups=COLUMN instead "
+            "of blocks, else leave those blocks out."
+        )
+
+
+def _expected_one_class_blocks(block_sizes: Ints, unit_labels: Floats) -> float:
+    """How many blocks of these sizes hold one class, on average, if labels are dealt at random.
+
+    All n labels of a block come from a class of k of the P units with probability
+    C(k, n)/C(P, n).
+    """
+    n_units = len(unit_labels)
+    expected = 0.0
+    for label in (-1.0, 1.0):
+        class_size = np.count_nonzero(unit_labels == label)
+        log_p = log_binomial(class_size, block_sizes) - log_binomial(n_units, block_sizes)
+        expected += float(np.exp(log_p).sum())
+    return expected
