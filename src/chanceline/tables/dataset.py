@@ -44,14 +44,17 @@ class Finding:
 
     @classmethod
     def warning(cls, message: str) -> Finding:
+        """What bears on the verdict."""
         return cls(Severity.WARNING, message)
 
     @classmethod
     def prepared(cls, message: str) -> Finding:
+        """What was done to the values."""
         return cls(Severity.PREPARED, message)
 
     @classmethod
     def note(cls, message: str) -> Finding:
+        """What else is worth knowing."""
         return cls(Severity.NOTE, message)
 
     def __str__(self) -> str:

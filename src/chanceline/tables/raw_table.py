@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,6 +64,24 @@ class RawTable:
         if len(about) > 0:
             about = about.loc[kept]
         return replace(self, values=self.values.loc[kept], about=about)
+
+    @property
+    def names_place(self) -> str:
+        """Where names of samples stand that are no column, as a sentence says it."""
+        if self.header_ids is None:
+            return "the index"
+        return "the header"
+
+    def without_columns(self, names: Sequence[Any]) -> RawTable:
+        """The table without these columns, as far as it has them; without the samples' names, if
+        they are among these.
+        """
+        return replace(
+            self,
+            values=self.values.drop(columns=names, errors="ignore"),
+            about=self.about.drop(columns=names, errors="ignore"),
+            index_name="" if self.index_name in names else self.index_name,
+        )
 
     def column(self, name: str) -> pd.Series | None:
         """The column meant, first among those about the samples; None if there is none.

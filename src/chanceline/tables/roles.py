@@ -99,31 +99,41 @@ def _stems_of(column: pd.Series, name: str, role: Role) -> pd.Series:
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The columns that the settings name, besides the label; one value for each sample.
+    """The columns that the user names, one value for each sample.
 
     Attributes
     ----------
+    label : the classes as they are written.
     roles : blocks, groups and pairs, those that were declared.
     adjust : covariates.
     independent : columns that look like subjects though rows are independent.
     dropped : columns to leave out.
     """
 
+    label: pd.Series
     roles: dict[Role, pd.Series]
     adjust: list[pd.Series]
     independent: list[pd.Series]
     dropped: list[pd.Series]
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[Any]:
         """The names of all these columns."""
-        columns = [*self.roles.values(), *self.adjust, *self.independent, *self.dropped]
+        roles = self.roles.values()
+        columns = [self.label, *roles, *self.adjust, *self.independent, *self.dropped]
         return [column.name for column in columns]
 
     @property
     def exchanged_within(self) -> pd.Series | None:
         """Blocks, or else pairs, in which labels are exchanged; None if neither was declared."""
         return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))
+
+    @property
+    def allowed_for(self) -> list[pd.Series]:
+        """The columns whose differences between the classes are no structure."""
+        if self.exchanged_within is None:
+            return self.adjust
+        return [*self.adjust, self.exchanged_within]
 
     def arrays(self, kept_rows: NDArray[np.bool_]) -> dict[str, Any]:
         """The fields of a `Dataset` that these columns give, of the rows that are kept."""
@@ -136,13 +146,16 @@ class NamedColumns:
 
 
 def find_named_columns(
-    table: RawTable, roles: dict[Role, pd.Series], settings: TableSettings
+    table: RawTable, label: pd.Series, roles: dict[Role, pd.Series], settings: TableSettings
 ) -> NamedColumns:
-    """The columns to adjust for, to take for independent and to leave out, beside the roles."""
+    """The columns to adjust for, to take for independent and to leave out, with those that were
+    found before.
+    """
     adjust = []
     for name in settings.adjust:
         adjust.append(require_filled(find_column(table, name, "adjust"), "adjust", settings))
     return NamedColumns(
+        label=label,
         roles=roles,
         adjust=adjust,
         independent=[find_column(table, name, "independent") for name in settings.independent],

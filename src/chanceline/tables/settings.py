@@ -16,7 +16,7 @@ from chanceline.errors import InputError
 SETTINGS_OF_SEVERAL_VALUES = ("classes", "drop", "na", "adjust", "independent")
 
 
-def setting(default: Any, description: str, choices: tuple[str, ...] = ()) -> Any:
+def table_field(default: Any, description: str, choices: tuple[str, ...] = ()) -> Any:
     """A field with its help and, where only certain values will do, these."""
     metadata: dict[str, Any] = {"help": description}
     if choices:
@@ -28,111 +28,111 @@ def setting(default: Any, description: str, choices: tuple[str, ...] = ()) -> An
 class TableSettings:
     """Settings of `load_data`. The help of every field also makes the command line's options."""
 
-    classes: tuple[str, ...] = setting(
+    classes: tuple[str, ...] = table_field(
         (),
         "Two classes A,B: A, the positive one, against B; the rows of others are left out.",
     )
-    positive: str | None = setting(
+    positive: str | None = table_field(
         None,
         "The positive class, which the rule predicts, against all others. By default, of two: the "
         "one not called control, normal, healthy, no, 0, negative or alike; else the rarer.",
     )
-    unlabelled: str = setting(
+    unlabelled: str = table_field(
         "error",
         "Rows without a label: error or drop.",
         choices=("error", "drop"),
     )
-    split_at: float | None = setting(
+    split_at: float | None = table_field(
         None,
         "Classes of a number: at or above this value, fixed beforehand (positive), or below.",
     )
-    labels: str | Path | None = setting(  # noqa: RUF009 (it makes a field)
+    labels: str | Path | None = table_field(  # noqa: RUF009 (it makes a field)
         None,
         "Second file with the label of every sample (a table, or .cls).",
     )
-    id: str | None = setting(
+    id: str | None = table_field(
         None,
         "Column of that second file with the samples' names (its first by default).",
     )
-    transpose: bool = setting(
+    transpose: bool = table_field(
         False,
         "The file has features in rows, samples in columns.",
     )
-    header: str = setting(
+    header: str = table_field(
         "auto",
         "none: the first line is a sample; first: it holds names; 2: the first two lines do.",
         choices=("auto", "first", "none", "2"),
     )
-    decimal: str | None = setting(
+    decimal: str | None = table_field(
         None,
         "Decimal sign, '.' or ','; found out by default.",
         choices=(".", ","),
     )
-    na: tuple[str, ...] = setting(
+    na: tuple[str, ...] = table_field(
         (),
         "Cells that mean missing, as in '?,<LOD'.",
     )
-    sheet: str | None = setting(
+    sheet: str | None = table_field(
         None,
         "Sheet of an Excel file (the first by default).",
     )
-    below: str | None = setting(
+    below: str | None = table_field(
         None,
         "Cells like <0.5, <LOD, ND: half (of the limit, or of the column's smallest value) or "
         "missing.",
         choices=("half", "missing"),
     )
-    missing: str = setting(
+    missing: str = table_field(
         "error",
         "Gaps: error, or leave out rows or columns, or fill in the column's median, min or "
         "half-min.",
         choices=("error", "rows", "columns", "median", "min", "half-min"),
     )
-    transform: str | None = setting(
+    transform: str | None = table_field(
         None,
         "Units, blind to the labels: cpm or clr of rows, log of cells, rank in columns; none: as "
         "they are.",
         choices=("none", "cpm", "log", "clr", "rank"),
     )
-    layer: str | None = setting(
+    layer: str | None = table_field(
         None,
         "Layer of an AnnData file (X by default).",
     )
-    pseudobulk: str | None = setting(
+    pseudobulk: str | None = table_field(
         None,
         "Column of AnnData's obs: the cells of each donor are summed to one sample.",
     )
-    drop: tuple[str, ...] = setting(
+    drop: tuple[str, ...] = table_field(
         (),
         "Columns a,b,c to leave out.",
     )
-    one_hot: bool = setting(
+    one_hot: bool = table_field(
         False,
         "Make indicators of text columns instead of leaving them out.",
     )
-    keep_identifiers: bool = setting(
+    keep_identifiers: bool = table_field(
         False,
         "Keep columns that look like row ids.",
     )
-    blocks: str | None = setting(
+    blocks: str | None = table_field(
         None,
         "Column of blocks: labels are shuffled within them.",
     )
-    groups: str | None = setting(
+    groups: str | None = table_field(
         None,
         "Column of groups that share one label (subjects); stem:COLUMN if its names are 309_1, "
         "309_2.",
     )
-    pairs: str | None = setting(
+    pairs: str | None = table_field(
         None,
         "Column of pairs (before, after): labels swap within each; stem:COLUMN if it has P1_T, "
         "P1_N.",
     )
-    adjust: tuple[str, ...] = setting(
+    adjust: tuple[str, ...] = table_field(
         (),
         "Covariates a,b,c: is there structure beyond what these columns explain?",
     )
-    independent: tuple[str, ...] = setting(
+    independent: tuple[str, ...] = table_field(
         (),
         "Columns that look like subjects or pairs, though rows are independent.",
     )

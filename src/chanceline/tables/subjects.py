@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from chanceline.perceptron.problem import Floats
+from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.near_rows import near_rows
-from chanceline.tables.checks.subjects import SampleColumns, check_declared, find_suspect
+from chanceline.tables.checks.subjects import SampleColumns, find_suspect
 from chanceline.tables.raw_table import named_index
 
 __all__ = ["check_declared", "named_index", "near_rows", "undeclared_design"]

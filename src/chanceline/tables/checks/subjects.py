@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.checks.designs import (
     Design,
@@ -31,7 +30,6 @@ from chanceline.tables.checks.designs import (
     tails_tell_class,
 )
 from chanceline.tables.column_names import is_called_subject
-from chanceline.tables.dataset import Finding
 from chanceline.tables.identifiers import subject_columns, whole_columns
 from chanceline.tables.partitions import same_partition
 from chanceline.tables.roles import STEM_PREFIX, Role
@@ -273,8 +271,8 @@ def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
         if suspect is not None and design.role != Role.GROUPS:
             return suspect
         setting = f"{STEM_PREFIX}{setting}"
-        is_told = _is_convincing(stems, design, name, search.labels)
-        if is_told and not _is_known(stems.stems, search.known):
+        is_convincing = _is_convincing(stems, design, name, search.labels)
+        if is_convincing and not _is_known(stems.stems, search.known):
             suspect = SuspectStems(
                 name=name,
                 place=search.place or f"column {name!r}",
@@ -328,59 +326,4 @@ def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Susp
         return None
     return find_suspect_stems(
         StemSearch(units, labels[is_first_row], setting=setting, units="groups")
-    )
-
-
-def check_declared(
-    role: str, column: pd.Series, labels: Floats, *, setting: str = ""
-) -> list[Finding]:
-    """Stop where every row has a value of its own, so that nothing is grouped, and stems would
-    group it; else a warning.
-
-    Parameters
-    ----------
-    role : a `Role`.
-    column, labels : what was declared as that, and ±1, of shape (samples,).
-    setting : how it was declared; empty for an array.
-    """
-    n_rows = len(column)
-    if column.nunique() < n_rows or n_rows < 2:
-        return []
-    values = column.tolist()
-    stems = None
-    if are_names(values, numbers_too=True):
-        stems = find_stems(values)
-    if stems is not None:
-        stem_role = _role_of_stems(stems, role, labels)
-        if stem_role is not None:
-            remedy = _remedy_by_stems(stem_role, setting)
-            declared = f"{role}={setting!r}" if setting else role
-            raise InputError(
-                f"{declared} has a value of its own in each of the {n_rows} rows; these have "
-                f"{stems.described()} ({stems.example(values)}): {remedy}."
-            )
-    if role != Role.GROUPS:
-        return []
-    which = f" of {setting!r}" if setting else ""
-    return [Finding.warning(f"every group{which} has one row, so that groups change nothing.")]
-
-
-def _role_of_stems(stems: Stems, declared_role: str, labels: Floats) -> Role | None:
-    """As what the stems of declared names are to be declared; blocks need no design."""
-    design = design_of_stems(stems, labels)
-    if design is not None:
-        return design.role
-    if declared_role == Role.BLOCKS:
-        return Role.BLOCKS
-    return None
-
-
-def _remedy_by_stems(role: Role, setting: str) -> str:
-    """How to declare stems, of a column or of an array."""
-    if not setting:
-        return f"give the stems as {role}"
-    stem_setting = f"{STEM_PREFIX}{setting}"
-    return (
-        f"set {role}={stem_setting!r}, or say independent={setting!r} instead if the rows are "
-        "independent"
     )

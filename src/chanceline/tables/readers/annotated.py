@@ -18,9 +18,14 @@ from chanceline.tables.wording import quoted
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Samples of AnnData: a matrix of shape (samples, genes), dense or sparse, their names, and
-    what is known about them.
+class AnnotatedMatrix:
+    """Rows of AnnData, all of length samples.
+
+    Attributes
+    ----------
+    matrix : of shape (samples, genes), dense or sparse.
+    names : of the samples.
+    about : what is known about the samples, of shape (samples, columns).
     """
 
     matrix: Any
@@ -59,7 +64,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
     return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared)
 
 
-def _all_cells(data: Any, settings: TableSettings) -> Samples:
+def _all_cells(data: Any, settings: TableSettings) -> AnnotatedMatrix:
     """Every row of X or of the layer that was asked for."""
     if settings.layer is None:
         matrix = data.X
@@ -69,10 +74,12 @@ def _all_cells(data: Any, settings: TableSettings) -> Samples:
         layers = quoted([*data.layers]) or "none"
         raise InputError(f"there is no layer {settings.layer!r}; there are {layers}.")
     about = tidy_cells(data.obs, settings.na).assign(obs_names=data.obs_names)
-    return Samples(matrix, data.obs_names, about)
+    return AnnotatedMatrix(matrix, data.obs_names, about)
 
 
-def _sum_over_donors(samples: Samples, donor_column: str, label: str | None) -> Samples:
+def _sum_over_donors(
+    samples: AnnotatedMatrix, donor_column: str, label: str | None
+) -> AnnotatedMatrix:
     """The sums over the cells of each donor, and the columns that have one value in each."""
     column = find_column(RawTable(pd.DataFrame(), samples.about), donor_column, "pseudobulk")
     donor_of_cell, donors = pd.factorize(column.astype(str))
@@ -86,4 +93,4 @@ def _sum_over_donors(samples: Samples, donor_column: str, label: str | None) -> 
     n_cells = len(donor_of_cell)
     membership = csr_array((np.ones(n_cells), (donor_of_cell, range(n_cells))))
     about = samples.about.loc[:, is_constant].groupby(donor_of_cell).first()
-    return Samples(membership @ samples.matrix, donors, about)
+    return AnnotatedMatrix(membership @ samples.matrix, donors, about)

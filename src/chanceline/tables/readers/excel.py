@@ -8,13 +8,13 @@ import warnings
 import pandas as pd
 
 from chanceline.errors import InputError
-from chanceline.tables.readers.grid import Grid
+from chanceline.tables.readers.grid import CellGrid
 from chanceline.tables.readers.header import join_header_lines, n_header_lines
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
 
 
-def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
+def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
     """The names and cells of a sheet, empty rows and columns left out."""
     with warnings.catch_warnings():
         # About styles and extensions, which no table needs.
@@ -37,4 +37,4 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> Grid:
     header = []
     for row in range(min(n_above, len(cells))):
         header.append(["" if pd.isna(cell) else str(cell) for cell in cells.iloc[row]])
-    return Grid(join_header_lines(header), cells.iloc[n_above:].infer_objects())
+    return CellGrid(join_header_lines(header), cells.iloc[n_above:].infer_objects())

@@ -18,7 +18,7 @@ MOSTLY_WORDS = 0.5  # a column of a transposed table with a larger share of word
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """Cells below a header.
 
     Attributes
@@ -32,7 +32,7 @@ class Grid:
 
 
 def table_from_grid(
-    grid: Grid, source: str, *, transpose: bool, check_header: bool = False
+    grid: CellGrid, source: str, *, transpose: bool, check_header: bool = False
 ) -> RawTable:
     """Name the columns and put samples in rows.
 

@@ -7,14 +7,14 @@ from typing import IO, Any
 import pandas as pd
 
 from chanceline.tables.readers.exact import inexact_columns
-from chanceline.tables.readers.grid import Grid
+from chanceline.tables.readers.grid import CellGrid
 
 COLUMNS_AT_ONCE = 4096  # so that any number of columns fits into memory
 # What pandas calls an index without a name; it comes first here, as in a text file.
 UNNAMED_INDEX = "__index_level_0__"
 
 
-def read_parquet(file: IO[bytes]) -> Grid:
+def read_parquet(file: IO[bytes]) -> CellGrid:
     """The columns in the file's order, an index without a name before them."""
     from pyarrow import parquet
 
@@ -25,7 +25,7 @@ def read_parquet(file: IO[bytes]) -> Grid:
             part = table.read(columns=names[begin : begin + COLUMNS_AT_ONCE], use_threads=False)
             parts.append(_to_pandas(part))
     cells = pd.concat(parts, axis=1)[names].rename(columns={UNNAMED_INDEX: "row name"})
-    return Grid(list(cells.columns), cells)
+    return CellGrid(list(cells.columns), cells)
 
 
 def _to_pandas(part: Any) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from chanceline.tables.readers import genomics
 from chanceline.tables.readers.annotated import is_anndata, table_from_anndata
 from chanceline.tables.readers.encoding import decode, decompress, is_workbook
 from chanceline.tables.readers.excel import read_workbook
-from chanceline.tables.readers.grid import Grid, table_from_grid
+from chanceline.tables.readers.grid import CellGrid, table_from_grid
 from chanceline.tables.readers.npz import read_npz
 from chanceline.tables.readers.parquet import read_parquet
 from chanceline.tables.readers.text import read_text
@@ -108,7 +108,7 @@ def _read_text_format(text: str, name: str, settings: TableSettings) -> RawTable
     return _table_below_header(read_text(text, name, settings), name, settings)
 
 
-def _table_below_header(grid: Grid, name: str, settings: TableSettings) -> RawTable:
+def _table_below_header(grid: CellGrid, name: str, settings: TableSettings) -> RawTable:
     """The table of a text or a sheet, whose header may be a sample unless the settings say."""
     return table_from_grid(
         grid,
@@ -124,7 +124,7 @@ def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTa
         return table_from_anndata(data, label, settings)
     frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
     names = [str(name) for name in frame]
-    table = table_from_grid(Grid(names, frame), source_name(data), transpose=settings.transpose)
+    table = table_from_grid(CellGrid(names, frame), source_name(data), transpose=settings.transpose)
     if settings.transpose:
         return table
     index = named_index(table.values)

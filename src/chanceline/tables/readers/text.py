@@ -9,7 +9,7 @@ import pandas as pd
 from chanceline.errors import InputError
 from chanceline.tables.raw_table import numeric_columns
 from chanceline.tables.readers.exact import read_csv_exactly
-from chanceline.tables.readers.grid import Grid
+from chanceline.tables.readers.grid import CellGrid
 from chanceline.tables.readers.header import join_header_lines, n_header_lines, names_in_line
 from chanceline.tables.readers.layout import (
     DECIMAL_COMMA,
@@ -25,37 +25,28 @@ from chanceline.tables.settings import TableSettings
 TOO_MANY_FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
-def read_text(text: str, name: str, settings: TableSettings) -> Grid:
+def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     """The names and cells of a text table; rows are numbered by the lines of the file.
 
     1. Comments above the table are taken off.
-    2. The separator is found, and the header read.
+    2. The separator is found, and the header read. Pandas does not read it, as it may have two
+       lines, or one field less than the rows.
     3. Decimal commas are found, unless the settings say which sign is decimal.
     4. Pandas reads what is below the header.
     """
     table_text = without_comments(text)
     if not table_text:
         raise InputError(f"{name} holds nothing but comments.")
-    n_comment_lines = text.count("\n") - table_text.count("\n")
     head = head_lines(table_text)
     separator = find_separator(head)
-
-    # The lines of the header are cut off, as pandas reads no quoted line ends in names.
     n_above = n_header_lines(settings.header)
     if n_above > 0 and len(head) <= n_above:
         raise InputError(f"{name} has a header but no rows.")
-    header = []
-    begin = 0
-    for masked_line in head[:n_above]:
-        line = table_text[begin : begin + len(masked_line)]
-        header.append(names_in_line(line, head[n_above:], separator))
-        begin += len(masked_line) + 1
-    names = join_header_lines(header)
+    names, body = _split_header(table_text, head, separator, n_above)
 
+    commas_are_decimal = settings.decimal == ","
     if settings.decimal is None:
         commas_are_decimal = has_decimal_commas(head, separator)
-    else:
-        commas_are_decimal = settings.decimal == ","
     options = {
         "sep": separator,
         "header": None,
@@ -65,9 +56,10 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
         "skipinitialspace": separator != WHITE_SPACE,
         "skip_blank_lines": False,
     }
+    n_comment_lines = text.count("\n") - table_text.count("\n")
     n_lines_above = n_comment_lines + n_above
     try:
-        cells = read_csv_exactly(table_text[begin:], **options)
+        cells = read_csv_exactly(body, **options)
     except pd.errors.ParserError as error:
         sentence = _about_long_row(str(error), name, n_lines_above, has_header=names is not None)
         if not sentence:
@@ -78,7 +70,28 @@ def read_text(text: str, name: str, settings: TableSettings) -> Grid:
         cells = cells.dropna(how="all").infer_objects()  # lines without anything
     if commas_are_decimal:
         _commas_to_points(cells)
-    return Grid(names, cells)
+    return CellGrid(names, cells)
+
+
+def _split_header(
+    text: str, head: list[str], separator: str, n_above: int
+) -> tuple[list[str] | None, str]:
+    """The names of the columns (None without a header), and the text below them.
+
+    Parameters
+    ----------
+    text : the table.
+    head : its first lines, quoted fields masked by as many letters.
+    separator : of cells.
+    n_above : how many of these lines are the header.
+    """
+    header = []
+    begin = 0
+    for masked_line in head[:n_above]:
+        line = text[begin : begin + len(masked_line)]
+        header.append(names_in_line(line, head[n_above:], separator))
+        begin += len(masked_line) + 1
+    return join_header_lines(header), text[begin:]
 
 
 def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str:

@@ -1,0 +1,66 @@
+"""The samples to compare, with their labels: a table, a second file beside it, two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from chanceline.perceptron.problem import Floats
+from chanceline.tables.dataset import Finding
+from chanceline.tables.labels import find_label_column, read_labels, rows_to_compare
+from chanceline.tables.raw_table import RawTable
+from chanceline.tables.readers.source import read_source
+from chanceline.tables.second_file import attach_second_file
+from chanceline.tables.settings import TableSettings
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """The rows to compare.
+
+    Attributes
+    ----------
+    table : these rows of the table.
+    label_column : their classes as they are written, of shape (samples,).
+    labels : ±1 of shape (samples,).
+    classes : the names of the negative and the positive class.
+    findings : what to know about the rows and their labels.
+    """
+
+    table: RawTable
+    label_column: pd.Series
+    labels: Floats
+    classes: tuple[str, str]
+    findings: list[Finding]
+
+
+def read_labelled_table(path: Any, label: str | None, settings: TableSettings) -> LabelledTable:
+    """The table with what a second file says beside it, and of its rows those to compare.
+
+    Parameters
+    ----------
+    path : of a file, or a table in memory.
+    label : the name or the number of the label's column.
+    settings : which rows to compare, among others.
+    """
+    table = read_source(path, label, settings)
+    findings = list(table.findings)
+    if settings.labels is not None:
+        table, about_second_file = attach_second_file(table, Path(settings.labels), settings)
+        findings += about_second_file
+    label_column = find_label_column(table, None if label is None else str(label))
+    is_compared, about_rows = rows_to_compare(label_column, settings)
+    findings += about_rows
+    label_column = label_column.loc[is_compared]
+    labels = read_labels(label_column, settings)
+    findings += labels.findings
+    return LabelledTable(
+        table=table.with_rows(is_compared),
+        label_column=label_column,
+        labels=labels.signs,
+        classes=labels.classes,
+        findings=findings,
+    )
