@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from chanceline.chance.counts import (
-    EXACT_ERRORS,
-    log_binomial,
-    log_cover,
-    log_cover_curve,
-    log_fixed,
-    log_hamming_ball,
-    log_neighbours,
-    log_planar_sets,
-)
+from chanceline.chance.binomial import log_binomial
+from chanceline.chance.cover import log_cover, log_cover_curve
+from chanceline.chance.fixed_classes import EXACT_ERRORS, log_fixed_class_labellings
+from chanceline.chance.hamming import log_hamming_ball, log_neighbours
+from chanceline.chance.planar_sets import log_planar_sets
 
 _spec = importlib.util.spec_from_file_location("chance_oracle", Path(__file__).with_name("oracle.py"))
 oracle = importlib.util.module_from_spec(_spec)
@@ -91,7 +86,7 @@ def test_counts_bound_every_configuration(cloud, intercept, points, selected):
     for errors in (0, 1, 2):
         for positives in range(1, points):
             exact = oracle.with_positives(oracle.within_errors(found, errors), positives)
-            (value,), (form,) = log_fixed(points, positives, np.array([selected]), errors, intercept)
+            (value,), (form,) = log_fixed_class_labellings(points, positives, np.array([selected]), errors, intercept)
             assert exact <= np.exp(value) * (1 + 1e-9)
             if cloud == "general" and selected == 1 and intercept and errors == 0:
                 assert form == "threshold"
@@ -151,7 +146,7 @@ def test_identity_behind_the_planar_bound():
 
 def test_many_errors_fall_back_to_the_larger_ball():
     selected = np.array([3])
-    exact, _ = log_fixed(5000, 2000, selected, EXACT_ERRORS, True)
-    plain, _ = log_fixed(5000, 2000, selected, EXACT_ERRORS + 1, True)
+    exact, _ = log_fixed_class_labellings(5000, 2000, selected, EXACT_ERRORS, True)
+    plain, _ = log_fixed_class_labellings(5000, 2000, selected, EXACT_ERRORS + 1, True)
     assert exact[0] < plain[0]
     assert plain[0] == pytest.approx(log_cover(5000, 4) + log_hamming_ball(5000, EXACT_ERRORS + 1))

@@ -6,24 +6,26 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from chanceline.chance.counts import log_binomial, log_cover, log_expected_supports, log_separable, log_share, log_volume
+from chanceline.chance.binomial import log_binomial
+from chanceline.chance.cover import log_cover
+from chanceline.chance.gaussian_cones import log_cone_share, log_expected_supports, log_intrinsic_volume, log_separable
 from chanceline.theory.bounds import first_moment_load
 from chanceline.theory.ensemble import Ensemble
 
 
 @pytest.mark.parametrize(("samples", "positives"), [(5, 2), (12, 4), (40, 2), (60, 30)])
 def test_intrinsic_volumes_sum_to_one_and_alternate(samples, positives):
-    volumes = np.exp([log_volume(samples, positives, n) for n in range(1, samples + 1)])
+    volumes = np.exp([log_intrinsic_volume(samples, positives, n) for n in range(1, samples + 1)])
     assert volumes.sum() == pytest.approx(1, abs=1e-12)
     assert volumes[::2].sum() == pytest.approx(0.5, abs=1e-12)
 
 
 def test_shares_of_a_plane_in_closed_form():
     """i = j = 1: half of the line λ₁ = λ₂. i = 2, j = 1: an angle of the cone λ₁ + λ₂ = λ₃ seen from its plane, 60° of 360°."""
-    assert math.exp(log_share(1, 1)) == pytest.approx(0.5, rel=1e-10)
+    assert math.exp(log_cone_share(1, 1)) == pytest.approx(0.5, rel=1e-10)
     edges = np.array([[1, 0, 1], [0, 1, 1]]) / math.sqrt(2)
     angle = math.acos(edges[0] @ edges[1])
-    assert math.exp(log_share(2, 1)) == pytest.approx(angle / (2 * math.pi), rel=1e-9)
+    assert math.exp(log_cone_share(2, 1)) == pytest.approx(angle / (2 * math.pi), rel=1e-9)
 
 
 def test_one_feature_is_a_threshold():
@@ -66,13 +68,7 @@ def test_its_limit_is_the_first_moment_of_the_theory():
 
 def test_errors_are_counted_as_pairs():
     """One error among 6: the sum over which sample is given up, each a separation of the other five."""
-    by_hand = sum(
-        log_weight
-        for log_weight in [
-            np.logaddexp(
-                math.log(2) + log_separable(5, 1, 2),
-                math.log(4) + log_separable(5, 2, 2),
-            )
-        ]
-    )
+    without_a_positive = math.log(2) + log_separable(5, 1, 2)
+    without_a_negative = math.log(4) + log_separable(5, 2, 2)
+    by_hand = np.logaddexp(without_a_positive, without_a_negative)
     assert log_expected_supports(6, 10, 2, 2, 1) == pytest.approx(float(log_binomial(10, 2)) + by_hand, rel=1e-12)

@@ -1,26 +1,50 @@
-"""The rigorous bound: how often would labels that ignore the features let M of N features do as well? And turned round: the
-largest set that would convince, and the samples it takes.
+"""The rigorous bound: how often do labels that ignore the features let M of N features do as well?
+
+A union over the C(N, M) supports of the labellings that one support can realise, divided by the
+number of equally likely labellings. Turned round (the largest set that would convince, the samples
+it takes) it is `planning`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, comb, floor, log, log10
-from typing import Any
+from math import comb, floor, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._results import Result
-from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve, log_fixed, log_hamming_ball
-from chanceline.errors import InputError, real_number, whole_number
+from chanceline.chance.binomial import LOG2, log_binomial
+from chanceline.chance.cover import log_cover_curve
+from chanceline.chance.first_count import first_convincing  # old path, until the callers follow
+from chanceline.chance.fixed_classes import CountForm, log_fixed_class_labellings
+from chanceline.chance.hamming import log_hamming_ball
+from chanceline.chance.shape import MAX_COUNT, Null, check_shape
+from chanceline.errors import InputError
 
-LARGEST = 10**7
-# At most so many sizes on either side of the crossing are looked at one by one.
-LONGEST_CYCLE = 50
+__all__ = [
+    "LARGEST",
+    "Bound",
+    "bound_curve",
+    "chance_bound",
+    "check_shape",
+    "first_convincing",
+    "format_p",
+]
+
+LARGEST = MAX_COUNT  # old name, until the callers follow
+
+# Block → (its size, its positives).
+Blocks = tuple[tuple[int, int], ...]
+
+_LN10 = log(10.0)
+# Numbers of supports with at most this log₁₀ are whole numbers that a float holds exactly.
+_EXACT_LOG10 = 15.5
+# … and up to this one a float holds them at all.
+_LARGEST_LOG10 = 308
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +56,8 @@ class Bound(Result):
     log10_p : float
         log₁₀ of the bound, at most 0; the smallest over all set sizes M′ ≥ M.
     log10_union : float
-        log₁₀ of the union bound at M itself, before the minimum over supersets and without the cap at 1.
+        log₁₀ of the union bound at M itself, before the minimum over supersets and without the cap
+        at 1.
     best_size : int
         The M′ ≥ M at which the bound is smallest.
     dimension : int
@@ -59,35 +84,38 @@ class Bound(Result):
     dimension: int
     log10_supports: float
     form: str
-    blocks: tuple[tuple[int, int], ...] | None = None
+    blocks: Blocks | None = None
     kind: str = "rigorous bound"
     _derived = ("supports",)
 
     @property
     def pvalue(self) -> float:
-        """The bound itself; never 0, at least the smallest positive float (`log10_p` has the exact size)."""
+        """The bound itself; never 0, at least the smallest positive float (`log10_p` is exact)."""
         return float(max(10.0**self.log10_p, np.finfo(float).tiny))
 
     @property
     def supports(self) -> int | float:
-        """Number of supports at M′: a whole number while it fits a float exactly, else a float (or infinity)."""
-        if self.log10_supports < 15.5:
-            return 1 if self.preregistered else comb(self.n_features, self.best_size)
-        return 10.0**self.log10_supports if self.log10_supports < 308 else float("inf")
+        """Supports at M′: a whole number while a float holds it exactly, else a float."""
+        if self.log10_supports >= _LARGEST_LOG10:
+            return float("inf")
+        if self.log10_supports >= _EXACT_LOG10:
+            return 10.0**self.log10_supports
+        if self.preregistered:
+            return 1
+        return comb(self.n_features, self.best_size)
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "p": self.pvalue}
 
     def summary(self) -> str:
-        classes = (
-            f"fixed class sizes {self.positives}/{self.n_samples - self.positives}"
-            if self.positives is not None
-            else "fair-coin labels"
-        )
+        if self.positives is None:
+            labels = "fair-coin labels"
+        else:
+            labels = f"fixed class sizes {self.positives}/{self.n_samples - self.positives}"
         doing = "separating" if self.errors == 0 else f"making at most {self.errors} errors on"
         return (
-            f"p ≤ {format_p(self.log10_p)} for {self.n_selected} of {self.n_features} features {doing} "
-            f"{self.n_samples} samples ({classes}; rigorous bound)"
+            f"p ≤ {format_p(self.log10_p)} for {self.n_selected} of {self.n_features} features "
+            f"{doing} {self.n_samples} samples ({labels}; rigorous bound)"
         )
 
     __str__ = summary
@@ -99,7 +127,9 @@ def format_p(log10_p: float) -> str:
         return f"{10.0 ** min(log10_p, 0.0):.2g}"
     exponent = floor(log10_p)
     digits = f"{10.0 ** (log10_p - exponent):.1f}"
-    return f"1.0e{exponent + 1}" if digits == "10.0" else f"{digits}e{exponent}"
+    if digits == "10.0":
+        return f"1.0e{exponent + 1}"
+    return f"{digits}e{exponent}"
 
 
 def chance_bound(
@@ -109,18 +139,18 @@ def chance_bound(
     *,
     positives: int | None = None,
     errors: int = 0,
-    null: str = "fixed",
+    null: str = Null.FIXED,
     intercept: bool = True,
     preregistered: bool = False,
     blocks: Sequence[tuple[int, int]] | None = None,
 ) -> Bound:
-    """Bound the probability that some M of N features classify P samples with at most e errors by chance.
+    """Bound the probability that M of N features classify P samples with ≤ e errors by chance.
 
     Union over the C(N, M) supports of the labellings one support can realise
-    (`chanceline.chance.counts`), divided by the number of equally likely labellings. Supersets of a set
-    that does as well do as well, so the event at M is contained in the event at every M′ with M ≤ M′ ≤ N
-    and the smallest of these bounds is taken. M may therefore be chosen after looking and found by any
-    search, for a number of errors e fixed beforehand.
+    (`chanceline.chance.fixed_classes`), divided by the number of equally likely labellings.
+    Supersets of a set that does as well do as well, so the event at M is contained in the event at
+    every M′ with M ≤ M′ ≤ N and the smallest of these bounds is taken. M may therefore be chosen
+    after looking and found by any search, for a number of errors e fixed beforehand.
 
     Parameters
     ----------
@@ -131,11 +161,13 @@ def chance_bound(
     errors : int
         Errors e allowed, fixed beforehand. If e was chosen after looking, multiply p by 2^(e+1).
     null : {"fixed", "coin"}
-        Labels permuted with the class sizes kept, or independent fair coins (wrong for unbalanced classes).
+        Labels permuted with the class sizes kept, or independent fair coins (wrong for unbalanced
+        classes).
     intercept : bool
         Whether the rule has a free threshold.
     preregistered : bool
-        The M features were fixed before the labels were seen: one support instead of C(N, M), no supersets.
+        The M features were fixed before the labels were seen: one support instead of C(N, M), no
+        supersets.
     blocks : sequence of (size, positives), optional
         Labels are permuted only within blocks (sizes and positives add up to P and n₊).
 
@@ -143,31 +175,50 @@ def chance_bound(
     -------
     Bound
     """
-    n_samples, n_features, n_selected, positives, errors = check_shape(n_samples, n_features, n_selected, positives, errors, null)
-    largest = n_selected if preregistered else min(n_features, max(n_selected, n_samples))
-    pairs = None if blocks is None else tuple((int(size), int(number)) for size, number in blocks)
-    union, forms = _union_curve(n_samples, positives, errors, null, intercept, largest, pairs)
-    sizes = np.arange(n_selected, largest + 1)
-    supports = np.zeros(len(sizes)) if preregistered else log_binomial(n_features, sizes)
-    total = union[n_selected:] + supports
-    best = int(np.argmin(total))
-    to_log10 = 1 / log(10.0)
-    return Bound(
-        log10_p=min(0.0, float(total[best]) * to_log10),
-        log10_union=float(total[0]) * to_log10,
+    shape = check_shape(n_samples, n_features, n_selected, positives, errors, null)
+    if preregistered:
+        largest = shape.n_selected
+    else:
+        largest = min(shape.n_features, max(shape.n_selected, shape.n_samples))
+    checked_blocks = None
+    if blocks is not None:
+        checked_blocks = tuple((int(size), int(number)) for size, number in blocks)
+    task = _Task(
+        n_samples=shape.n_samples,
+        positives=shape.positives,
+        errors=shape.errors,
         null=null,
-        n_samples=n_samples,
-        n_features=n_features,
-        n_selected=n_selected,
-        positives=positives if null == "fixed" else None,
-        errors=errors,
+        intercept=intercept,
+        blocks=checked_blocks,
+    )
+    shares = _realised_shares(task, largest)
+
+    # The union bound at every size M′ from M on, and the smallest of them.
+    sizes = np.arange(shape.n_selected, largest + 1)
+    log_supports = np.zeros(len(sizes))
+    if not preregistered:
+        log_supports = log_binomial(shape.n_features, sizes)
+    log_union = shares.log_shares[shape.n_selected :] + log_supports
+    best = int(np.argmin(log_union))
+    best_size = int(sizes[best])
+
+    to_log10 = 1 / _LN10
+    return Bound(
+        log10_p=min(0.0, float(log_union[best]) * to_log10),
+        log10_union=float(log_union[0]) * to_log10,
+        null=null,
+        n_samples=shape.n_samples,
+        n_features=shape.n_features,
+        n_selected=shape.n_selected,
+        positives=shape.positives if null == Null.FIXED else None,
+        errors=shape.errors,
         intercept=intercept,
         preregistered=preregistered,
-        best_size=int(sizes[best]),
-        dimension=int(sizes[best]) + int(intercept),
-        log10_supports=float(supports[best]) * to_log10,
-        form=forms.get(int(sizes[best]), "cover"),
-        blocks=pairs,
+        best_size=best_size,
+        dimension=best_size + int(intercept),
+        log10_supports=float(log_supports[best]) * to_log10,
+        form=shares.form_of_size.get(best_size, CountForm.COVER),
+        blocks=checked_blocks,
     )
 
 
@@ -177,185 +228,87 @@ def bound_curve(
     *,
     positives: int | None = None,
     errors: int = 0,
-    null: str = "fixed",
+    null: str = Null.FIXED,
     intercept: bool = True,
     blocks: Sequence[tuple[int, int]] | None = None,
 ) -> NDArray[np.float64]:
-    """log₁₀ of the bound for M = 0 … min(N, P): smallest over supersets, at most 0, never falling (entry 0:
-    −∞).
+    """log₁₀ of the bound for M = 0 … min(N, P), of shape (min(N, P) + 1,).
+
+    It is the smallest over supersets, at most 0, and never falls; entry 0 is −∞. The parameters are
+    those of `chance_bound`.
     """
-    n_samples, n_features, _, positives, errors = check_shape(n_samples, n_features, 1, positives, errors, null)
-    largest = min(n_features, n_samples)
-    union, _ = _union_curve(n_samples, positives, errors, null, intercept, largest, blocks and tuple(blocks))
-    total = (union + log_binomial(n_features, np.arange(largest + 1)))[1:] / log(10.0)
-    smallest = np.minimum.accumulate(total[::-1])[::-1]
-    return np.concatenate([[-np.inf], np.minimum(smallest, 0.0)])
+    shape = check_shape(n_samples, n_features, 1, positives, errors, null)
+    largest = min(shape.n_features, shape.n_samples)
+    task = _Task(
+        n_samples=shape.n_samples,
+        positives=shape.positives,
+        errors=shape.errors,
+        null=null,
+        intercept=intercept,
+        blocks=tuple(blocks) if blocks else None,
+    )
+    shares = _realised_shares(task, largest)
+    log_union = shares.log_shares + log_binomial(shape.n_features, np.arange(largest + 1))
+    log10_union = log_union[1:] / _LN10
+    smallest_from_here = np.minimum.accumulate(log10_union[::-1])[::-1]
+    return np.concatenate([[-np.inf], np.minimum(smallest_from_here, 0.0)])
+
+
+class _Task(NamedTuple):
+    """Labels under the null, and the rule that is to classify them; hashable, for the cache."""
+
+    n_samples: int
+    positives: int
+    errors: int
+    null: str
+    intercept: bool
+    blocks: Blocks | None
+
+
+class _RealisedShares(NamedTuple):
+    """The share of all labellings that one support of M features realises, for every M."""
+
+    log_shares: NDArray[np.float64]  # (largest + 1,), natural logarithms; entry 0 is not used
+    form_of_size: dict[
+        int, CountForm
+    ]  # for M = 1 and 2, where the count may be another than Cover's
 
 
 @lru_cache(maxsize=8)
-def _union_curve(
-    n_samples: int,
-    positives: int,
-    errors: int,
-    null: str,
-    intercept: bool,
-    largest: int,
-    blocks: tuple[tuple[int, int], ...] | None,
-) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … largest (entry 0
-    unused).
-    """
-    if blocks and (null != "fixed" or tuple(map(sum, zip(*blocks, strict=True))) != (n_samples, positives)):
-        raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")
-    selected = np.arange(1, largest + 1)
-    if null == "coin":
-        # At most D(P, d) labellings are separable, and each has Σ_{j≤e} C(P, j) neighbours within e errors.
-        labellings, forms = n_samples * LOG2, ["cover"] * largest
-        separable = log_cover_curve(n_samples, largest + int(intercept))[selected + int(intercept)]
-        counts = np.minimum(separable + log_hamming_ball(n_samples, errors), labellings)
+def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
+    """ln of (labellings one support of M realises)/(labellings in all) for M = 0 … `largest`."""
+    if task.blocks:
+        _check_blocks(task.blocks, task)
+    sizes = np.arange(1, largest + 1)
+    if task.null == Null.COIN:
+        # At most D(P, d) labellings are separable, and each has Σ_{j≤e} C(P, j) neighbours within e
+        # errors.
+        log_labellings = task.n_samples * LOG2
+        dimensions = sizes + int(task.intercept)
+        log_realised = log_cover_curve(task.n_samples, largest + int(task.intercept))[dimensions]
+        log_within_errors = log_realised + log_hamming_ball(task.n_samples, task.errors)
+        log_counts = np.minimum(log_within_errors, log_labellings)
+        forms = [CountForm.COVER] * largest
     else:
-        counts, forms = log_fixed(n_samples, positives, selected, errors, intercept)
-        labellings = sum(float(log_binomial(*pair)) for pair in blocks or ((n_samples, positives),))
-    curve = np.concatenate([[0.0], counts - labellings])
-    curve.setflags(write=False)
-    return curve, dict(zip(selected[:2].tolist(), forms[:2], strict=True))
-
-
-def check_shape(
-    n_samples: int, n_features: int, n_selected: int, positives: int | None, errors: int, null: str = "fixed"
-) -> tuple[int, int, int, int, int]:
-    """P, N, M, n₊ and e as whole numbers within their limits; without fixed class sizes n₊ does not matter and is 0."""
-    samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=LARGEST)
-    features = whole_number(n_features, "the number of features", at_least=1, at_most=LARGEST)
-    selected = whole_number(n_selected, "the number of selected features", at_least=1, at_most=features)
-    allowed = whole_number(errors, "the number of errors allowed", at_most=samples - 1)
-    if null not in ("fixed", "coin"):
-        raise InputError(f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}.")
-    if null == "coin":
-        return samples, features, selected, 0, allowed
-    if positives is None:
-        raise InputError(
-            "fixed class sizes need the size of one class (positives=COUNT); or let labels be fair coins (null='coin')."
+        log_counts, forms = log_fixed_class_labellings(
+            n_points=task.n_samples,
+            positives=task.positives,
+            selected=sizes,
+            errors=task.errors,
+            intercept=task.intercept,
         )
-    what = f"the number of positives among {samples} samples of two classes"
-    return samples, features, selected, whole_number(positives, what, at_least=1, at_most=samples - 1), allowed
+        blocks = task.blocks or ((task.n_samples, task.positives),)
+        log_labellings = sum(float(log_binomial(size, number)) for size, number in blocks)
+    log_shares = np.concatenate([[0.0], log_counts - log_labellings])
+    log_shares.setflags(write=False)  # the cache hands the same array to every caller
+    form_of_size = dict(zip(sizes[:2].tolist(), forms[:2], strict=True))
+    return _RealisedShares(log_shares, form_of_size)
 
 
-@dataclass(frozen=True, repr=False)
-class FeaturePlan(Result):
-    """Largest number of selected features at which perfect (or e-error) classification is convincing by itself."""
-
-    largest: int
-    level: float
-    bound: Bound | None
-    next_bound: Bound | None
-    kind: str = "rigorous bound"
-    _hidden = ("largest",)
-
-    def summary(self) -> str:
-        if self.largest == 0:
-            return f"no set of features would convince at level {self.level:g} by the bound"
-        return f"up to {self.largest} selected features would convince at level {self.level:g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"largest_selected": self.largest, **super().to_dict()}
-
-
-@dataclass(frozen=True, repr=False)
-class SamplePlan(Result):
-    """Smallest number of samples from which on M of N features convince."""
-
-    n_samples: int
-    positives: int | None
-    balance: float
-    level: float
-    bound: Bound
-    kind: str = "rigorous bound"
-
-    def summary(self) -> str:
-        chosen = f"{self.bound.n_selected} of {self.bound.n_features} features"
-        return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
-
-
-def largest_convincing(
-    n_samples: int,
-    n_features: int,
-    *,
-    positives: int | None = None,
-    level: float = 0.05,
-    errors: int = 0,
-    null: str = "fixed",
-    intercept: bool = True,
-) -> FeaturePlan:
-    """The largest M whose bound is at most `level`; 0 if not even one feature would convince."""
-    level = real_number(level, "the level", above=0, below=1)
-    curve = bound_curve(n_samples, n_features, positives=positives, errors=errors, null=null, intercept=intercept)
-    largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
-    at, after = (
-        chance_bound(n_samples, n_features, selected, positives=positives, errors=errors, null=null, intercept=intercept)
-        if 1 <= selected <= n_features
-        else None
-        for selected in (largest, largest + 1)
-    )
-    return FeaturePlan(largest, level, at, after)
-
-
-def samples_needed(
-    n_features: int,
-    n_selected: int,
-    *,
-    balance: float = 0.5,
-    level: float = 0.05,
-    errors: int = 0,
-    null: str = "fixed",
-    intercept: bool = True,
-) -> SamplePlan:
-    """The smallest P from which on separating with M of N features is convincing, classes n₊ =
-    round(balance·P).
-
-    The bound falls with P apart from the rounding of n₊: see `first_convincing`.
-    """
-    level = real_number(level, "the level", above=0, below=1)
-    balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
-
-    def bound(samples: int) -> Bound:
-        positives = min(max(round(balance * samples), 1), samples - 1) if null == "fixed" else None
-        return chance_bound(
-            samples,
-            n_features,
-            n_selected,
-            positives=positives,
-            errors=errors,
-            null=null,
-            intercept=intercept,
-        )
-
-    def convinces(samples: int) -> bool:
-        return samples > errors and bound(samples).log10_p <= log10(level)
-
-    start = max(2, whole_number(errors, "the number of errors allowed", at_most=LARGEST // 4) + 1)
-    samples = first_convincing(convinces, start, ceil(1 / min(balance, 1 - balance)) + 1)
-    if samples is None:
-        raise InputError(
-            f"even {LARGEST:,} samples would not convince with {n_selected} of {n_features} features; "
-            "allow fewer features or fewer errors."
-        )
-    answer = bound(samples)
-    return SamplePlan(samples, answer.positives, balance, level, answer)
-
-
-def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
-    """The smallest count from which on all convince, None if more than 10⁷ would be needed.
-
-    Rounding of the class sizes, or the turn of blocks, makes the bound rise here and there; after `cycle` more counts the classes
-    are in the same proportion again, about. After the last failure near the crossing the bound stays low.
-    """
-    low, high = start, 2 * start
-    while not convinces(high):
-        low, high = high, 2 * high
-        if high > LARGEST:
-            return None
-    high = bisect_left(range(high), True, lo=low + 1, key=convinces)
-    around = min(cycle, LONGEST_CYCLE)
-    failures = [count for count in range(max(2, high - around), high + around) if not convinces(count)]
-    return failures[-1] + 1 if failures else high
+def _check_blocks(blocks: Blocks, task: _Task) -> None:
+    """Raise InputError unless labels are permuted and the blocks add up to the table."""
+    total_size = sum(size for size, _ in blocks)
+    total_positives = sum(number for _, number in blocks)
+    add_up = total_size == task.n_samples and total_positives == task.positives
+    if task.null != Null.FIXED or not add_up:
+        raise InputError("the blocks' sizes and positives must add up to those of the fixed null.")

@@ -1,0 +1,95 @@
+"""How far the sum of a column over shuffled positives may go: a Chernoff bound.
+
+Within a block of P units the n₊ positives are a random subset, and the sum S of a column over them
+has the moment generating function e_{n₊}(e^{h a_1}, …, e^{h a_P})/C(P, n₊), e_m the elementary
+symmetric polynomial. With any μ, η_i = μ + h a_i, and K the sum of independent Bernoulli variables
+of probabilities 1/(1 + e^{−η_i}),
+
+    E e^{hS} = e^{−μ n₊} Π_i (1 + e^{η_i}) · P(K = n₊)/C(P, n₊)
+
+is an identity (the generating function of e_m, read as probabilities). So Markov's inequality says
+
+    ln p ≤ −ℓ(μ, h) + Σ_blocks [ln P(K = n₊) − ln C(P, n₊)],
+
+ℓ the log-likelihood of the logistic regression of the labels on a, with a μ for every block. Each
+(μ, h) gives a bound, and nothing hangs on how well ℓ is maximised. That the positives are drawn
+without replacement is taken into account in full; drawing with replacement, which dominates
+(Hoeffding 1963, theorem 4), would halve ln p where the classes are equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from chanceline.chance.binomial import log_binomial
+from chanceline.chance.poisson_binomial import poisson_binomial_pmf
+
+_LARGEST_LOGIT = 50.0  # μ so far beyond the values makes all units positive, or none
+_BISECTIONS = 25  # halvings of the interval for μ; any μ gives a bound
+
+
+def log_tail_bound(
+    column: NDArray[np.float64],
+    labels: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    slope: float,
+    *,
+    exact: bool = True,
+) -> float:
+    """ln of E e^{h(S − s)} ≥ P(S ≥ s) for h > 0, P(S ≤ s) for h < 0.
+
+    S is the sum of the column over shuffled positives, s the sum as it is; the formula is that of
+    the module.
+
+    Parameters
+    ----------
+    column : (units,)
+        The values a, block after block.
+    labels : (units,)
+        True for a positive.
+    starts : (blocks,)
+        Index of the first unit of each block.
+    slope
+        h.
+    exact
+        If False, P(K = n₊) is that of a normal distribution: good enough to find h.
+    """
+    values = slope * column
+    block_sizes = np.diff(starts, append=len(column))
+    positives = np.add.reduceat(labels, starts, dtype=np.int64)
+    intercepts = _intercept_of_block(values, starts, positives)
+    logits = np.repeat(intercepts, block_sizes) + values  # η, (units,)
+    probabilities = expit(logits)
+
+    # −ℓ − Σ_blocks ln C(P, n₊)
+    log_partition = np.logaddexp(0, logits).sum()
+    without_sum = log_partition - logits[labels].sum() - log_binomial(block_sizes, positives).sum()
+    if not exact:
+        variances = np.add.reduceat(probabilities * (1 - probabilities), starts)
+        return float(without_sum - np.log(np.maximum(2 * np.pi * variances, 1)).sum() / 2)
+
+    probabilities_of_block = np.split(probabilities, starts[1:])
+    log_sums = [
+        np.log(poisson_binomial_pmf(of_block, n_positives))
+        for of_block, n_positives in zip(probabilities_of_block, positives.tolist(), strict=True)
+    ]
+    return float(without_sum + sum(log_sums))
+
+
+def _intercept_of_block(
+    values: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The μ of each block at which K is n₊ on average, by bisection, (blocks,)."""
+    block_sizes = np.diff(starts, append=len(values))
+    # Beyond these ends K would be nothing or all.
+    low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT
+    high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        mean_positives = np.add.reduceat(expit(np.repeat(middle, block_sizes) + values), starts)
+        too_few = mean_positives < positives
+        low = np.where(too_few, middle, low)
+        high = np.where(too_few, high, middle)
+    return low

@@ -1,0 +1,102 @@
+"""Labellings with given class sizes that a linear rule on M features realises with ≤ e errors.
+
+Let c_k be the number of separable labellings with k positives. A rule and its opposite (−w, −b)
+separate opposite labellings, with an intercept and without, so c_k = c_{P−k} and Σ_k c_k ≤ D(P, d),
+Cover's count. The wanted count is at most Σ_k c_k w_k, w_k of `hamming.log_neighbours`. Three
+bounds on it are known, and the smallest is taken.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from chanceline.chance.binomial import LOG2
+from chanceline.chance.cover import log_cover_curve
+from chanceline.chance.hamming import log_hamming_ball, log_neighbours
+from chanceline.chance.planar_sets import log_planar_sets
+
+# Above this many errors the count per class size (quadratic in e) gives way to the plain Hamming
+# ball, which is larger.
+EXACT_ERRORS = 1000
+# Two counts closer than this (relatively) are the same, and rounding must not choose between their
+# names.
+_SAME_COUNT = 1e-12
+
+
+class CountForm(StrEnum):
+    """Which bound on the number of labellings is the smallest."""
+
+    COVER = "cover"
+    THRESHOLD = "threshold"
+    PLANAR_SETS = "planar k-sets"
+
+
+def log_fixed_class_labellings(
+    n_points: int, positives: int, selected: NDArray[np.int64], errors: int, intercept: bool
+) -> tuple[NDArray[np.float64], list[CountForm]]:
+    """ln of the labellings with n₊ positives within e errors of a rule on M features, for each M.
+
+    The count Σ_k c_k w_k is at most
+
+    * "cover": D(P, d) · max_k (w_k + w_{P−k})/2. Without errors this is D/2 if n₊ ≠ P/2 and D if n₊
+      = P/2: a labelling and its opposite cannot both have n₊ positives unless the classes are
+      equal;
+    * "threshold" (M = 1 with an intercept): Σ_k c_k w_k with c_k = 2 for 0 < k < P, the k largest
+      or the k smallest values; fewer with ties. P/2 is not special: for n₊ =
+      P/2 the two directions are two different labellings. The empty and the full set count once;
+    * "planar k-sets" (M = 2 with an intercept): Σ_k c_k w_k with `log_planar_sets`.
+
+    Parameters
+    ----------
+    n_points, positives, errors
+        P, n₊ and e.
+    selected : (sizes,)
+        The numbers M of features.
+    intercept
+        Whether the rule has a free threshold.
+
+    Returns
+    -------
+    log_counts : (sizes,)
+        ln of the smallest bound for each M.
+    forms
+        Which bound that was.
+    """
+    dimensions = selected + int(intercept)
+    log_separable_labellings = log_cover_curve(n_points, int(dimensions.max()))[dimensions]
+    forms = [CountForm.COVER] * len(selected)
+    if errors > EXACT_ERRORS:
+        return log_separable_labellings + log_hamming_ball(n_points, errors), forms
+
+    k, log_w = log_neighbours(n_points, positives, errors)
+    log_counts = log_separable_labellings + _log_largest_pair(n_points, k, log_w) - LOG2
+    if not intercept:
+        return log_counts, forms
+
+    # Sharper counts of the separable labellings with k positives, c_k, where a rule has one or two
+    # features.
+    empty_or_full = (k == 0) | (k == n_points)
+    log_c_of_size = {
+        1: (CountForm.THRESHOLD, np.where(empty_or_full, 0.0, LOG2)),
+        2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, k)),
+    }
+    for size, (form, log_c) in log_c_of_size.items():
+        log_count = float(logsumexp(log_c + log_w))
+        for position in np.flatnonzero(selected == size):
+            if log_count < log_counts[position] - _SAME_COUNT * abs(log_count):
+                log_counts[position] = log_count
+                forms[position] = form
+    return log_counts, forms
+
+
+def _log_largest_pair(n_points: int, k: NDArray[np.int64], log_w: NDArray[np.float64]) -> float:
+    """ln max_k (w_k + w_{P−k}), for consecutive class sizes k and w zero outside of them."""
+    log_w_opposite = np.full(len(k), -np.inf)
+    index_of_opposite = n_points - k - k[0]
+    present = (index_of_opposite >= 0) & (index_of_opposite < len(k))
+    log_w_opposite[present] = log_w[index_of_opposite[present]]
+    return float(np.max(np.logaddexp(log_w, log_w_opposite)))

@@ -1,0 +1,160 @@
+"""The bound turned round: the largest set that would convince, and the samples it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log10
+from typing import Any
+
+import numpy as np
+
+from chanceline._results import Result
+from chanceline.chance.bound import Bound, bound_curve, chance_bound
+from chanceline.chance.first_count import first_convincing
+from chanceline.chance.shape import MAX_COUNT, Null
+from chanceline.errors import InputError, real_number, whole_number
+
+
+@dataclass(frozen=True, repr=False)
+class FeaturePlan(Result):
+    """Largest number of selected features at which perfect (or e-error) classification convinces.
+
+    Attributes
+    ---------- largest : that number, 0 if not even one feature would convince. level : the level at
+    which a p-value convinces. bound, next_bound : the bound at that number and at one feature more;
+    None where there is no such number.
+    """
+
+    largest: int
+    level: float
+    bound: Bound | None
+    next_bound: Bound | None
+    kind: str = "rigorous bound"
+    _hidden = ("largest",)
+
+    def summary(self) -> str:
+        if self.largest == 0:
+            return f"no set of features would convince at level {self.level:g} by the bound"
+        return f"up to {self.largest} selected features would convince at level {self.level:g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"largest_selected": self.largest, **super().to_dict()}
+
+
+@dataclass(frozen=True, repr=False)
+class SamplePlan(Result):
+    """Smallest number of samples from which on M of N features convince."""
+
+    n_samples: int
+    positives: int | None
+    balance: float
+    level: float
+    bound: Bound
+    kind: str = "rigorous bound"
+
+    def summary(self) -> str:
+        chosen = f"{self.bound.n_selected} of {self.bound.n_features} features"
+        return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
+
+
+def largest_convincing(
+    n_samples: int,
+    n_features: int,
+    *,
+    positives: int | None = None,
+    level: float = 0.05,
+    errors: int = 0,
+    null: str = Null.FIXED,
+    intercept: bool = True,
+) -> FeaturePlan:
+    """The largest M whose bound is at most `level`; 0 if not even one feature would convince.
+
+    The other parameters are those of `chance_bound`.
+    """
+    level = real_number(level, "the level", above=0, below=1)
+    curve = bound_curve(
+        n_samples,
+        n_features,
+        positives=positives,
+        errors=errors,
+        null=null,
+        intercept=intercept,
+    )
+    # The curve never falls, and its entry 0 is −∞.
+    largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
+
+    def bound_at(n_selected: int) -> Bound | None:
+        if not 1 <= n_selected <= n_features:
+            return None
+        return chance_bound(
+            n_samples,
+            n_features,
+            n_selected,
+            positives=positives,
+            errors=errors,
+            null=null,
+            intercept=intercept,
+        )
+
+    return FeaturePlan(
+        largest=largest,
+        level=level,
+        bound=bound_at(largest),
+        next_bound=bound_at(largest + 1),
+    )
+
+
+def samples_needed(
+    n_features: int,
+    n_selected: int,
+    *,
+    balance: float = 0.5,
+    level: float = 0.05,
+    errors: int = 0,
+    null: str = Null.FIXED,
+    intercept: bool = True,
+) -> SamplePlan:
+    """The smallest P from which on separating with M of N features is convincing.
+
+    The classes have n₊ = round(balance·P). The bound falls with P apart from the rounding of n₊:
+    see `first_convincing`. The other parameters are those of `chance_bound`.
+    """
+    level = real_number(level, "the level", above=0, below=1)
+    balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
+
+    def bound_with(n_samples: int) -> Bound:
+        positives = None
+        if null == Null.FIXED:
+            positives = min(max(round(balance * n_samples), 1), n_samples - 1)
+        return chance_bound(
+            n_samples,
+            n_features,
+            n_selected,
+            positives=positives,
+            errors=errors,
+            null=null,
+            intercept=intercept,
+        )
+
+    def convinces(n_samples: int) -> bool:
+        return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
+
+    # With more errors than a quarter of the largest table the search could not even double its
+    # first count.
+    allowed = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
+    start = max(2, allowed + 1)
+    cycle = ceil(1 / min(balance, 1 - balance)) + 1
+    n_samples = first_convincing(convinces, start, cycle)
+    if n_samples is None:
+        raise InputError(
+            f"even {MAX_COUNT:,} samples would not convince with {n_selected} of {n_features} "
+            "features; allow fewer features or fewer errors."
+        )
+    bound = bound_with(n_samples)
+    return SamplePlan(
+        n_samples=n_samples,
+        positives=bound.positives,
+        balance=balance,
+        level=level,
+        bound=bound,
+    )
