@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 from chanceline.chance.binomial import log_binomial
 from chanceline.chance.cover import log_cover
 from chanceline.chance.gaussian_cones import log_cone_share, log_expected_supports, log_intrinsic_volume, log_separable
-from chanceline.theory.bounds import first_moment_load
 from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.first_moment import first_moment_load
 
 
 @pytest.mark.parametrize(("samples", "positives"), [(5, 2), (12, 4), (40, 2), (60, 30)])

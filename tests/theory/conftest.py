@@ -5,18 +5,27 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from chanceline.theory import rsb
+from chanceline.theory import rsb_recursions
 from chanceline.theory.ensemble import PLAIN
-from chanceline.theory.kernels import class_sides, support_on_rule
-from chanceline.theory.numerics import STEP
+from chanceline.theory.pattern_averages import PatternOrder, class_sides
+from chanceline.theory.quadrature import STEP
+from chanceline.theory.support_averages import SupportOrder, resolved_support_side
 
 
 def symmetric(o, alpha, rho, ensemble=PLAIN):
-    sides = class_sides(ensemble, rho, o.q0, rho - o.q0, o.chi, o.threshold, np.sqrt(2 * o.chi * o.price), STEP)
-    d = o.E - o.F1 + o.F0
-    support, rule_u = support_on_rule(o.F0, o.F1 - o.F0, d, o.K, STEP, ensemble.signed)
+    patterns = PatternOrder(
+        rho=rho,
+        q0=o.q0,
+        s2=rho - o.q0,
+        chi=o.chi,
+        threshold=o.threshold,
+        ceiling=np.sqrt(2 * o.chi * o.price),
+    )
+    sides = class_sides(ensemble, patterns, STEP)
+    supports = SupportOrder(F0=o.F0, V=o.F1 - o.F0, d=o.E - o.F1 + o.F0, K=o.K)
+    support, rule_u = resolved_support_side(supports, STEP, ensemble.signed)
     return float(
-        alpha * sum(one.mean(one.side.log_a) for one in sides)
+        alpha * sum(class_side.mean(class_side.side.log_a) for class_side in sides)
         + rule_u.mean(support.log_one_plus)
         + o.K * rho
         + 0.5 * (o.E - o.F1) * rho
@@ -30,8 +39,9 @@ def broken(o, alpha, rho, ensemble=PLAIN):
     p, G, x = np.array(o.p), np.array(o.G), np.array(o.x)
     value = 0.0
     for share, _, offset in ensemble.offsets(rho, o.threshold):
-        value += share * rsb.pattern_recursion(p, x, o.chi, rho, offset)[1].mean_values[0]
-    _, supports = rsb.support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K)
+        _, patterns = rsb_recursions.pattern_recursion(p, x, o.chi, rho, offset=offset)
+        value += share * patterns.mean_values[0]
+    _, supports = rsb_recursions.support_recursion(G, x, o.E, o.E - o.F1 + G[-1], o.K)
     gaps = np.diff(np.array([0.0, *o.x, 1.0]))
     outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + gaps @ (G * p))
     return float(alpha * value + supports.mean_values[0] + outside)

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
-from chanceline.theory.numerics import Array
+from chanceline.theory.quadrature import Array
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "breaking.py"
 

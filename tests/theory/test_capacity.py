@@ -8,7 +8,7 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.ensemble import first_moment_exponent, l0_gardner, union_bound
+from chanceline.theory.closed_forms import first_moment_exponent, l0_gardner, union_bound
 
 
 def test_reference_capacities():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import chanceline
-from chanceline.theory.kernels import pattern_side, support_side
-from chanceline.theory.numerics import rule_for
+from chanceline.theory.patterns import pattern_side
+from chanceline.theory.quadrature import rule_for
+from chanceline.theory.supports import support_side
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(1.05, 0.5), (1.5, 0.5), (1.79, 0.5), (0.5, 0.1), (1.9, 0.9)])

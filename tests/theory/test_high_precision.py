@@ -3,8 +3,9 @@
 import pytest
 
 import chanceline
+from chanceline.theory.chance_line import zero_entropy
 from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.rs import Branch, zero_entropy
+from chanceline.theory.rs_branch import Branch
 
 mp = pytest.importorskip("mpmath").mp
 

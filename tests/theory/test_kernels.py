@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from chanceline.theory.kernels import pattern_side, support_side
+from chanceline.theory.patterns import pattern_side
+from chanceline.theory.supports import support_side
 
 CASES = [(0.7, 0.3, 0.2), (-1.1, 0.05, 0.4), (0.02, 0.4, 0.001), (2.5, 0.01, 3.0)]
 

@@ -10,12 +10,16 @@ from scipy.stats import norm
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.bounds import bounds_at, first_moment_load, one_step_gardner, typical_load
-from chanceline.theory.ensemble import Ensemble, gardner, l0_gardner, union_bound
-from chanceline.theory.kernels import pattern_side
-from chanceline.theory.numerics import focused_rule
-from chanceline.theory.rs import Branch, entrance_overlap
+from chanceline.theory.bounds import bounds_at, typical_load
+from chanceline.theory.closed_forms import l0_gardner, union_bound
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.first_moment import first_moment_load
+from chanceline.theory.gardner import gardner
+from chanceline.theory.patterns import pattern_side
+from chanceline.theory.quadrature import focused_rule
+from chanceline.theory.rs_branch import Branch, entrance_overlap
 from chanceline.theory.symmetric import solve_rs
+from chanceline.theory.weight_clusters import one_step_gardner
 
 
 @pytest.mark.parametrize(

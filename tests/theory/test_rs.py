@@ -6,8 +6,10 @@ from scipy.optimize import brentq
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, first_moment_exponent, typical_overlap
-from chanceline.theory.rs import Branch, Order, equations
+from chanceline.theory.closed_forms import binary_entropy, first_moment_exponent, typical_overlap
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.rs_branch import Branch
+from chanceline.theory.rs_equations import Order, equations
 from chanceline.theory.symmetric import solve_rs
 
 POINTS = [

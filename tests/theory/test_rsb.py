@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from chanceline.errors import InputError
-from chanceline.theory import rs, rsb
-from chanceline.theory.capacity import capacity, capacity_1rsb
+from chanceline.theory import rsb
+from chanceline.theory.broken_capacity import capacity_1rsb
+from chanceline.theory.capacity import capacity
 from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.kernels import pattern_side, support_side
+from chanceline.theory.one_step import branch_off, replicon_line
 from chanceline.theory.parisi import focused_grid, recurse, uniform_grid
-from chanceline.theory.solve import branch_off, replicon_line, solve, solve_1rsb
+from chanceline.theory.patterns import pattern_side
+from chanceline.theory.rs_equations import Order
+from chanceline.theory.solve import solve, solve_1rsb
+from chanceline.theory.supports import support_side
 from chanceline.theory.symmetric import solve_rs
 from steps_of_breaking import add_step
 
@@ -135,7 +139,7 @@ def test_break_point_zero_and_one_give_replica_symmetry_back(free_entropy):
     split = rsb.RSBOrder(o.chi, o.K, o.E, o.F1, (o.q0 - 0.03, o.q0 + 0.02), (o.F0 * 0.97, o.F0 * 1.02), (0.5,))
 
     def symmetric(p, g):
-        return free_entropy.symmetric(rs.Order(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
+        return free_entropy.symmetric(Order(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
 
     at_one = free_entropy.broken(replace(split, x=(1.0,)), alpha, RHO)
     assert at_one == pytest.approx(symmetric(split.p[0], split.G[0]), abs=1e-11)

@@ -6,9 +6,10 @@ from scipy.optimize import brentq
 
 from chanceline.errors import InputError
 from chanceline.theory import rsb
-from chanceline.theory.capacity import capacity, capacity_1rsb
-from chanceline.theory.ensemble import capacity_table
-from chanceline.theory.solve import start_at
+from chanceline.theory.broken_capacity import capacity_1rsb
+from chanceline.theory.capacity import capacity
+from chanceline.theory.capacity_table import capacity_table
+from chanceline.theory.one_step import start_at
 from steps_of_breaking import add_step, capacities_along, capacity_from_scratch, extrapolate
 
 RHO = 0.5

@@ -12,10 +12,13 @@ from scipy.stats import norm
 import chanceline
 from chanceline.errors import InputError
 from chanceline.theory.bounds import bounds_at
-from chanceline.theory.ensemble import Ensemble, binary_entropy, gardner, l0_gardner, union_bound
-from chanceline.theory.kernels import support_means, support_side
-from chanceline.theory.numerics import STEP
-from chanceline.theory.rs import entrance_overlap
+from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.gardner import gardner
+from chanceline.theory.quadrature import STEP
+from chanceline.theory.rs_branch import entrance_overlap
+from chanceline.theory.support_averages import support_means
+from chanceline.theory.supports import support_side
 
 GIVEN = Ensemble(signs="given")
 

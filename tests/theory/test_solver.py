@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.numerics import Newton, OutsideDomain, difference_jacobian, follow
+from chanceline.theory.continuation import follow
+from chanceline.theory.newton import Newton, OutsideDomain, difference_jacobian
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import norm
 
 import chanceline
-from chanceline.theory.ensemble import binary_entropy
-from chanceline.theory.symmetric import gardner_field, mills, mills_slope
+from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.typical import gardner_field, mills, mills_slope
 
 
 def test_mills_ratio_and_slope():

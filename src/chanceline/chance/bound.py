@@ -139,7 +139,7 @@ def chance_bound(
     *,
     positives: int | None = None,
     errors: int = 0,
-    null: str = Null.FIXED,
+    null: str = "fixed",
     intercept: bool = True,
     preregistered: bool = False,
     blocks: Sequence[tuple[int, int]] | None = None,
@@ -217,7 +217,7 @@ def chance_bound(
         best_size=best_size,
         dimension=best_size + int(intercept),
         log10_supports=float(log_supports[best]) * to_log10,
-        form=shares.form_of_size.get(best_size, CountForm.COVER),
+        form=shares.form_of_size.get(best_size, CountForm.COVER).value,
         blocks=checked_blocks,
     )
 
@@ -228,7 +228,7 @@ def bound_curve(
     *,
     positives: int | None = None,
     errors: int = 0,
-    null: str = Null.FIXED,
+    null: str = "fixed",
     intercept: bool = True,
     blocks: Sequence[tuple[int, int]] | None = None,
 ) -> NDArray[np.float64]:

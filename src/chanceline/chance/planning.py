@@ -64,7 +64,7 @@ def largest_convincing(
     positives: int | None = None,
     level: float = 0.05,
     errors: int = 0,
-    null: str = Null.FIXED,
+    null: str = "fixed",
     intercept: bool = True,
 ) -> FeaturePlan:
     """The largest M whose bound is at most `level`; 0 if not even one feature would convince.
@@ -111,7 +111,7 @@ def samples_needed(
     balance: float = 0.5,
     level: float = 0.05,
     errors: int = 0,
-    null: str = Null.FIXED,
+    null: str = "fixed",
     intercept: bool = True,
 ) -> SamplePlan:
     """The smallest P from which on separating with M of N features is convincing.

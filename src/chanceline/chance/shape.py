@@ -34,7 +34,7 @@ def check_shape(
     n_selected: int,
     positives: int | None,
     errors: int,
-    null: str = Null.FIXED,
+    null: str = "fixed",
 ) -> Shape:
     """The same as whole numbers within their limits, or InputError that names the culprit."""
     samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=MAX_COUNT)
@@ -43,7 +43,7 @@ def check_shape(
         n_selected, "the number of selected features", at_least=1, at_most=features
     )
     errors_allowed = whole_number(errors, "the number of errors allowed", at_most=samples - 1)
-    if null not in list(Null):
+    if null not in tuple(Null):
         raise InputError(
             f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {null!r}."
         )

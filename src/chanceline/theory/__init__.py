@@ -1,1 +1,1 @@
-"""Replica theory of the perceptron with variable selection. Imports neither search nor experiments."""
+"""Replica theory of the perceptron with variable selection; knows no search, no experiments."""

@@ -1,12 +1,7 @@
-"""The capacity α_VS(ρ), replica symmetric or with breaking; its inverse ρ_VS(α) is in `rs`.
+"""The capacity α_VS(ρ) and its inverse ρ_VS(α), at one point or along a curve: what users call.
 
-With k steps of breaking between supports Σ = 0 is solved together with the saddle equations. For every finite number of steps
-the entropy vanishes at finite break points x_i, finite K and finite χ (ρ = ½: x = 0.353, K = 9.35 for k = 1), so that Σ = 0 is
-one more equation for Newton and nothing is extrapolated. It is well conditioned in the form (7) of `rsb`, which is the entropy
-inside the smallest group. Each further step raises K and lowers x₁ at Σ = 0, with x₁K nearly constant: only full breaking ends
-with K → ∞ and x → 0 at finite xK, a single support in each smallest group.
-
-More than one step, and the limit of all, are made by `scripts/steps_of_breaking.py` for the shipped table.
+The replica-symmetric capacity is a point of `chance_line`, those with breaking are in
+`broken_capacity`.
 """
 
 from __future__ import annotations
@@ -14,36 +9,53 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, cast, overload
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.special import logit
 
 from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
+from chanceline.theory.broken_capacity import (
+    RSBCapacity,
+    capacity_1rsb,
+    capacity_near,
+    full_breaking,
+)
+from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
     APPROXIMATE,
-    PLAIN,
     Ensemble,
     EnsembleResult,
-    binary_entropy,
-    capacity_table,
     check_rho,
-    gardner,
     with_error,
 )
-from chanceline.theory.numerics import Array
-from chanceline.theory.rs import Branch, Density, End, density as density_at, zero_entropy
-from chanceline.theory.rsb import RSBBranch, RSBState
-from chanceline.theory.solve import FINER, check_breaking, end_of_branch, replicon_line
+from chanceline.theory.gardner import gardner
+from chanceline.theory.one_step import replicon_line
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rs_branch import Branch
+
+# Names of `broken_capacity` are here too: old paths, until the callers follow.
+__all__ = [
+    "Capacity",
+    "RSBCapacity",
+    "capacity",
+    "capacity_1rsb",
+    "capacity_curve",
+    "capacity_near",
+    "density",
+    "evenly_spaced",
+    "full_breaking",
+]
+
+# Step of ln χ back from the capacity towards the point where replica symmetry breaks.
+_STEP_BACK = 0.25
 
 
 @dataclass(frozen=True, repr=False)
 class Capacity(EnsembleResult):
-    """α_VS(ρ) with its numerical error, and the load where replica symmetry between supports breaks."""
+    """α_VS(ρ) with its numerical error, and the load where symmetry between supports breaks."""
 
     rho: float
     ansatz: str
@@ -56,23 +68,17 @@ class Capacity(EnsembleResult):
 
     def summary(self) -> str:
         at = self.ensemble.label(f"ρ = {self.rho:g}")
-        return f"capacity at {at} ({self.ansatz}): α_VS = {with_error(self.alpha, self.error)}"
+        value = with_error(self.alpha, self.error)
+        return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
 
     def __str__(self) -> str:
-        b = self.bounds
-        name = "2ρ" if self.ensemble.plain else "ρ" if self.ensemble == Ensemble(signs="given") else "α_CG"
-        typical = f"typical ones below {name} = {b.cover_gardner:g}"
-        union = f"{b.union:.8f} (rigorous)" if math.isfinite(b.union) else "none"
-        lines = [
-            self.summary(),
-            f"  every choice separates below α_VC = {b.vc:g}, {typical}" if b.vc is not None else f"  {typical} separate",
-            f"  upper bounds: union {union}, ℓ₀-Gardner {b.l0_gardner:.8f}",
-        ]
+        lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
-        if self.signs == "given" and self.rho >= 0.5:
+        if self.ensemble.signed and self.rho >= 0.5:
             lines.append(
-                "  a good choice of half of the inputs reaches the load of all of them: half of all weights are zero there"
+                "  a good choice of half of the inputs reaches the load of all of them: "
+                "half of all weights are zero there"
             )
         if self.replicon_alpha is not None:
             lines.append(f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}")
@@ -80,35 +86,35 @@ class Capacity(EnsembleResult):
             lines.append(f"  {APPROXIMATE}")
         return "\n".join(lines)
 
+    def _separating_line(self) -> str:
+        """Below which loads every choice separates, and below which typical ones do."""
+        if self.ensemble.plain:
+            name = "2ρ"
+        elif self.ensemble == Ensemble(signs="given"):
+            name = "ρ"
+        else:
+            name = "α_CG"
+        typical = f"typical ones below {name} = {self.bounds.cover_gardner:g}"
+        if self.bounds.vc is None:
+            return f"  {typical} separate"
+        return f"  every choice separates below α_VC = {self.bounds.vc:g}, {typical}"
 
-def _capacity(branch: Branch, end: End, replicon: bool) -> Capacity:
-    """The result, with the load where the replicon between supports reaches 1, sought backwards from the capacity."""
-    breaks = None
-    if replicon and end.solved.state.between > 1:
-        *_, unstable, stable = branch.follow(end.solved, 0.25, lambda state: state.between < 1)
-        breaks = branch.point_where((unstable, stable), lambda state: state.between - 1).state.alpha
-    bounds, threshold = bounds_at(branch.rho, branch.ensemble), end.solved.state.order.threshold
-    return Capacity(branch.rho, "rs", end.alpha, end.error, bounds, breaks, ensemble=branch.ensemble, threshold=threshold)
-
-
-def _end(branch: Branch, start: Array | None = None, replicon: bool = False) -> tuple[Capacity, Array | None]:
-    """The capacity of a branch, and its point.
-
-    With given signs and ρ ≥ ½ it is that of all inputs, α_c: half of their weights are zero there, so the other half suffice, and
-    Σ ends above 0, at ½H₂(2ρ − 1), the free choice among inputs without weight.
-    """
-    rho, ensemble = branch.rho, branch.ensemble
-    if rho >= ensemble.widest:
-        top = gardner(ensemble)
-        bounds = bounds_at(rho, ensemble)
-        return Capacity(rho, "rs", top.load, 0.0, bounds, None, ensemble=ensemble, threshold=top.threshold), None
-    end = zero_entropy(branch, start)
-    return _capacity(branch, end, replicon), end.solved.unknowns
+    def _upper_bounds_line(self) -> str:
+        union = "none"
+        if math.isfinite(self.bounds.union):
+            union = f"{self.bounds.union:.8f} (rigorous)"
+        return f"  upper bounds: union {union}, ℓ₀-Gardner {self.bounds.l0_gardner:.8f}"
 
 
 @overload
 def capacity(
-    rho: float, ansatz: str = ..., *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...
+    rho: float,
+    ansatz: str = ...,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
 ) -> Capacity: ...
 
 
@@ -138,35 +144,109 @@ def capacity(
     Parameters
     ----------
     rho
-        Share of the variables kept, 0 < ρ < 1. Of several the `Curve` comes back, as from `capacity_curve`.
+        Share of the variables kept, 0 < ρ < 1. Of several the `Curve` comes back, as from
+        `capacity_curve`.
     ansatz
-        "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of infinitely many steps, with
-        the error of that extrapolation.
+        "rs", replica symmetric; "1rsb", one step of breaking between supports; "full", the limit of
+        infinitely many steps, with the error of that extrapolation.
     balance
         Share of positive patterns, 0 < balance < 1. Unless it is ½ the rule has a free threshold.
     margin
         y(w·x + b)/|w| must be at least this, for inputs of unit variance.
     errors
-        Share of patterns that may be wrong, below the share of the rarer class. With errors the weights of a support form
-        clusters, Σ counts pairs of a support and a cluster, and one step is an approximation; `bounds.one_step_gardner` has the
-        limit ρ → 1.
+        Share of patterns that may be wrong, below the share of the rarer class. With errors the
+        weights of a support form clusters, Σ counts pairs of a support and a cluster, and one step
+        is an approximation; `bounds.one_step_gardner` has the limit ρ → 1.
     signs
-        "given" if the sign of each input's weight is prescribed (a synapse is excitatory or inhibitory, a marker can only raise
-        the risk), for inputs of mean 0, without errors and with ansatz "rs".
+        "given" if the sign of each input's weight is prescribed (a synapse is excitatory or
+        inhibitory, a marker can only raise the risk), for inputs of mean 0, without errors and with
+        ansatz "rs".
     """
     if np.ndim(rho):
-        return capacity_curve(np.ravel(rho), ansatz, balance=balance, margin=margin, errors=errors, signs=signs)
-    rho, ensemble = check_rho(cast("float", rho)), Ensemble.checked(balance, margin, errors, signs)
+        return capacity_curve(
+            np.ravel(rho), ansatz, balance=balance, margin=margin, errors=errors, signs=signs
+        )
+    density_kept = check_rho(cast("float", rho))
+    ensemble = Ensemble.checked(balance, margin, errors, signs)
+    return _capacity_with(ansatz, density_kept, ensemble)
+
+
+def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
+    """The capacity with one of the three ansätze; density and ensemble are checked."""
     if ansatz == "rs":
-        return _end(Branch(rho, ensemble), replicon=True)[0]
+        return _symmetric_capacity(Branch(rho, ensemble), replicon=True)[0]
     if ansatz not in ("1rsb", "full"):
         raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
     if ansatz == "full" and not ensemble.plain:
-        raise InputError("the limit of full breaking is known for balance ½, no margin and no errors; use ansatz '1rsb' or 'rs'")
-    broken = capacity_1rsb(rho, ensemble)
-    alpha, error = (broken.alpha, broken.error) if ansatz == "1rsb" else full_breaking(rho, broken.alpha)
-    breaks, threshold = replicon_line(rho, ensemble).state.alpha, broken.state.order.threshold
-    return Capacity(rho, ansatz, alpha, error, bounds_at(rho, ensemble), breaks, ensemble=ensemble, threshold=threshold)
+        raise InputError(
+            "the limit of full breaking is known for balance ½, no margin and no errors; "
+            "use ansatz '1rsb' or 'rs'"
+        )
+    one_step = capacity_1rsb(rho, ensemble)
+    alpha = one_step.alpha
+    error = one_step.error
+    if ansatz == "full":
+        alpha, error = full_breaking(rho, one_step.alpha)
+    return Capacity(
+        rho=rho,
+        ansatz=ansatz,
+        alpha=alpha,
+        error=error,
+        bounds=bounds_at(rho, ensemble),
+        replicon_alpha=replicon_line(rho, ensemble).state.alpha,
+        ensemble=ensemble,
+        threshold=one_step.state.order.threshold,
+    )
+
+
+def _symmetric_capacity(
+    branch: Branch, start: Array | None = None, *, replicon: bool = False
+) -> tuple[Capacity, Array | None]:
+    """The replica-symmetric capacity of a branch, and its point, from which a neighbour can start.
+
+    With given signs and ρ ≥ ½ it is that of all inputs, α_c: half of their weights are zero there,
+    so the other half suffice, and Σ ends above 0, at ½H₂(2ρ − 1), the free choice among inputs
+    without weight. There is no point then.
+    """
+    rho = branch.rho
+    ensemble = branch.ensemble
+    if rho >= ensemble.widest:
+        all_variables = gardner(ensemble)
+        capacity_of_all = Capacity(
+            rho=rho,
+            ansatz="rs",
+            alpha=all_variables.load,
+            error=0.0,
+            bounds=bounds_at(rho, ensemble),
+            replicon_alpha=None,
+            ensemble=ensemble,
+            threshold=all_variables.threshold,
+        )
+        return capacity_of_all, None
+    end = zero_entropy(branch, start)
+    capacity_of_branch = Capacity(
+        rho=rho,
+        ansatz="rs",
+        alpha=end.alpha,
+        error=end.error,
+        bounds=bounds_at(rho, ensemble),
+        replicon_alpha=_replicon_load(branch, end) if replicon else None,
+        ensemble=ensemble,
+        threshold=end.solved.state.order.threshold,
+    )
+    return capacity_of_branch, end.solved.unknowns
+
+
+def _replicon_load(branch: Branch, end: End) -> float | None:
+    """The load where the replicon between supports is 1, sought backwards from the capacity.
+
+    None if it is stable at the capacity.
+    """
+    if end.solved.state.between <= 1:
+        return None
+    *_, unstable, stable = branch.follow(end.solved, _STEP_BACK, lambda state: state.between < 1)
+    crossing = branch.point_where((unstable, stable), lambda state: state.between - 1)
+    return crossing.state.alpha
 
 
 def capacity_curve(
@@ -181,34 +261,56 @@ def capacity_curve(
 ) -> Curve:
     """α_VS at many densities, each started from its neighbour; in the order of `rhos`.
 
-    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity itself). The other parameters are
-    those of `capacity`.
+    With `replicon` the load where symmetry breaks is found too (it costs more than the capacity
+    itself). The other parameters are those of `capacity`.
     """
-    wanted = [check_rho(rho) for rho in rhos]
-    if ansatz != "rs":
-        kind: dict[str, Any] = {"balance": balance, "margin": margin, "errors": errors, "signs": signs}
-        return Curve(tuple(capacity(rho, ansatz, **kind) for rho in wanted))
+    densities = [check_rho(rho) for rho in rhos]
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    found: dict[float, Capacity] = {}
-    recent: list[tuple[float, Array]] = []
-    for rho in sorted(set(wanted)):
+    if ansatz != "rs":
+        return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
+    capacity_of: dict[float, Capacity] = {}
+    previous: list[tuple[float, Array]] = []  # up to two points, with their logit ρ
+    for rho in sorted(set(densities)):
         x = logit(min(rho / ensemble.widest, 1.0))
-        start = recent[-1][1] if recent else None
-        if len(recent) == 2:
-            (x0, p0), (x1, p1) = recent
-            start = p1 + (p1 - p0) * (x - x1) / (x1 - x0)
-        found[rho], point = _end(Branch(rho, ensemble), start, replicon)
-        recent = [*recent[-1:], (x, point)] if point is not None else []
-    return Curve(tuple(found[rho] for rho in wanted))
+        start = _extrapolated(previous, x)
+        capacity_of[rho], point = _symmetric_capacity(
+            Branch(rho, ensemble), start, replicon=replicon
+        )
+        previous = previous[-1:]
+        if point is not None:
+            previous.append((x, point))
+    return Curve(tuple(capacity_of[rho] for rho in densities))
 
 
-@overload
-def density(alpha: float, *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...) -> Density: ...
+def _extrapolated(previous: list[tuple[float, Array]], x: float) -> Array | None:
+    """A start at x from up to two points before: the line through them, the last one, or None."""
+    if not previous:
+        return None
+    if len(previous) == 1:
+        return previous[0][1]
+    (x0, point0), (x1, point1) = previous
+    return point1 + (point1 - point0) * (x - x1) / (x1 - x0)
 
 
 @overload
 def density(
-    alpha: Sequence[float] | Array, *, balance: float = ..., margin: float = ..., errors: float = ..., signs: str = ...
+    alpha: float,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
+) -> Density: ...
+
+
+@overload
+def density(
+    alpha: Sequence[float] | Array,
+    *,
+    balance: float = ...,
+    margin: float = ...,
+    errors: float = ...,
+    signs: str = ...,
 ) -> Curve: ...
 
 
@@ -220,12 +322,18 @@ def density(
     errors: float = 0.0,
     signs: str = "free",
 ) -> Density | Curve:
-    """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α, 0 < α < α_c.
+    """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
-    α_c is the capacity with all variables kept (2 for equal classes without margin and errors, half of it with given signs). Of
-    several loads the `Curve` comes back; the other parameters are those of `capacity`.
+    0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
+    errors, half of it with given signs). Of several loads the `Curve` comes back; the other
+    parameters are those of `capacity`.
     """
-    kind: dict[str, Any] = {"balance": balance, "margin": margin, "errors": errors, "signs": signs}
+    kind: dict[str, Any] = {
+        "balance": balance,
+        "margin": margin,
+        "errors": errors,
+        "signs": signs,
+    }
     if np.ndim(alpha):
         return Curve(tuple(density_at(float(load), **kind) for load in np.ravel(alpha)))
     return density_at(cast("float", alpha), **kind)
@@ -234,51 +342,3 @@ def density(
 def evenly_spaced(points: int) -> list[float]:
     """ρ = 1/(n+1), …, n/(n+1)."""
     return [(i + 1) / (points + 1) for i in range(points)]
-
-
-# With breaking.
-
-
-@dataclass(frozen=True)
-class RSBCapacity:
-    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack`)."""
-
-    rho: float
-    steps: int
-    alpha: float
-    error: float
-    state: RSBState
-    point: Array
-
-
-def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """Σ = 0 by Newton from a point near to it; one more Newton step on finer grids shows the error."""
-    solved = branch.at_zero_entropy(start)
-    state = solved.state
-    finer = branch.equations(solved.unknowns, FINER)
-    residual = np.append(finer.residual, finer.entropy / binary_entropy(branch.rho))
-    moved = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
-    alpha = branch.equations(moved, FINER).alpha
-    # What Newton left undone is part of the error: its residual as an error of Σ, which falls with slope ∂Σ/∂α.
-    error = abs(alpha - state.alpha) + abs(solved.residual / state.entropy_by_alpha) + 4e-16 * alpha
-    return RSBCapacity(branch.rho, branch.steps, alpha, error, state, moved)
-
-
-def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
-    """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
-    check_breaking(ensemble)
-    branch = RSBBranch(rho, 1, ensemble)
-    return capacity_near(branch, end_of_branch(branch).unknowns)
-
-
-@lru_cache(maxsize=1)
-def _full_spline() -> CubicSpline:
-    table = capacity_table()
-    rows = table[np.isfinite(table.alpha_full)]
-    return CubicSpline(logit(rows.rho), np.log(np.column_stack([rows.alpha_1rsb - rows.alpha_full, rows.error_full])))
-
-
-def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:
-    """α_VS with full breaking and its error, from α_VS with one step: the shipped table's difference is interpolated."""
-    difference, error = np.exp(_full_spline()(logit(rho)))
-    return float(alpha_1rsb - difference), float(error)

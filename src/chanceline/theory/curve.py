@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chanceline._results import Result
-from chanceline.theory.numerics import Array
+from chanceline.theory.quadrature import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Curve(Result):
-    """Capacities at several densities, or densities at several loads, in the order asked for; a sequence of its points."""
+    """Capacities at several densities, or densities at several loads; a sequence of its points.
+
+    The points are in the order asked for.
+    """
 
     points: tuple[Any, ...]
 
@@ -25,12 +28,12 @@ class Curve(Result):
 
     @property
     def rho(self) -> Array:
-        """The densities ρ."""
+        """The densities ρ, (points,)."""
         return np.array([point.rho for point in self.points])
 
     @property
     def alpha(self) -> Array:
-        """The loads α."""
+        """The loads α, (points,)."""
         return np.array([point.alpha for point in self.points])
 
     def __len__(self) -> int:
@@ -40,39 +43,59 @@ class Curve(Result):
         return self.points[index]
 
     def summary(self) -> str:
-        ends = [f"{name} from {min(line):g} to {max(line):g}" for name, line in (("ρ", self.rho), ("α", self.alpha)) if len(line)]
-        return ", ".join([f"{len(self)} points", *ends])
+        parts = [f"{len(self)} points"]
+        if self.points:
+            parts.append(f"ρ from {min(self.rho):g} to {max(self.rho):g}")
+            parts.append(f"α from {min(self.alpha):g} to {max(self.alpha):g}")
+        return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "points": [point.to_dict() for point in self.points]}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a point: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner; for densities ρ_VS with its error.
+        """One row a point: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner.
 
-        Columns for balance, margin, errors, signs and the threshold stand behind, where they are not the paper's.
+        For densities ρ_VS with its error. Columns for balance, margin, errors, signs and the
+        threshold stand behind, where they are not the paper's.
         """
         import pandas as pd
 
-        more = ["replicon_alpha"] if any(getattr(point, "replicon_alpha", None) for point in self.points) else []
+        more_columns = []
+        if any(getattr(point, "replicon_alpha", None) for point in self.points):
+            more_columns.append("replicon_alpha")
         if not all(point.ensemble.plain for point in self.points):
-            more += ["balance", "margin", "errors", "signs", "threshold"]
+            more_columns += ["balance", "margin", "errors", "signs", "threshold"]
         rows = []
         for point in self.points:
-            row = {"alpha": point.alpha, "rho": point.rho, "error": point.error}
-            if hasattr(point, "bounds"):
-                b = point.bounds
-                row = {"rho": point.rho, "vc": b.vc, "cover_gardner": b.cover_gardner, "alpha_vs": point.alpha}
-                row |= {"error": point.error, "union": b.union, "l0_gardner": b.l0_gardner}
-            rows.append(row | {name: getattr(point, name) for name in more})
+            row = _row_of_point(point)
+            row.update({name: getattr(point, name) for name in more_columns})
+            rows.append(row)
         return pd.DataFrame(rows)
 
     # Figures are built on results: a module below loads one above only when it is asked for.
     def plot(self, ax: Axes | None = None) -> Axes:
-        """α against ρ, with the closed-form curves around capacities, on the given or on new axes."""
+        """α against ρ, with the closed-form curves around capacities, on these or on new axes."""
         import matplotlib.pyplot as plt
 
         from chanceline.figures.theory import draw_curve
 
-        ax = plt.subplots(figsize=(6.5, 4.4), layout="constrained")[1] if ax is None else ax
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.5, 4.4), layout="constrained")
         draw_curve(ax, self.to_frame().sort_values("rho"))
         return ax
+
+
+def _row_of_point(point: Any) -> dict[str, Any]:
+    """The columns of a density, or those of a capacity with the loads around it."""
+    if not hasattr(point, "bounds"):
+        return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
+    bounds = point.bounds
+    return {
+        "rho": point.rho,
+        "vc": bounds.vc,
+        "cover_gardner": bounds.cover_gardner,
+        "alpha_vs": point.alpha,
+        "error": point.error,
+        "union": bounds.union,
+        "l0_gardner": bounds.l0_gardner,
+    }

@@ -4,16 +4,18 @@ Given the top function g_k(u), variances 0 < v₀ < … < v_k and break points 0
 
     g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')],      i = k, …, 1.
 
-Read upwards the same numbers are a Markov chain of fields: it starts from P₀ = N(0, v₀) and goes from u to u' with probability
+Read upwards the same numbers are a Markov chain of fields: it starts from P₀ = N(0, v₀) and goes
+from u to u' with probability
 
-    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],      P_i = P_{i−1} T_i.
+    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],      P_i = P_{i−1}
+    T_i.
 
 Every derivative of its bottom value is an average over one of the P_i.
 
-Each level has its own grid, equally spaced or focused on the origin, on which the trapezoidal rule converges exponentially
-for these analytic integrands: only the top needs to resolve the features of g_k, the lower levels are as smooth as the
-Gaussians around them. The grids must reach as far as the *tilted* weight P_k does. With k = 0 nothing is nested (replica
-symmetry).
+Each level has its own grid, equally spaced or focused on the origin, on which the trapezoidal rule
+converges exponentially for these analytic integrands: only the top needs to resolve the features of
+g_k, the lower levels are as smooth as the Gaussians around them. The grids must reach as far as the
+*tilted* weight P_k does. With k = 0 nothing is nested (replica symmetry).
 """
 
 from __future__ import annotations
@@ -23,31 +25,86 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.theory.numerics import Array
+from chanceline.theory.quadrature import Array
 
-# A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22 at a = 1.6 δ. The rest
-# of the margin is for the functions it multiplies.
+# A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22
+# at a = 1.6 δ. The rest of the margin is for the functions it multiplies.
 POINTS_PER_GAUSSIAN = 2.0
+# A uniform grid has at least this many points on either side of 0.
+_FEWEST_POINTS = 8
+# Rows of a transition that are taken together.
+_ROWS_PER_BLOCK = 24
+# Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
+_NEGLIGIBLE = 42.0
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes of a trapezoidal rule for ∫du and the spacing at each, both (nodes,)."""
+
+    nodes: Array
+    spacing: Array
+
+
+def uniform_grid(reach: float, step: float) -> Grid:
+    """… −step, 0, step, … up to ±reach."""
+    n_half = max(_FEWEST_POINTS, int(np.ceil(reach / step)))
+    nodes = step * np.arange(-n_half, n_half + 1, dtype=float)
+    return Grid(nodes=nodes, spacing=np.full(2 * n_half + 1, step))
+
+
+def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
+    """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
+
+    u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The map is analytic far beyond the
+    unit step in τ, so the rule keeps its exponential convergence.
+    """
+    if coarse <= fine:
+        return uniform_grid(reach, coarse)
+    width = 3 * focus / fine  # w
+    excess = (coarse - fine) * width
+    n_half = int(np.ceil((reach + excess) / coarse))
+    tau = np.arange(-n_half, n_half + 1, dtype=float)
+    bend = np.tanh(tau / width)
+    return Grid(
+        nodes=coarse * tau - excess * bend,
+        spacing=coarse - (coarse - fine) * (1 - bend**2),  # du/dτ
+    )
+
+
+def gaussian_steps(variances: Array) -> Array:
+    """The widest step for each level that the Gaussians which meet there allow, (levels,)."""
+    widths = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
+    widths_above = np.append(widths[1:], np.inf)
+    return np.minimum(widths, widths_above)
+
+
+class _Block(NamedTuple):
+    """A dense piece of a transition; the rest of its rows is negligible."""
+
+    rows: slice
+    columns: slice
+    values: Array  # (rows, columns)
 
 
 @dataclass(frozen=True)
 class Transition:
-    """T(u → u') as blocks along its diagonal; the rest is negligible."""
+    """T(u → u') as blocks along its diagonal; rows are u, columns u'."""
 
-    rows: int
-    columns: int
-    blocks: list[tuple[slice, slice, Array]]
+    n_rows: int
+    n_columns: int
+    blocks: list[_Block]
 
     def average(self, values: Array) -> Array:
         """∫du' T(u → u') values(u'), for each u."""
-        result = np.empty(self.rows)
+        result = np.empty(self.n_rows)
         for rows, columns, block in self.blocks:
             result[rows] = block @ values[columns]
         return result
 
     def push(self, weights: Array) -> Array:
         """The weights of the upper level, Σ_u weights(u) T(u → u')."""
-        result = np.zeros(self.columns)
+        result = np.zeros(self.n_columns)
         for rows, columns, block in self.blocks:
             result[columns] += weights[rows] @ block
         return result
@@ -56,22 +113,25 @@ class Transition:
 class LevelMeans(NamedTuple):
     """Averages over the weights P_i."""
 
-    top: Array  # E_k of what was asked for
-    squares: Array  # E_i[g_i'²]
-    values: Array  # E_i[g_i]
+    top: Array  # E_k of each function asked for
+    squares: Array  # E_i[g_i'²], (levels,)
+    values: Array  # E_i[g_i], (levels,)
     squared_curvature: Array  # E_k[g_k''²] and E₀[g₀''²]
     edge_weight: float
 
 
 @dataclass(frozen=True)
 class Recursion:
-    """Values and slopes of g_i, the weights P_i (each sums to one) and the transitions T_i, on the grid of each level."""
+    """g_i, its slopes and its weights P_i on the grid of each level, level 0 first.
+
+    The weights of a level sum to one; T_i leads from level i − 1 to level i.
+    """
 
     values: tuple[Array, ...]
     slopes: tuple[Array, ...]
     weights: tuple[Array, ...]
     transitions: tuple[Transition, ...]
-    breaks: Array
+    breaks: Array  # x₁ … x_k
 
     def mean(self, level: int, values: Array) -> float:
         """E_i[values] = ∫du P_i(u) values(u)."""
@@ -87,20 +147,33 @@ class Recursion:
         """E_i[g_i'²] of each level."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
-    def means(self, curvature: Array, *top: Array) -> LevelMeans:
-        """The averages that saddle equations need, given g_k'' and other values on the grid of the top level."""
+    def means(self, curvature: Array, *functions: Array) -> LevelMeans:
+        """The averages that saddle equations need.
+
+        `curvature` is g_k'' on the grid of the top level, as are the other functions to average
+        there.
+        """
         k = len(self.breaks)
-        squared = [self.mean(k, curvature**2), self.mean(0, self.bottom_curvature(curvature) ** 2)]
-        averages = np.array([self.mean(k, values) for values in top])
-        return LevelMeans(averages, self.mean_square_slopes, self.mean_values, np.array(squared), self.edge_weight)
+        squared_curvature = [
+            self.mean(k, curvature**2),
+            self.mean(0, self.bottom_curvature(curvature) ** 2),
+        ]
+        return LevelMeans(
+            top=np.array([self.mean(k, function) for function in functions]),
+            squares=self.mean_square_slopes,
+            values=self.mean_values,
+            squared_curvature=np.array(squared_curvature),
+            edge_weight=self.edge_weight,
+        )
 
     def bottom_curvature(self, top: Array) -> Array:
         """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""
         curvature = top
         for i in range(len(self.breaks), 0, -1):
             x = self.breaks[i - 1]
-            carried = curvature + x * self.slopes[i] ** 2
-            curvature = self.transitions[i - 1].average(carried) - x * self.slopes[i - 1] ** 2
+            to_average = curvature + x * self.slopes[i] ** 2
+            averaged = self.transitions[i - 1].average(to_average)
+            curvature = averaged - x * self.slopes[i - 1] ** 2
         return curvature
 
     @property
@@ -109,79 +182,84 @@ class Recursion:
         return float(max(max(weight[0], weight[-1]) for weight in self.weights))
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Nodes of a trapezoidal rule for ∫du and the spacing at each."""
+def recurse(
+    grids: list[Grid],
+    top: Array,
+    top_slope: Array,
+    variances: Array,
+    breaks: Array,
+    centre: float = 0.0,
+) -> Recursion:
+    """Descend from g_k to g₀, and carry the weights back up from P₀ = N(centre, v₀).
 
-    nodes: Array
-    spacing: Array
-
-
-def uniform_grid(reach: float, step: float) -> Grid:
-    """… −step, 0, step, … up to ±reach."""
-    half = max(8, int(np.ceil(reach / step)))
-    return Grid(step * np.arange(-half, half + 1, dtype=float), np.full(2 * half + 1, step))
-
-
-def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
-    """Step near `fine` for |u| up to `focus` and `coarse` far away: u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w), τ integer.
-
-    The map is analytic far beyond the unit step in τ, so the rule keeps its exponential convergence.
+    Parameters
+    ----------
+    grids
+        The grid of each level, 0 … k.
+    top, top_slope : (nodes,)
+        g_k and its slope on the last grid.
+    variances : (k + 1,)
+        v₀ … v_k.
+    breaks : (k,)
+        x₁ … x_k.
+    centre
+        Mean of P₀.
     """
-    if coarse <= fine:
-        return uniform_grid(reach, coarse)
-    width = 3 * focus / fine
-    excess = (coarse - fine) * width
-    half = int(np.ceil((reach + excess) / coarse))
-    tau = np.arange(-half, half + 1, dtype=float)
-    bend = np.tanh(tau / width)
-    return Grid(coarse * tau - excess * bend, coarse - (coarse - fine) * (1 - bend**2))
-
-
-def gaussian_steps(variances: Array) -> Array:
-    """The widest step for each level that the Gaussians which meet there allow."""
-    widths = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
-    return np.minimum(widths, np.append(widths[1:], np.inf))
-
-
-def recurse(grids: list[Grid], top: Array, top_slope: Array, variances: Array, breaks: Array, centre: float = 0.0) -> Recursion:
-    """Descend from g_k (values and slopes on the last grid) to g₀, and carry the weights back up from P₀ = N(centre, v₀)."""
-    values, slopes = [top], [top_slope]
+    values = [top]
+    slopes = [top_slope]
     transitions: list[Transition] = []
     for i in range(len(breaks), 0, -1):
-        x, variance = breaks[i - 1], float(variances[i] - variances[i - 1])
-        exponent = x * values[0] + np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
-        log_total, transition = _transition(grids[i - 1].nodes, grids[i].nodes, variance, exponent)
+        x = breaks[i - 1]
+        variance = float(variances[i] - variances[i - 1])
+        log_spacing = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
+        log_total, transition = _transition(
+            grids[i - 1].nodes, grids[i].nodes, variance, exponent=x * values[0] + log_spacing
+        )
         values.insert(0, log_total / x)
         slopes.insert(0, transition.average(slopes[0]))
         transitions.insert(0, transition)
-    weight = grids[0].spacing * np.exp(-((grids[0].nodes - centre) ** 2) / (2 * variances[0]))
+
+    bottom = grids[0]
+    weight = bottom.spacing * np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
     weights = [weight / weight.sum()]
     for transition in transitions:
         weights.append(transition.push(weights[-1]))
-    return Recursion(tuple(values), tuple(slopes), tuple(weights), tuple(transitions), breaks)
+    return Recursion(
+        values=tuple(values),
+        slopes=tuple(slopes),
+        weights=tuple(weights),
+        transitions=tuple(transitions),
+        breaks=breaks,
+    )
 
 
-_BLOCK = 24
-_NEGLIGIBLE = 42.0  # e^{−42} is 1e-18
+def _transition(
+    low: Array, high: Array, variance: float, exponent: Array
+) -> tuple[Array, Transition]:
+    """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for each u, and the terms of that sum.
 
-
-def _transition(low: Array, high: Array, variance: float, exponent: Array) -> tuple[Array, Transition]:
-    """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for u in `low` and u' in `high`, and the normalised terms of that sum.
-
-    The Gaussian is totally positive, so the terms that count move with u: a block of rows needs no columns but those
+    u runs over `low` and u' over `high`; the terms are normalised. The Gaussian is totally
+    positive, so the terms that count move with u: a block of rows needs no columns but those
     between the first that counts in its first row and the last that counts in its last.
     """
-    log_total, blocks = np.empty(len(low)), []
-    for begin in range(0, len(low), _BLOCK):
-        rows = slice(begin, min(begin + _BLOCK, len(low)))
-        ends = exponent - (low[rows][[0, -1], None] - high) ** 2 / (2 * variance)
-        counts = ends >= ends.max(axis=1, keepdims=True) - _NEGLIGIBLE
-        columns = slice(int(counts[0].argmax()), len(high) - int(counts[1, ::-1].argmax()))
-        terms = exponent[columns] - (low[rows, None] - high[columns]) ** 2 / (2 * variance)
-        largest = terms.max(axis=1)
-        part = np.exp(terms - largest[:, None])
-        total = part.sum(axis=1)
-        blocks.append((rows, columns, part / total[:, None]))
+    log_total = np.empty(len(low))
+    blocks = []
+    for begin in range(0, len(low), _ROWS_PER_BLOCK):
+        rows = slice(begin, min(begin + _ROWS_PER_BLOCK, len(low)))
+
+        # Columns that count in the first or the last row of the block.
+        first_and_last = low[rows][[0, -1], None]
+        log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)
+        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE
+        first_column = int(counts[0].argmax())
+        after_last_column = len(high) - int(counts[1, ::-1].argmax())
+        columns = slice(first_column, after_last_column)
+
+        # The block itself, each row summed in logarithms.
+        log_terms = exponent[columns] - (low[rows, None] - high[columns]) ** 2 / (2 * variance)
+        largest = log_terms.max(axis=1)
+        terms = np.exp(log_terms - largest[:, None])
+        total = terms.sum(axis=1)
+        blocks.append(_Block(rows, columns, terms / total[:, None]))
         log_total[rows] = largest + np.log(total)
     return log_total, Transition(len(low), len(high), blocks)

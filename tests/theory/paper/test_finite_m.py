@@ -5,9 +5,9 @@ import pytest
 from scipy.special import log_ndtr
 
 import chanceline
-from chanceline.theory.numerics import rule_for
-from chanceline.theory.paper.finite_m import _support, impose_split, pattern_recursion, solve_rs_at_m
-from chanceline.theory.symmetric import mills_slope
+from chanceline.theory.paper.finite_m import impose_split, solve_rs_at_m, support_law, volume_recursion
+from chanceline.theory.quadrature import rule_for
+from chanceline.theory.typical import mills_slope
 
 ALPHA, RHO, M, GROUP = 1.2, 0.5, 0.1, 0.5
 
@@ -58,7 +58,7 @@ def test_phi_is_stationary_in_what_it_was_solved_for():
     state = solve_rs_at_m(alpha, rho, m)
     h = 1e-3
     slope = (solve_rs_at_m(alpha + h, rho, m).phi - solve_rs_at_m(alpha - h, rho, m).phi) / (2 * h)
-    log_a = m * pattern_recursion(state.q, np.array([m]), rho - state.q[1]).mean_values[0]
+    log_a = m * volume_recursion(state.q, np.array([m]), rho - state.q[1]).mean_values[0]
     assert log_a == pytest.approx(slope, rel=1e-5)
 
 
@@ -67,17 +67,22 @@ def test_first_power_of_h_integrates_to_h():
     rho, q1, q0 = 0.5, 0.35, 0.2
     rule = rule_for(1.0)
     expected = float(rule.mean(log_ndtr(-np.sqrt(q0 / (rho - q0)) * rule.nodes)))
-    recursion = pattern_recursion(np.array([q0, q1]), np.array([1.0]), rho - q1)
+    recursion = volume_recursion(np.array([q0, q1]), np.array([1.0]), rho - q1)
     assert recursion.mean_values[0] == pytest.approx(expected, rel=1e-12)
 
 
 def free_energy(q, q_hat, Q_hat, K):
     """φ as a function of all order parameters, off the saddle too."""
     breaks = np.array([M, GROUP])
-    patterns = pattern_recursion(q, breaks, RHO - q[-1])
-    _, log_odds, _, weights = _support(Q_hat + q_hat[-1], q_hat, K, breaks)
+    patterns = volume_recursion(q, breaks, RHO - q[-1])
+    supports = support_law(Q_hat + q_hat[-1], q_hat, K, breaks)
     outside = Q_hat * RHO + np.diff(breaks, prepend=0.0, append=1.0) @ (q_hat * q)
-    return float(ALPHA * M * patterns.mean_values[0] + weights @ np.logaddexp(0.0, log_odds) + K * RHO + 0.5 * M * outside)
+    return float(
+        ALPHA * M * patterns.mean_values[0]
+        + supports.weights @ np.logaddexp(0.0, supports.log_odds)
+        + K * RHO
+        + 0.5 * M * outside
+    )
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""The paper's own calculations that no command needs: replica symmetry at finite m, breaking within a support."""
+"""The paper's own calculations that no command needs: finite m, breaking within a support."""

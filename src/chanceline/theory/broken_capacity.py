@@ -1,0 +1,93 @@
+"""The capacity α_VS(ρ) with breaking between supports.
+
+With k steps Σ = 0 is solved together with the saddle equations. For every finite number of steps
+the entropy vanishes at finite break points x_i, finite K and finite χ (ρ = ½: x = 0.353, K = 9.35
+for k = 1), so that Σ = 0 is one more equation for Newton and nothing is extrapolated. It is well
+conditioned in the form (7) of `rsb`, which is the entropy inside the smallest group. Each further
+step raises K and lowers x₁ at Σ = 0, with x₁K nearly constant: only full breaking ends with K → ∞
+and x → 0 at finite xK, a single support in each smallest group.
+
+More than one step, and the limit of all, are made by `scripts/steps_of_breaking.py` for the shipped
+table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import logit
+
+from chanceline.theory.capacity_table import capacity_table
+from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.one_step import FINER, check_breaking, end_of_branch
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rsb import RSBBranch, RSBState
+
+# Rounding of the load itself, relative.
+_ROUNDING = 4e-16
+
+
+@dataclass(frozen=True)
+class RSBCapacity:
+    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack`)."""
+
+    rho: float
+    steps: int
+    alpha: float
+    error: float
+    state: RSBState
+    point: Array
+
+
+def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
+    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error."""
+    solved = branch.at_zero_entropy(start)
+    state = solved.state
+
+    # One Newton step, with the residual on finer grids and the Jacobian that is there.
+    on_finer_grids = branch.equations(solved.unknowns, FINER)
+    scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)
+    residual = np.append(on_finer_grids.residual, scaled_entropy)
+    point = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
+    alpha = branch.equations(point, FINER).alpha
+
+    # What Newton left undone is part of the error: its residual as an error of Σ, which falls with
+    # slope ∂Σ/∂α.
+    unsolved = abs(solved.residual / state.entropy_by_alpha)
+    return RSBCapacity(
+        rho=branch.rho,
+        steps=branch.steps,
+        alpha=alpha,
+        error=abs(alpha - state.alpha) + unsolved + _ROUNDING * alpha,
+        state=state,
+        point=point,
+    )
+
+
+def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
+    """One step of breaking, started from the shipped table; 0.02 ≤ ρ ≤ 0.95."""
+    check_breaking(ensemble)
+    branch = RSBBranch(rho, 1, ensemble)
+    return capacity_near(branch, end_of_branch(branch).unknowns)
+
+
+@lru_cache(maxsize=1)
+def _full_spline() -> CubicSpline:
+    """ln of α_1RSB − α_full and of its error in the shipped table, as functions of logit ρ."""
+    table = capacity_table()
+    rows = table[np.isfinite(table.alpha_full)]
+    differences = rows.alpha_1rsb - rows.alpha_full
+    return CubicSpline(logit(rows.rho), np.log(np.column_stack([differences, rows.error_full])))
+
+
+def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:
+    """α_VS with full breaking and its error, from α_VS with one step.
+
+    The difference between the two is interpolated in the shipped table.
+    """
+    difference, error = np.exp(_full_spline()(logit(rho)))
+    return float(alpha_1rsb - difference), float(error)

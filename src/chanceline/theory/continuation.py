@@ -1,0 +1,140 @@
+"""Following a branch of solutions in one parameter, and trying several starts in turn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from scipy.optimize import brentq
+
+from chanceline.errors import ConvergenceError
+from chanceline.theory.newton import Solved, State
+from chanceline.theory.quadrature import Array
+
+Start = TypeVar("Start")
+Success = TypeVar("Success")
+
+# A point found in at most so many Newton steps lets the next step be longer, by the factor.
+_EASY_ITERATIONS = 6
+_GROWTH = 1.5
+
+
+def follow(
+    solve_at: Callable[[float, Array], Solved[State]],
+    first: Solved[State],
+    begin: float,
+    step: float,
+    until: Callable[[Solved[State]], bool] | float,
+    smallest: float = 1e-4,
+) -> Iterator[Solved[State]]:
+    """Yield the points of a branch in one parameter: secant predictor, and a step that adapts.
+
+    Parameters
+    ----------
+    solve_at
+        The point at a parameter, from a guess of its unknowns; raises ConvergenceError if that
+        fails.
+    first, begin
+        The first point and its parameter.
+    step
+        First step of the parameter; its sign is the direction.
+    until
+        Ends with the first point where this holds, or at this parameter if it is a number.
+    smallest
+        When the step falls below this, the last ConvergenceError is raised.
+    """
+    goal = None if callable(until) else until
+
+    def is_last(point: Solved[State], parameter: float) -> bool:
+        if callable(until):
+            return until(point)
+        return parameter == until
+
+    parameter = begin
+    solved = first
+    previous: tuple[float, Array] | None = None
+    yield solved
+    while not is_last(solved, parameter):
+        target = parameter + step
+        if goal is not None and (goal - target) * step <= 0:
+            target = goal
+
+        # Secant through the last two points.
+        guess = solved.unknowns
+        if previous is not None:
+            previous_parameter, previous_unknowns = previous
+            last_move = guess - previous_unknowns
+            last_step = parameter - previous_parameter
+            guess = guess + last_move * (target - parameter) / last_step
+
+        try:
+            following = solve_at(target, guess)
+        except ConvergenceError:
+            step /= 2
+            if abs(step) < smallest:
+                raise
+            continue
+        previous = (parameter, solved.unknowns)
+        parameter = target
+        solved = following
+        yield solved
+        if solved.iterations <= _EASY_ITERATIONS:
+            step *= _GROWTH
+
+
+class ChiBranch(ABC, Generic[State]):
+    """A branch of saddles along which χ falls steadily; ln χ comes first in every point."""
+
+    @abstractmethod
+    def at_chi(self, log_chi: float, start: Array, /) -> Solved[State]:
+        """The saddle at a given χ, by Newton from a point near to it.
+
+        `unknowns` of the result is the whole point, ln χ first.
+        """
+
+    def follow(
+        self, first: Solved[State], step: float, until: Callable[[State], bool]
+    ) -> Iterator[Solved[State]]:
+        """Continuation in ln χ from any point; ends with the first point where `until` holds."""
+        return follow(
+            self.at_chi,
+            first,
+            begin=float(first.unknowns[0]),
+            step=step,
+            until=lambda point: until(point.state),
+        )
+
+    def point_where(
+        self,
+        bracket: tuple[Solved[State], Solved[State]],
+        value: Callable[[State], float],
+        tolerance: float = 1e-14,
+    ) -> Solved[State]:
+        """The point between two points of the branch where `value` vanishes."""
+        begin = bracket[0].unknowns
+        end = bracket[1].unknowns
+
+        def solved_at(log_chi: float) -> Solved[State]:
+            guess = begin + (end - begin) * (log_chi - begin[0]) / (end[0] - begin[0])
+            return self.at_chi(log_chi, guess)
+
+        root: Any = brentq(
+            lambda log_chi: value(solved_at(log_chi).state),
+            begin[0],
+            end[0],
+            xtol=tolerance,
+            rtol=tolerance,
+        )
+        return solved_at(float(root))
+
+
+def first_success(attempt: Callable[[Start], Success], starts: Iterable[Start]) -> Success:
+    """`attempt` from the first start that leads anywhere; the last failure if none does."""
+    *all_but_last, last = starts
+    for start in all_but_last:
+        try:
+            return attempt(start)
+        except ConvergenceError:
+            continue
+    return attempt(last)

@@ -1,0 +1,148 @@
+"""Gardner's capacity with *all* variables, for unequal classes, a margin and errors.
+
+With x = v/|w| ~ N(τ_c, 1) for class c, τ_c = margin + σ_c·threshold, patterns with 0 < x < t* are
+moved to the margin, and those with x ≥ t* are errors:
+
+    1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x²,      ε = Σ_c f_c H(t* − τ_c),
+
+stationary in the threshold, Σ_c σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x = 0. Without errors t* = ∞
+(Gardner 1988), with them this is Gardner and Derrida's formula (1988). A typical choice of ρN
+variables separates up to ρα_c; choosing the largest fields of all N multiplies α_c by ρ + 2tφ(t),
+2H(t) = ρ, instead: the ℓ₀-Gardner load.
+
+With weights of given sign every typical load is half of that (Amit, Wong and Campbell 1989), with
+half of the weights at zero. The largest fields of the right sign then multiply α_c by ρ + tφ(t),
+H(t) = ρ, up to ρ = ½: half of what 2ρ gives without signs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from chanceline.theory.closed_forms import l0_gardner
+from chanceline.theory.ensemble import Ensemble
+
+_ROOT_2PI = math.sqrt(2 * math.pi)
+# Beyond this threshold all patterns lie on one side.
+_LARGEST_THRESHOLD = 40.0
+# With errors several thresholds can be stationary: so many intervals between ± this are searched.
+_INTERVALS_WITH_ERRORS = 96
+_LARGEST_THRESHOLD_WITH_ERRORS = 6
+
+
+@dataclass(frozen=True)
+class Gardner:
+    """α_c with all variables, and the rule there. Weights of given sign halve α_c and nothing else.
+
+    Attributes
+    ----------
+    load : α_c.
+    threshold : b/|w|, the best threshold.
+    ceiling : t*, the largest violation (in units of |w|) that is no error.
+    """
+
+    load: float
+    threshold: float
+    ceiling: float
+
+
+@lru_cache(maxsize=256)
+def gardner(ensemble: Ensemble) -> Gardner:
+    """α_c, the best threshold and t*."""
+    threshold = 0.0
+    if ensemble.free_threshold:
+        threshold = _best_threshold(ensemble)
+    inverse_load = _threshold_moments(ensemble, threshold).second
+    return Gardner(
+        load=ensemble.widest / inverse_load,
+        threshold=threshold,
+        ceiling=_ceiling(ensemble, threshold),
+    )
+
+
+def l0_load(rho: float, ensemble: Ensemble) -> float:
+    """α_c[ρ + 2tφ(t)] with 2H(t) = ρ, ℓ₀-Gardner; with given signs min(2ρ, 1) stands for ρ."""
+    return gardner(ensemble).load * l0_gardner(min(rho / ensemble.widest, 1.0)) / 2
+
+
+def _best_threshold(ensemble: Ensemble) -> float:
+    """The stationary threshold; of several, which errors can bring, that of the largest load."""
+
+    def slope(threshold: float) -> float:
+        return _threshold_moments(ensemble, threshold).first_by_sign
+
+    def inverse_load(threshold: float) -> float:
+        return _threshold_moments(ensemble, threshold).second
+
+    if ensemble.error_rate:
+        reach = _LARGEST_THRESHOLD_WITH_ERRORS + 2 * ensemble.margin
+        n_intervals = _INTERVALS_WITH_ERRORS
+    else:
+        reach = _LARGEST_THRESHOLD + ensemble.margin
+        n_intervals = 1
+    grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
+    slopes = [slope(threshold) for threshold in grid]
+
+    # 1/α_c has a minimum where its slope goes from below zero to above.
+    minima = []
+    for i in range(n_intervals):
+        if slopes[i] < 0 <= slopes[i + 1]:
+            minima.append(float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)))
+    return min(minima, key=inverse_load)
+
+
+class _ThresholdMoments(NamedTuple):
+    """Moments over both classes at one threshold."""
+
+    first_by_sign: float  # Σ_c σ_c f_c ∫x, which vanishes at the best threshold
+    second: float  # Σ_c f_c ∫x² = 1/α_c
+
+
+def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
+    ceiling = _ceiling(ensemble, threshold)
+    first_by_sign = 0.0
+    second = 0.0
+    for share, sign in ensemble.classes:
+        tau = ensemble.margin + sign * threshold
+        first_of_class, second_of_class = _partial_moments(tau, ceiling)
+        first_by_sign += share * sign * first_of_class
+        second += share * second_of_class
+    return _ThresholdMoments(first_by_sign, second)
+
+
+def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
+    """∫_0^{t*} dx φ(x − τ) x^k for k = 1, 2; t* is the ceiling, perhaps infinite."""
+    density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI
+    if math.isinf(ceiling):
+        weight = float(ndtr(tau))
+        first = tau * weight + density_at_zero
+        return first, tau * first + weight
+    density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI
+    weight = float(ndtr(ceiling - tau) - ndtr(-tau))
+    first = tau * weight + density_at_zero - density_at_ceiling
+    return first, tau * first + weight - ceiling * density_at_ceiling
+
+
+def _ceiling(ensemble: Ensemble, threshold: float) -> float:
+    """t* at which the error rate is ε."""
+    if not ensemble.error_rate:
+        return math.inf
+
+    def excess(ceiling: float) -> float:
+        wrong = sum(
+            share * ndtr(ensemble.margin + sign * threshold - ceiling)
+            for share, sign in ensemble.classes
+        )
+        return float(wrong) - ensemble.error_rate
+
+    if excess(0.0) <= 0:
+        return 0.0
+    largest = 2 * _LARGEST_THRESHOLD + ensemble.margin
+    return float(brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-14))

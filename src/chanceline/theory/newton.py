@@ -1,0 +1,192 @@
+"""Newton's method for a few equations: damped, and its error says where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from chanceline.errors import ConvergenceError
+from chanceline.theory.quadrature import Array
+
+State = TypeVar("State")
+
+# A step shortened to less than this share is given up.
+_SMALLEST_FRACTION = 1e-2
+
+
+class OutsideDomain(Exception):
+    """The point breaks a constraint of the equations, such as d > 0; the step is shortened."""
+
+
+@dataclass(frozen=True)
+class Solved(Generic[State]):
+    """A converged point with all that the equations returned there, and the Jacobian."""
+
+    unknowns: Array  # (unknowns,)
+    state: State
+    iterations: int
+    residual: float  # the largest
+    jacobian: Array  # (equations, unknowns)
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Damped Newton.
+
+    It ends when the residual *and* the step are small, or the residual is small and no step betters
+    it.
+
+    Parameters
+    ----------
+    tolerance
+        Largest residual accepted.
+    step_tolerance
+        Largest last step accepted.
+    longest_step
+        Steps are shortened to this length (largest component).
+    iterations
+        Steps after which it gives up.
+    """
+
+    tolerance: float = 1e-12
+    step_tolerance: float = 1e-6
+    longest_step: float = 1.5
+    iterations: int = 30
+
+    def solve(
+        self,
+        equations: Callable[[Array], State],
+        start: Array,
+        what: str = "the saddle",
+        *,
+        residual: Callable[[Any], Array] = lambda state: state.residual,
+        jacobian: Callable[[State], Array] | None = None,
+    ) -> Solved[State]:
+        """Solve residual(equations(unknowns)) = 0 from `start`, or raise ConvergenceError.
+
+        Parameters
+        ----------
+        equations
+            Everything that is known at a point; raises OutsideDomain where a point makes no sense.
+        start : (unknowns,)
+            A point near the solution.
+        what
+            What is solved, for the error's sentence.
+        residual
+            Reads the residual off a state, (equations,).
+        jacobian
+            Reads the Jacobian off a state, (equations, unknowns). Without it the derivatives are
+            taken by central differences.
+        """
+        unknowns = np.array(start, dtype=float)
+        try:
+            state = equations(unknowns)
+        except OutsideDomain as outside:
+            raise ConvergenceError(
+                f"{what}: the start lies outside the domain ({outside}); start nearer"
+            ) from None
+        problem = _Problem(equations, residual, jacobian)
+        for iteration in range(1, self.iterations + 1):
+            direction = problem.newton_direction(unknowns, state)
+            if direction is None:
+                break
+            size = float(np.abs(residual(state)).max())
+            solved = Solved(unknowns, state, iteration, size, direction.slopes)
+            if size <= self.tolerance and direction.length <= self.step_tolerance:
+                return solved
+            better = self._shortened_step(problem, direction, unknowns, size)
+            if better is None:
+                if size <= self.tolerance:
+                    # Rounding is all that is left, and the equations are ill-conditioned.
+                    return solved
+                break
+            unknowns, state = better
+        raise ConvergenceError(
+            f"{what}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
+            f"{np.array2string(unknowns, precision=6)}; try a start nearer to the solution or a "
+            "smaller continuation step"
+        )
+
+    def _shortened_step(
+        self,
+        problem: _Problem[State],
+        direction: _Direction,
+        unknowns: Array,
+        size: float,
+    ) -> tuple[Array, State] | None:
+        """The next point along the direction, and its state: the longest step that improves.
+
+        None if even a very short step does not. `size` is the largest residual at `unknowns`.
+        """
+        fraction = min(1.0, self.longest_step / direction.length)
+        while fraction > _SMALLEST_FRACTION:
+            trial_point = unknowns + fraction * direction.step
+            try:
+                trial = problem.equations(trial_point)
+            except OutsideDomain:
+                fraction /= 2
+                continue
+            # Natural monotonicity: the correction that the old Jacobian would make next must be
+            # shorter, whatever the scales of the equations (Deuflhard, Newton Methods for Nonlinear
+            # Problems, 2004, section 3.3). Where rounding blurs that test a smaller residual will
+            # do.
+            errors = problem.residual(trial)
+            next_length = np.abs(np.linalg.solve(direction.slopes, errors)).max()
+            next_size = np.abs(errors).max()
+            enough = 1 - fraction / 4
+            if next_length <= enough * direction.length or next_size <= enough * size:
+                return trial_point, trial
+            fraction /= 2
+        return None
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """A full Newton step, its largest component, and the Jacobian it came from."""
+
+    step: Array
+    length: float
+    slopes: Array
+
+
+@dataclass(frozen=True)
+class _Problem(Generic[State]):
+    """The equations with how to read residual and Jacobian off a state."""
+
+    equations: Callable[[Array], State]
+    residual: Callable[[Any], Array]
+    jacobian: Callable[[State], Array] | None
+
+    def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
+        """The full Newton step; None where the Jacobian is singular or leaves the domain."""
+        try:
+            slopes = self._slopes(unknowns, state)
+            step = np.asarray(np.linalg.solve(slopes, -self.residual(state)), dtype=float)
+        except (np.linalg.LinAlgError, OutsideDomain):
+            return None
+        length = np.abs(step).max()
+        if not np.isfinite(length):
+            return None
+        return _Direction(step, length, slopes)
+
+    def _slopes(self, unknowns: Array, state: State) -> Array:
+        if self.jacobian is not None:
+            return self.jacobian(state)
+        return difference_jacobian(lambda point: self.residual(self.equations(point)), unknowns)
+
+
+def difference_jacobian(
+    residual: Callable[[Array], Array], point: Array, step: float = 1e-5
+) -> Array:
+    """∂residual/∂point by central differences, (equations, unknowns).
+
+    One-sided ones would slow Newton down where the equations are stiff.
+    """
+    columns = [
+        (residual(point + move) - residual(point - move)) / (2 * step)
+        for move in step * np.eye(len(point))
+    ]
+    return np.column_stack(columns)

@@ -1,0 +1,116 @@
+"""Averages over the standard Gaussian measure Dz, by the trapezoidal rule in a stretched variable.
+
+With z = centre + w sinh(t) the nodes are w·step apart near the centre and grow in proportion to the
+distance beyond w: features of width w at the centre and the unit width of the Gaussian are resolved
+by the same few hundred nodes. The integrands are analytic in a strip around the real axis and decay
+like a Gaussian, so the error falls exponentially in 1/step (Trefethen & Weideman, SIAM Review 56,
+385, 2014): halving the step once more shows what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+STEP = 0.03125  # of the stretched variable t
+REACH = 12.0  # Gaussian mass beyond: 4e-33
+# The stretching has this many times the width of the feature that it resolves.
+_WIDTHS_PER_FEATURE = 4.0
+# Points a centre from which t(z) is interpolated, and Newton steps that make the nodes exact.
+_SAMPLES_PER_CENTRE = 201
+_NEWTON_STEPS = 8
+
+
+@dataclass(frozen=True)
+class GaussianRule:
+    """Nodes z and weights of ∫Dz, each of shape (nodes,); the weights sum to one."""
+
+    nodes: Array
+    weights: Array
+
+    def mean(self, values: Array) -> Array:
+        """∫Dz values(z), along the first axis of `values`."""
+        return self.weights @ values
+
+
+@lru_cache(maxsize=256)
+def gaussian_rule(width: float = 4.0, step: float = STEP) -> GaussianRule:
+    """Rule for ∫Dz on |z| ≤ REACH that resolves features of size `width`/4 around z = 0."""
+    n_half = int(np.ceil(np.arcsinh(REACH / width) / step))
+    t = step * np.arange(-n_half, n_half + 1, dtype=float)
+    nodes = width * np.sinh(t)
+    weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
+    return GaussianRule(nodes, weights / weights.sum())
+
+
+def rule_for(scale: float, step: float = STEP, centre: float = 0.0) -> GaussianRule:
+    """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre.
+
+    A centre beyond the reach of the Gaussian is moved to its edge. Widths are rounded down to
+    powers of two: the rule then stays put while a solver moves, and is found in the cache.
+    """
+    width = float(2.0 ** np.floor(np.log2(_WIDTHS_PER_FEATURE * min(1.0, scale))))
+    if not centre:
+        return gaussian_rule(width, step)
+    nodes, weights = centred_rule(np.array([centre]), width, step)
+    return GaussianRule(nodes[0], weights[0])
+
+
+def focused_rule(
+    centres: Sequence[float], sizes: Sequence[float], step: float = STEP
+) -> GaussianRule:
+    """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
+
+    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), w_i = 4·size: equal steps in t are fine near
+    each centre. A centre beyond the reach of the Gaussian is moved to its edge. t(z) is inverted by
+    interpolation between samples, and Newton steps make the nodes exact.
+    """
+    # Columns, so that sums over axis 0 run over the features.
+    middles = np.clip(np.asarray(centres, dtype=float), -REACH, REACH)[:, None]
+    widths = _WIDTHS_PER_FEATURE * np.minimum(1.0, np.asarray(sizes, dtype=float))[:, None]
+
+    def stretched(z: Array) -> Array:
+        """t(z)."""
+        return np.arcsinh((z - middles) / widths).sum(axis=0)
+
+    def stretched_slope(z: Array) -> Array:
+        """dt/dz."""
+        return (1 / np.hypot(widths, z - middles)).sum(axis=0)
+
+    # Samples of t(z) that are dense around each centre.
+    reach = np.arcsinh(2 * REACH / widths)
+    offsets = widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * reach)
+    z_samples = np.unique(np.clip(middles + offsets, -REACH, REACH))
+    t_samples = stretched(z_samples)
+
+    # Nodes at equal steps of t.
+    t = np.arange(t_samples[0], t_samples[-1], step)
+    nodes = np.interp(t, t_samples, z_samples)
+    for _ in range(_NEWTON_STEPS):
+        nodes -= (stretched(nodes) - t) / stretched_slope(nodes)
+    weights = np.exp(-0.5 * nodes**2) / stretched_slope(nodes)
+    return GaussianRule(nodes, weights / weights.sum())
+
+
+def centred_rule(centres: Array, width: float, step: float = STEP) -> tuple[Array, Array]:
+    """Nodes and weights of ∫Dy, one row a centre, graded around a feature of size `width`/4 there.
+
+    A centre outside the reach of the Gaussian is moved to its edge: the feature does not matter
+    there.
+
+    Returns
+    -------
+    nodes, weights : (centres, nodes)
+    """
+    middle = np.clip(np.asarray(centres, dtype=float), -REACH, REACH)[:, None]
+    n_half = int(np.ceil(np.arcsinh(2 * REACH / width) / step))
+    t = step * np.arange(-n_half, n_half + 1, dtype=float)
+    nodes = middle + width * np.sinh(t)
+    weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
+    return nodes, weights / weights.sum(axis=1, keepdims=True)

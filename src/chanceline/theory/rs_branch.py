@@ -1,0 +1,155 @@
+"""The replica-symmetric branch at one density, from the Cover–Gardner load to its end.
+
+Along it χ falls steadily from ∞ (at α_CG) to 0 (at α_ℓ₀); the equations are those of
+`rs_equations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logit, ndtr
+
+from chanceline.theory.closed_forms import binary_entropy, overlap_kernel, typical_overlap
+from chanceline.theory.continuation import ChiBranch
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.gardner import gardner
+from chanceline.theory.newton import Newton, Solved
+from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
+from chanceline.theory.quadrature import STEP, Array, gaussian_rule
+from chanceline.theory.rs_equations import RSState, equations
+
+_EPS = np.finfo(float).eps
+# The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
+_FIRST_CHI = 100
+# … and if its load is not yet small enough, ln χ is raised by this.
+_LOG_CHI_BACK = 2.0
+# First step of ln χ along the branch.
+_LOG_CHI_STEP = -1.0
+# The rule no longer resolves √(1 − c) for larger c; a start that is as near to 1 will do.
+_LARGEST_OVERLAP = 1 - 1e-5
+
+
+@dataclass(frozen=True)
+class Branch(ChiBranch[RSState]):
+    """The branch at one density: from its entrance at α_CG, χ → ∞, to its end at α_ℓ₀, χ → 0."""
+
+    rho: float
+    ensemble: Ensemble = PLAIN
+
+    def at_chi(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
+        rounding = 0.0
+        if self.ensemble.error_rate:
+            # The share of patterns at the margin is a difference of terms larger than it by 1/χ.
+            rounding = 4 * _EPS * self.rho * np.exp(-log_chi)
+        solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+            lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
+            start[1:],
+            self.ensemble.label(f"RS at χ = {np.exp(log_chi):.6g} at ρ = {self.rho:.10g}"),
+            jacobian=lambda state: state.jacobian[:, 1:],
+        )
+        return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
+
+    def at_zero_entropy(self, start: Array) -> Solved[RSState]:
+        """The point where no choice is left to count, Σ = 0, as one more equation."""
+        scale = binary_entropy(self.rho)
+        # Σ is a small difference of terms as large as α⟨ln A⟩.
+        rounding = 16 * _EPS * self.rho * np.exp(-start[0]) / scale
+        return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+            lambda point: equations(point, self.rho, self.ensemble),
+            start,
+            self.ensemble.label(f"RS capacity at ρ = {self.rho:.10g}"),
+            residual=lambda state: np.append(state.residual, state.entropy / scale),
+            jacobian=lambda state: np.vstack([state.jacobian, state.entropy_gradient / scale]),
+        )
+
+    def from_entrance(
+        self, until: Callable[[RSState], bool], below: float = np.inf
+    ) -> Iterator[Solved[RSState]]:
+        """Continuation from the entrance; ends with the first point where `until` holds.
+
+        The first point has χ = 100ρ, or more if its load is not yet below `below`.
+        """
+        log_chi = float(np.log(_FIRST_CHI * self.rho))
+        first = self._near_entrance(log_chi)
+        while first.state.alpha >= below:
+            log_chi += _LOG_CHI_BACK
+            first = self._near_entrance(log_chi)
+        yield from self.follow(first, _LOG_CHI_STEP, until)
+
+    def _near_entrance(self, log_chi: float) -> Solved[RSState]:
+        """The saddle at a large χ."""
+        return self.at_chi(log_chi, branch_start(np.exp(log_chi), self.rho, self.ensemble))
+
+    def excess_load(self, state: RSState, alpha: float) -> float:
+        """How far the load of a point lies above α, without cancellation near α_c."""
+        if self.rho <= 0.5:
+            return state.alpha - alpha
+        return gardner(self.ensemble).load - alpha - state.to_gardner
+
+
+def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
+    """A point of `rs_equations.equations` on the branch, to leading order in 1/χ, (coordinates,).
+
+    q₀/ρ → c, e^{−K} → ρ/(1 − ρ), with F₀ and V as they follow.
+    """
+    c = entrance_overlap(rho, ensemble)
+    all_variables = gardner(ensemble)
+    order = PatternOrder(
+        rho=rho,
+        q0=rho * c,
+        s2=rho * (1 - c),
+        chi=chi,
+        threshold=all_variables.threshold,
+        ceiling=np.sqrt(rho) * all_variables.ceiling,
+    )
+    means = pattern_means(class_sides(ensemble, order, STEP), ensemble, rho)
+
+    # Over E = ρ₊/χ.
+    F0_over_E = means.square[0] / (means.isostatic[0] * chi)
+    V_over_E = means.variance[0] / (means.isostatic[0] * chi)
+    point = [np.log(chi), logit(c), -logit(rho), logit(V_over_E), np.log(F0_over_E)]
+    if ensemble.free_threshold:
+        point.append(all_variables.threshold)
+    if ensemble.error_rate:
+        point.append(float(np.log(all_variables.ceiling)))
+    return np.array(point)
+
+
+def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
+    """c = lim q₀/ρ at α_CG.
+
+    It is the root of c = α_CG Σ_c f_c ∫Dz [∫Dy v]², v between 0 and t* and N(τ_c + √c z, 1 − c).
+    For the plain ensemble this is c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π). The
+    right-hand side over ρ is F₀/F₁; with given signs c = 2ρ J(F₀/F₁).
+    """
+    if ensemble.plain:
+        return typical_overlap(rho)
+    all_variables = gardner(ensemble)
+    rule = gaussian_rule(step=STEP / 8)
+
+    def excess(c: float) -> float:
+        width = np.sqrt(1 - c)
+        top = all_variables.ceiling / width
+        total = 0.0
+        for share, sign in ensemble.classes:
+            offset = ensemble.margin + sign * all_variables.threshold
+            mean = (offset + np.sqrt(c) * rule.nodes) / width
+            weight = ndtr(top - mean) - ndtr(-mean)
+            first = mean * weight + _normal_density(mean) - _normal_density(top - mean)
+            total += share * float(rule.mean((width * first) ** 2))
+        F0_over_F1 = all_variables.load / ensemble.widest * total
+        if ensemble.signed:
+            return rho * (2 * overlap_kernel(F0_over_F1)) - c
+        return rho * F0_over_F1 - c
+
+    if excess(_LARGEST_OVERLAP) >= 0:
+        return _LARGEST_OVERLAP
+    return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
+
+
+def _normal_density(x: Array) -> Array:
+    return np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)

@@ -1,0 +1,146 @@
+"""What a solution at one point of the diagram holds, and how it shows itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from chanceline.theory.ensemble import EnsembleResult
+
+# A replicon product this near to 1 is marginal.
+MARGINAL = 1e-9
+
+
+class Regime(StrEnum):
+    """Which choices of variables separate."""
+
+    TYPICAL = "typical"  # α ≤ α_CG: typical choices do
+    SELECTED = "selected"  # only exponentially rare choices do
+    BEYOND = "beyond"  # Σ < 0: none does
+
+
+def regime_above_entrance(entropy: float) -> Regime:
+    """The regime at a load above α_CG."""
+    return Regime.SELECTED if entropy > 0 else Regime.BEYOND
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The two replicon products of a solution; each is stable below 1.
+
+    Attributes
+    ---------- within : within a support (the paper's λλ̂, among the m replicas). Above 2ρ it equals
+    α∫Dz p₊/ρ, which
+        scale invariance sets to exactly 1: marginal everywhere, violated nowhere. For a fixed
+        support the feasible set of w is convex, so there is nothing to break. A margin makes it
+        smaller than 1. Errors make the set non-convex, and it is infinite: the violation that is
+        corrected jumps at v*.
+    between : between supports (among the n replicas): α∫Dz [g''(√q₀ z)]² · ∫Dz [f''(√F₀ z)]². This
+    one
+        does pass 1, before Σ = 0.
+    """
+
+    within: float
+    between: float
+
+    @property
+    def verdict(self) -> str:
+        """`stable`, or `unstable` when a symmetry is broken; `within` may be marginal."""
+        if self.between < 1 and self.within < 1 + MARGINAL:
+            return "stable"
+        return "unstable"
+
+    def __str__(self) -> str:
+        within = f"within a support {self.within:.6f} ({_stability_word(self.within)})"
+        between = f"between supports {self.between:.6f} ({_stability_word(self.between)})"
+        return f"{within}, {between}"
+
+
+def _stability_word(product: float) -> str:
+    if abs(product - 1) <= MARGINAL:
+        return "marginal"
+    return "stable" if product < 1 else "unstable"
+
+
+@dataclass(frozen=True, repr=False)
+class ReplicaSolution(EnsembleResult):
+    """What the solutions have in common, replica symmetric or broken, in the limit m → 0.
+
+    `regime` is "typical" (α ≤ α_CG, 2ρ for the plain ensemble: typical choices of variables
+    separate), "selected" (only exponentially rare choices do) or "beyond" (Σ < 0: no choice does).
+    """
+
+    alpha: float
+    rho: float
+    regime: str
+    entropy: float
+    q0: float
+    q1: float
+    chi: float
+    K: float
+    E: float
+    F1: float
+    F0: float
+    stability: Stability
+    residual: float
+    quadrature_error: float
+    identity_error: float
+
+    ansatz: ClassVar[str]
+    _derived = (*EnsembleResult._derived, "ansatz")
+
+    def summary(self) -> str:
+        at = self.ensemble.label(f"α = {self.alpha:g}, ρ = {self.rho:g}")
+        return f"{self.ansatz.upper()} solution at {at}: {self.regime}"
+
+    def _entropy_line(self) -> str:
+        error = f"(quadrature error {self.quadrature_error:.1e})"
+        return f"  entropy Σ    {self.entropy:.10f}   {error}"
+
+
+@dataclass(frozen=True)
+class Conjugates:
+    """q̂₁, q̂₀ and Q̂, finite only below the Cover–Gardner load."""
+
+    q1: float
+    q0: float
+    Q: float
+
+
+@dataclass(frozen=True, repr=False)
+class RSSolution(ReplicaSolution):
+    """Replica-symmetric solution. Below α_CG, χ = ∞ and E = F₁ = F₀ = 0, the limits when rescaled.
+
+    An error has the weight e^{−price}; `price` is None without errors. `nonzero` is ρ₊, the share
+    of inputs with a weight other than zero, None where the signs are free: then all chosen ones
+    have.
+    """
+
+    conjugates: Conjugates | None = None
+    price: float | None = None
+    nonzero: float | None = None
+
+    ansatz = "rs"
+    kind = "asymptotic (replica symmetric)"
+
+    def __str__(self) -> str:
+        lines = [
+            self.summary(),
+            self._entropy_line(),
+            f"  q₁ {self.q1:.10g}   q₀ {self.q0:.10g}   χ {self.chi:.10g}   K {self.K:.10g}",
+            f"  E {self.E:.10g}   F₁ {self.F1:.10g}   F₀ {self.F0:.10g}",
+        ]
+        if self.ensemble.free_threshold or self.price is not None:
+            line = f"  threshold b/|w| {self.threshold:.10g}"
+            if self.price is not None:
+                line += f"   −ln of an error's weight {self.price:.10g}"
+            lines.append(line)
+        weights = "ρ"
+        if self.nonzero is not None:
+            weights = "ρ₊"
+            lines.append(f"  ρ₊ {self.nonzero:.10g}, the share of inputs whose weight is not zero")
+        lines.append(f"  stability    {self.stability}")
+        identity = f"|αp₊ − {weights}| {abs(self.identity_error):.1e}"
+        lines.append(f"  residual     {self.residual:.1e}   {identity}")
+        return "\n".join(lines)

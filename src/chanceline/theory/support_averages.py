@@ -1,0 +1,140 @@
+"""Averages of the support side over the field z of the variables, with their derivatives.
+
+A variable has the field u = √F₀ z. When E, V and F₀ are scaled together p does not change and E⟨w²⟩
+neither: means are taken at E = 1, with derivatives by (K, v, ln F₀), v = ln(V/d). A solution G of
+the heat equation over 1 + e^{−K}B, which is one too, has
+
+    ∂G/∂V = ∂G/∂F₀ + f'G'  under ∫Dz  (a product F·G loses F'G'),    ∂G/∂F₀ = u G'/2F₀.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from chanceline.theory.quadrature import Array, GaussianRule, focused_rule, rule_for
+from chanceline.theory.supports import SupportSide, support_side
+
+# From this value of K − ½ ln(E/d) on, the switch between rejected and chosen variables needs a
+# finer rule of its own.
+_SHARP_SWITCH = 25.0
+
+
+@dataclass(frozen=True)
+class SupportMeans:
+    """Everything that the equations take from the variables at E = 1.
+
+    Arrays hold a mean and its derivatives by (K, v, ln F₀), shape (4,).
+    """
+
+    chosen: Array  # p
+    rejected: float  # 1 − p
+    nonzero: Array  # p P(w ≠ 0)
+    norm: Array  # p⟨w²⟩
+    overlap: Array  # (p⟨w⟩)²
+    log_one_plus: float  # ln(1 + e^{−K}B)
+    curvature_square: float  # f''²
+
+
+class SupportOrder(NamedTuple):
+    """The order parameters on which the support side depends; E = V + d."""
+
+    F0: float  # variance of the mean field u
+    V: float  # variance of the field h around u
+    d: float
+    K: float
+
+
+def resolved_support_side(
+    order: SupportOrder, step: float, signed: bool
+) -> tuple[SupportSide, GaussianRule]:
+    """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
+
+    With given signs the nodes resolve where the weight switches on, too.
+    """
+    rule = _rule_of_switch(order, step, signed)
+    u = np.sqrt(order.F0) * rule.nodes
+    return support_side(u, order.V, order.d, order.K, signed), rule
+
+
+def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
+    """The rule for ∫Dz on which the support side is smooth."""
+    F0, V, d, K = order
+
+    # The width around u = 0 in units of z; with given signs the weight switches on there.
+    edge = 1.0
+    if F0 > 0:
+        narrowing = V / (V + d) if signed else 1.0
+        edge = np.sqrt(d * narrowing / F0)
+
+    switch = K - 0.5 * np.log1p(V / d)
+    if F0 == 0 or switch < _SHARP_SWITCH:
+        # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small:
+        # half the step resolves them.
+        return rule_for(edge, step / 2)
+
+    # The poles, at u²/2d = switch ± iπ, are as near as this to the real axis.
+    position = np.sqrt(2 * d * switch / F0)
+    distance = position * np.pi / (2 * switch)
+    return focused_rule(
+        centres=(-position, 0.0, position), sizes=(distance, edge, distance), step=step
+    )
+
+
+def support_means(F0: float, v: float, K: float, step: float, signed: bool = False) -> SupportMeans:
+    """The averages at E = 1, V = 1/(1 + e^{−v}), d = 1/(1 + e^v)."""
+    V = float(expit(v))
+    d = float(expit(-v))
+    side, rule = resolved_support_side(SupportOrder(F0, V, d, K), step, signed)
+    u = np.sqrt(F0) * rule.nodes  # (nodes,), as every array below
+
+    # Names of the module: p, p(1 − p), ⟨w⟩, P(w ≠ 0), f' and f''.
+    p = side.chosen
+    p_rejected = side.chosen * side.rejected
+    w = side.mean
+    nonzero = side.nonzero
+    slope = side.slope
+    curvature = side.curvature
+    square = w**2 + side.variance
+    square_slope = 2 * w * (1 + side.variance) + side.third
+
+    def mean(values: Array) -> float:
+        return float(rule.mean(values))
+
+    def with_derivatives(value: Array, by_odds: Array, by_u: Array, product: float = 0.0) -> Array:
+        """The mean of a function and its derivatives by K, v and ln F₀.
+
+        `by_odds` is the derivative by −K, `by_u` that by u, and `product` what the heat equation
+        lacks.
+        """
+        by_log_f0 = 0.5 * mean(by_u * u)
+        by_V = by_log_f0 / F0 + mean(by_u * slope) - product
+        by_v = expit(v) * expit(-v) * by_V
+        return np.array([mean(value), -mean(by_odds), by_v, by_log_f0])
+
+    curvature_square = mean(curvature**2)
+    return SupportMeans(
+        chosen=with_derivatives(value=p, by_odds=p_rejected, by_u=p_rejected * w),
+        rejected=mean(side.rejected),
+        nonzero=with_derivatives(
+            value=p * nonzero,
+            by_odds=p_rejected * nonzero,
+            by_u=p_rejected * w * nonzero + p * side.nonzero_slope,
+        ),
+        norm=with_derivatives(
+            value=p * square,
+            by_odds=p_rejected * square,
+            by_u=p_rejected * w * square + p * square_slope,
+        ),
+        overlap=with_derivatives(
+            value=slope**2,
+            by_odds=2 * slope * p_rejected * w,
+            by_u=2 * slope * curvature,
+            product=curvature_square,
+        ),
+        log_one_plus=mean(side.log_one_plus),
+        curvature_square=curvature_square,
+    )

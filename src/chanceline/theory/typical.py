@@ -1,0 +1,197 @@
+"""Replica symmetry below the Cover–Gardner load, where typical choices separate (section 5.1).
+
+For m → 0 the choice of variables decouples, Σ = H₂(ρ) and e^{−K} = ρ/(1 − ρ). With r = q₁/ρ, γ² =
+r/(1 − r) and h = H'/H, what is left is Gardner's equation in ρN dimensions and one equation for the
+overlap of two independent choices:
+
+    γ² = (α/ρ) ∫Dt h(γt)²,    c = (α/γ²) ∫Dz [∫Dy h(γ(√(1−c) y + √c z))]²,    c = q₀/q₁.
+
+With unequal classes or a margin, h is taken at γt + √(1+γ²)(margin + σ_c b), averages run over the
+classes, and the threshold b (in units of |w|) maximises the volume: Σ_c σ_c f_c ∫Dt h = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, logit
+
+from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.ensemble import PLAIN, Ensemble, OffsetClass
+from chanceline.theory.quadrature import STEP, Array, centred_rule, rule_for
+from chanceline.theory.solution import Conjugates, Regime, RSSolution, Stability
+
+# From this x on x + h cancels too much, and its asymptotic series has all digits.
+_SERIES_FROM = 60.0
+# Beyond this threshold all patterns lie on one side.
+_LARGEST_THRESHOLD = 40.0
+# c = q₀/q₁ is sought this far from 0 (relative to ρ) and 1.
+_OVERLAP_EDGE = 1e-12
+
+
+def mills(x: Array) -> Array:
+    """h = H'/H = −φ/H."""
+    return -np.sqrt(2 / np.pi) / erfcx(np.asarray(x) / np.sqrt(2))
+
+
+def mills_slope(x: Array) -> Array:
+    """h' = (ln H)'' = −h(x + h), by the asymptotic series of x + h where that cancels."""
+    x = np.asarray(x, dtype=float)
+    h = mills(x)
+    large = np.maximum(x, _SERIES_FROM)
+    inverse_square = large**-2
+    series = 1 - inverse_square * (
+        2 - inverse_square * (10 - inverse_square * (74 - 706 * inverse_square))
+    )
+    x_plus_h = np.where(x > _SERIES_FROM, -series / large, x + h)
+    return -h * x_plus_h
+
+
+@dataclass(frozen=True)
+class Field:
+    """Gardner's solution with ρN variables."""
+
+    gamma: float  # γ
+    threshold: float  # b/|w|
+    classes: tuple[OffsetClass, ...]  # offsets are in units of √(ρ − q₁)
+    step: float  # of the quadrature
+
+    def mean(self, function: Callable[[Array], Array]) -> float:
+        """Σ_c f_c ∫Dt function(γt + offset)."""
+        return sum(
+            (share * self._mean_of_class(function, offset) for share, _, offset in self.classes),
+            start=0.0,
+        )
+
+    def mean_by_sign(self, function: Callable[[Array], Array]) -> float:
+        """Σ_c σ_c f_c ∫Dt function(γt + offset)."""
+        return sum(
+            (
+                share * sign * self._mean_of_class(function, offset)
+                for share, sign, offset in self.classes
+            ),
+            start=0.0,
+        )
+
+    def _mean_of_class(self, function: Callable[[Array], Array], offset: float) -> float:
+        rule = rule_for(1 / self.gamma, self.step, centre=-offset / self.gamma)
+        return float(rule.mean(function(self.gamma * rule.nodes + offset)))
+
+    def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
+        """Σ_c f_c ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]²."""
+        narrow = np.sqrt(1 - c)
+        wide = np.sqrt(c)
+        inner_width = min(4.0, 4 / (self.gamma * narrow))
+        total = 0.0
+        for share, _, offset in self.classes:
+            rule = rule_for(narrow / wide, self.step, centre=-offset / (self.gamma * wide))
+            shift = wide * rule.nodes + offset / self.gamma  # (z nodes,)
+            y, weights = centred_rule(-shift / narrow, inner_width, self.step)
+            argument = self.gamma * (narrow * y + shift[:, None])  # (z nodes, y nodes)
+            inner = (weights * function(argument)).sum(axis=1)
+            total += share * float(rule.mean(inner**2))
+        return total
+
+
+def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
+    """The field with the best threshold at a given γ: Σ_c σ_c f_c ∫Dt h = 0."""
+    gamma = float(np.exp(log_gamma))
+    norm = np.sqrt(1 + gamma**2)  # √ρ in units of √(ρ − q₁)
+
+    def with_threshold(threshold: float) -> Field:
+        classes = tuple(
+            OffsetClass(share, sign, float(norm * (ensemble.margin + sign * threshold)))
+            for share, sign in ensemble.classes
+        )
+        return Field(gamma, threshold, classes, step)
+
+    if not ensemble.free_threshold:
+        return with_threshold(0.0)
+    reach = _LARGEST_THRESHOLD + ensemble.margin
+    best = brentq(
+        lambda threshold: with_threshold(threshold).mean_by_sign(mills),
+        -reach,
+        reach,
+        xtol=1e-15,
+        rtol=1e-14,
+    )
+    return with_threshold(float(best))
+
+
+def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> Field:
+    """Gardner's equation at load P/M = α/ρ < α_c; γ → ∞ as the load reaches α_c."""
+
+    def excess(log_gamma: float) -> float:
+        field = _field_at(log_gamma, ensemble, step)
+        return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
+
+    low = -1.0
+    high = 1.0
+    while excess(low) < 0:
+        low -= 2
+    while excess(high) > 0:
+        high += 2
+    log_gamma = float(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
+    return _field_at(log_gamma, ensemble, step)
+
+
+def solve_typical(
+    alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP
+) -> RSSolution:
+    """All order parameters at α < α_CG (2ρ for the plain ensemble)."""
+    field = gardner_field(alpha / rho, ensemble, step)
+    gamma = field.gamma
+
+    def overlap(c: float) -> float:
+        return field.mean_square(lambda x: mills(x) / gamma, c)
+
+    c = float(
+        brentq(
+            lambda c: alpha * overlap(c) - c,
+            _OVERLAP_EDGE * rho,
+            1 - _OVERLAP_EDGE,
+            xtol=1e-16,
+            rtol=1e-14,
+        )
+    )
+    r = gamma**2 / (1 + gamma**2)
+    one_minus_r = 1 / (1 + gamma**2)
+    q1 = rho * r
+    q0 = rho * r * c
+
+    # The conjugates; `hat` is Q̂ + q̂₁ = ρ/(ρ − q₁).
+    hat = 1 / one_minus_r
+    scale = alpha / (rho * one_minus_r)
+    q1_hat = scale * field.mean(lambda x: mills(x) ** 2)
+    q0_hat = scale * gamma**2 * overlap(c)
+
+    stability = Stability(
+        within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
+        between=alpha * field.mean_square(mills_slope, c),
+    )
+    q1_error = abs(rho * q1_hat / hat**2 / q1 - 1)
+    q0_error = abs(rho**2 * q0_hat / hat**2 / q0 - 1)
+    return RSSolution(
+        alpha=alpha,
+        rho=rho,
+        regime=Regime.TYPICAL.value,
+        entropy=binary_entropy(rho),
+        q0=q0,
+        q1=q1,
+        chi=math.inf,
+        K=float(logit(1 - rho)),
+        E=0.0,
+        F1=0.0,
+        F0=0.0,
+        stability=stability,
+        residual=max(q1_error, q0_error),
+        quadrature_error=0.0,
+        identity_error=0.0,
+        conjugates=Conjugates(q1=q1_hat, q0=q0_hat, Q=hat - q1_hat),
+        ensemble=ensemble,
+        threshold=field.threshold,
+    )
