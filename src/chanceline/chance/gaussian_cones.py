@@ -140,10 +140,8 @@ def log_expected_supports(
     of the errors are positive samples.
     """
     negatives = n_samples - positives
-    fewest = max(0, errors - negatives)
-    most = min(errors, positives)
     log_terms = []
-    for wrong_positives in range(fewest, most + 1):
+    for wrong_positives in range(max(0, errors - negatives), min(errors, positives) + 1):
         log_error_sets = float(
             log_binomial(positives, wrong_positives)
             + log_binomial(negatives, errors - wrong_positives)

@@ -64,7 +64,7 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     counted = _solve_first_moment(
         rho,
         ensemble,
-        what=f"the first moment at rho = {rho:.10g}",
+        name=f"the first moment at rho = {rho:.10g}",
         scaling=lambda load: (rho, load * rho),
     )
     return counted.alpha
@@ -80,7 +80,7 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     counted = _solve_first_moment(
         _density_nearby(alpha, ensemble),
         ensemble,
-        what=f"the first moment at alpha = {alpha:.10g}",
+        name=f"the first moment at alpha = {alpha:.10g}",
         scaling=lambda load: (alpha / load, alpha),
     )
     return counted.rho
@@ -102,7 +102,7 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     return float(expit(brentq(excess, _LOWEST_LOGIT, _HIGHEST_LOGIT)))
 
 
-def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, scaling: Scaling) -> Counted:
+def _solve_first_moment(rho: float, ensemble: Ensemble, name: str, scaling: Scaling) -> Counted:
     """The zero of the exponent, from a density near to it.
 
     Without errors first, from the plain ensemble; then the error rate is raised step by step.
@@ -111,7 +111,7 @@ def _solve_first_moment(rho: float, ensemble: Ensemble, what: str, scaling: Scal
     def stationary(start: Array, ensemble: Ensemble) -> Solved[Counted]:
         newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
         return newton.solve(
-            lambda point: _first_moment(point, scaling, ensemble), start, ensemble.label(what)
+            lambda point: _first_moment(point, scaling, ensemble), start, ensemble.label(name)
         )
 
     faultless = replace(ensemble, error_rate=0.0)

@@ -60,7 +60,7 @@ class Newton:
         self,
         equations: Callable[[Array], State],
         start: Array,
-        what: str = "the saddle",
+        name: str = "the saddle",
         *,
         residual: Callable[[Any], Array] = lambda state: state.residual,
         jacobian: Callable[[State], Array] | None = None,
@@ -73,7 +73,7 @@ class Newton:
             Everything that is known at a point; raises OutsideDomain where a point makes no sense.
         start : (unknowns,)
             A point near the solution.
-        what
+        name
             What is solved, for the error's sentence.
         residual
             Reads the residual off a state, (equations,).
@@ -86,7 +86,7 @@ class Newton:
             state = equations(unknowns)
         except OutsideDomain as outside:
             raise ConvergenceError(
-                f"{what}: the start lies outside the domain ({outside}); start nearer"
+                f"{name}: the start lies outside the domain ({outside}); start nearer"
             ) from None
         problem = _Problem(equations, residual, jacobian)
         for iteration in range(1, self.iterations + 1):
@@ -105,7 +105,7 @@ class Newton:
                 break
             unknowns, state = better
         raise ConvergenceError(
-            f"{what}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
+            f"{name}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
             f"{np.array2string(unknowns, precision=6)}; try a start nearer to the solution or a "
             "smaller continuation step"
         )

@@ -114,13 +114,15 @@ def branch_off(
         x=(0.0,),
         threshold=symmetric.threshold,
     )
-    what = "the beginning of 1RSB"
+    name = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[RSBState]:
         point = pack(replace(order, x=(x,)), branch.rho, branch.ensemble)
         point[_AMPLITUDE] = np.log(amplitude)
-        held = branch.solve_with(point, held=(_AMPLITUDE, _BREAK), what=what, hold_breaks=True)
-        return branch.solve_with(held.unknowns, held=(_AMPLITUDE,), what=what)
+        with_break_held = branch.solve_with(
+            point, held=(_AMPLITUDE, _BREAK), name=name, hold_breaks=True
+        )
+        return branch.solve_with(with_break_held.unknowns, held=(_AMPLITUDE,), name=name)
 
     return first_success(with_break_at, _FIRST_BREAKS)
 

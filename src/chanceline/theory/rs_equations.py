@@ -120,40 +120,40 @@ def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float 
     """
     if np.abs(np.delete(point, _K_INDEX)).max() > _LARGEST_LOG:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
-    at = _decode(point, rho, ensemble)
-    support = support_means(at.F0_over_E, at.log_V_over_d, at.K, step, ensemble.signed)
-    sides = class_sides(ensemble, at.patterns, step)
+    coords = _decode(point, rho, ensemble)
+    support = support_means(coords.F0_over_E, coords.log_V_over_d, coords.K, step, ensemble.signed)
+    sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
-    values = _evaluate(at, ensemble, means, support)
-    differentials = _differentials(point, at, ensemble, values)
+    values = _evaluate(coords, ensemble, means, support)
+    differentials = _differentials(point, coords, ensemble, values)
 
     # ½[(E − F₁)ρ − F₁χ + F₀q₀], grouped so that no term is larger than it need be.
-    chi = at.patterns.chi
-    outside = 0.5 * (values.d * rho - values.F0 * at.patterns.s2 - values.F1 * chi)
+    chi = coords.patterns.chi
+    outside = 0.5 * (values.d * rho - values.F0 * coords.patterns.s2 - values.F1 * chi)
     by_alpha = means.log_a + values.price * ensemble.error_rate
-    entropy = values.alpha * by_alpha + support.log_one_plus + at.K * rho + outside
+    entropy = values.alpha * by_alpha + support.log_one_plus + coords.K * rho + outside
 
     # With ρ the offsets grow like √ρ; that of the threshold is stationary.
     kappa = ensemble.margin * np.sqrt(rho)
     heat = means.heat - kappa * means.first / (rho * chi)
-    by_rho = 0.5 * values.alpha * heat + at.K + 0.5 * (values.E - values.F1)
+    by_rho = 0.5 * values.alpha * heat + coords.K + 0.5 * (values.E - values.F1)
 
     order = Order(
-        q0=float(at.patterns.q0),
+        q0=float(coords.patterns.q0),
         chi=float(chi),
         E=float(values.E),
         F1=float(values.F1),
         F0=float(values.F0),
-        K=at.K,
-        threshold=at.patterns.threshold,
+        K=coords.K,
+        threshold=coords.patterns.threshold,
         price=values.price or np.inf,
     )
     return RSState(
         alpha=values.alpha,
         to_gardner=_load_below_gardner(sides[0], rho, ensemble, values.alpha),
         order=order,
-        residual=_residual(values, at, ensemble),
-        jacobian=_jacobian(values, at, ensemble, differentials),
+        residual=_residual(values, coords, ensemble),
+        jacobian=_jacobian(values, coords, ensemble, differentials),
         alpha_gradient=differentials.alpha,
         isostatic=float(means.isostatic[0]),
         nonzero=float(values.nonzero[0]),
@@ -161,7 +161,7 @@ def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float 
         norm=float(values.norm),
         overlap=float(values.overlap),
         entropy=float(entropy),
-        entropy_gradient=_entropy_gradient(values, at, ensemble, differentials),
+        entropy_gradient=_entropy_gradient(values, coords, ensemble, differentials),
         entropy_by_alpha=by_alpha,
         entropy_by_rho=float(by_rho),
         between=float(
@@ -230,16 +230,16 @@ class _Values(NamedTuple):
 
 
 def _evaluate(
-    at: _Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
+    coords: _Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> _Values:
     """E from χE = ρ₊, the load from the identity, and both sides of equations (2) to (5)."""
-    patterns = at.patterns
+    patterns = coords.patterns
     nonzero = np.array([patterns.rho, 0.0, 0.0, 0.0])
     if ensemble.signed:
         nonzero = support.nonzero
     E = nonzero[0] / patterns.chi
-    V = E * at.V_over_E
-    F0 = E * at.F0_over_E
+    V = E * coords.V_over_E
+    F0 = E * coords.F0_over_E
 
     isostatic = means.isostatic[0]
     if not isostatic > 0:
@@ -256,7 +256,7 @@ def _evaluate(
         nonzero=nonzero,
         E=E,
         V=V,
-        d=E * at.d_over_E,
+        d=E * coords.d_over_E,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
@@ -268,9 +268,9 @@ def _evaluate(
     )
 
 
-def _residual(values: _Values, at: _Coordinates, ensemble: Ensemble) -> Array:
+def _residual(values: _Values, coords: _Coordinates, ensemble: Ensemble) -> Array:
     """The errors of (1), of (2) with (3), of (4) to (7), each relative; (equations,)."""
-    rho = at.patterns.rho
+    rho = coords.patterns.rho
     means = values.means
     support = values.support
     if rho <= 0.5:
@@ -280,7 +280,7 @@ def _residual(values: _Values, at: _Coordinates, ensemble: Ensemble) -> Array:
 
     # X − Y d/(F₀ + d), with X of (2) and Y of (3).
     d_share = values.d / (values.F0 + values.d)
-    overlap_error = values.overlap - at.patterns.q0
+    overlap_error = values.overlap - coords.patterns.q0
     norm_error = values.norm - rho - d_share * overlap_error
 
     V_error = values.V_of_patterns - values.V
@@ -316,7 +316,7 @@ class _Differentials(NamedTuple):
 
 
 def _differentials(
-    point: Array, at: _Coordinates, ensemble: Ensemble, values: _Values
+    point: Array, coords: _Coordinates, ensemble: Ensemble, values: _Values
 ) -> _Differentials:
     """How the coordinates move the order parameters, and with them E and the load."""
     n_coordinates = len(point)
@@ -325,7 +325,7 @@ def _differentials(
     log_chi, logit_q0, K, log_V_over_d, log_F0_over_E = unit[:5]
     threshold = unit[5] if ensemble.free_threshold else zero
     log_ceiling = unit[-1] if ensemble.error_rate else zero
-    q0 = at.patterns.q0 * expit(-at.logit_q0) * logit_q0
+    q0 = coords.patterns.q0 * expit(-coords.logit_q0) * logit_q0
     of_patterns = np.array([log_chi, q0, threshold, log_ceiling])
     of_supports = np.array([K, log_V_over_d, log_F0_over_E])
 
@@ -345,23 +345,23 @@ def _differentials(
         of_patterns=of_patterns,
         of_supports=of_supports,
         log_E=log_E,
-        log_V=log_E + at.d_over_E * log_V_over_d,
+        log_V=log_E + coords.d_over_E * log_V_over_d,
         log_F0=log_E + log_F0_over_E,
         alpha=values.alpha * (log_nonzero - log_isostatic),
     )
 
 
 def _jacobian(
-    values: _Values, at: _Coordinates, ensemble: Ensemble, differential: _Differentials
+    values: _Values, coords: _Coordinates, ensemble: Ensemble, differential: _Differentials
 ) -> Array:
     """The derivatives of the residual, row by row, (equations, coordinates)."""
-    rho = at.patterns.rho
+    rho = coords.patterns.rho
     means = values.means
     of_patterns = differential.of_patterns
     of_supports = differential.of_supports
 
     # Both sides of (4) and (5): a = α/χ² times a mean over the patterns.
-    a = values.alpha / at.patterns.chi**2
+    a = values.alpha / coords.patterns.chi**2
     d_a = a * (differential.alpha / values.alpha - 2 * differential.log_chi)
     F0_now = values.F0_of_patterns
     V_now = values.V_of_patterns
@@ -376,21 +376,21 @@ def _jacobian(
     d_overlap = overlap[1:] @ of_supports / E - overlap[0] / E * differential.log_E
 
     # The share d/(F₀ + d) with which they are combined.
-    share = at.d_over_E / (at.F0_over_E + at.d_over_E)
-    log_share = at.V_over_E * differential.log_V_over_d + differential.log_F0_over_E
+    share = coords.d_over_E / (coords.F0_over_E + coords.d_over_E)
+    log_share = coords.V_over_E * differential.log_V_over_d + differential.log_F0_over_E
     d_share = -share * (1 - share) * log_share
-    overlap_error = values.overlap - at.patterns.q0
+    overlap_error = values.overlap - coords.patterns.q0
     d_overlap_error = d_overlap - differential.q0
 
     V_ratio = V_now / values.V
     F0_ratio = F0_now / values.F0
-    d_V_of_d = at.V_over_E * differential.log_V_over_d
+    d_V_of_d = coords.V_over_E * differential.log_V_over_d
     rows = [
         values.support.chosen[1:] @ of_supports / min(rho, 1 - rho),
         (d_norm - share * d_overlap_error - overlap_error * d_share) / rho,
         d_F0_now / values.F0 - F0_ratio * differential.log_F0,
         (d_V_now / values.V - V_ratio * differential.log_V + (V_ratio - 1) * d_V_of_d)
-        / at.d_over_E,
+        / coords.d_over_E,
     ]
     if ensemble.free_threshold:
         rows.append(means.by_threshold[1:] @ of_patterns / np.sqrt(rho))
@@ -400,15 +400,15 @@ def _jacobian(
 
 
 def _entropy_gradient(
-    values: _Values, at: _Coordinates, ensemble: Ensemble, differential: _Differentials
+    values: _Values, coords: _Coordinates, ensemble: Ensemble, differential: _Differentials
 ) -> Array:
     """dΣ by the coordinates of the point, (coordinates,).
 
     Every term but the last vanishes at the saddle. ∂Σ/∂χ = ½(α⟨R₂⟩/χ² − F₁), ∂Σ/∂q₀ = ½(F₀ −
     α⟨g'²⟩).
     """
-    rho = at.patterns.rho
-    chi = at.patterns.chi
+    rho = coords.patterns.rho
+    chi = coords.patterns.chi
     means = values.means
     E = values.E
     V = values.V
@@ -426,7 +426,7 @@ def _entropy_gradient(
         (rho - values.support.chosen[0]) * differential.K
         + 0.5 * (rho - values.norm) * E * d_log_E
         + 0.5 * norm_and_nonzero * d_F1
-        + 0.5 * (at.patterns.q0 - values.overlap) * F0 * differential.log_F0
+        + 0.5 * (coords.patterns.q0 - values.overlap) * F0 * differential.log_F0
         + 0.5 * (F0_now + V_now - (F0 + V)) * chi * differential.log_chi
         + 0.5 * (F0 - F0_now) * differential.q0
         - by_threshold * differential.threshold

@@ -122,18 +122,15 @@ def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 
 
 class _Unpacked(NamedTuple):
-    """A point decoded, the inverse of `pack`; arrays by level."""
+    """A point decoded, the inverse of `pack`: the order parameters, and what goes with them."""
 
-    chi: float
+    order: RSBOrder
     switch: float  # K − ½ ln(E/d)
-    K: float
-    E: float  # ρ/χ
     d: float
     p: Array  # (k + 1,)
     G: Array  # (k + 1,)
     G_parts: Array  # G₀, G₁ − G₀, …, (k + 1,)
     x: Array  # (k,)
-    threshold: float
 
 
 def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpacked:
@@ -158,18 +155,19 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
         raise OutsideDomain("0 < x₁ < … < x_k < 1 is needed")
     if d >= E:
         raise OutsideDomain("E > d is needed")
-    return _Unpacked(
+    p = rho / (1 + shares.sum()) * np.cumsum(shares)
+    G = np.cumsum(parts)
+    order = RSBOrder(
         chi=chi,
-        switch=switch,
         K=switch + 0.5 * np.log(E / d),
         E=E,
-        d=d,
-        p=rho / (1 + shares.sum()) * np.cumsum(shares),
-        G=np.cumsum(parts),
-        G_parts=parts,
-        x=x,
+        F1=E - d + float(G[-1]),
+        p=tuple(p.tolist()),
+        G=tuple(G.tolist()),
+        x=tuple(x.tolist()),
         threshold=threshold,
     )
+    return _Unpacked(order=order, switch=switch, d=d, p=p, G=G, G_parts=parts, x=x)
 
 
 class _Averages(NamedTuple):
@@ -188,22 +186,18 @@ class _Averages(NamedTuple):
     mixing: float  # E_k[H₂(p)]
 
 
-def _averages(at: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) -> _Averages:
+def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) -> _Averages:
     """Means over classes and over supports; tuples of the levels are the keys of caches."""
-    p = tuple(map(float, at.p))
-    G = tuple(map(float, at.G))
-    x = tuple(map(float, at.x))
-    classes = ensemble.offsets(rho, at.threshold)
+    order = unpacked.order
+    classes = ensemble.offsets(rho, order.threshold)
     means_of_class = [
-        broken_class_means(p, x, at.chi, rho, offset=offset, fineness=fineness)
+        broken_class_means(order.p, order.x, order.chi, rho, offset=offset, fineness=fineness)
         for _, _, offset in classes
     ]
-    shared: Any = [
-        [share * mean for mean in means]
-        for (share, _, _), means in zip(classes, means_of_class, strict=True)
-    ]
-    patterns = LevelMeans._make(map(sum, zip(*shared, strict=True)))
-    supports = broken_support_means(G, x, at.d, at.switch, fineness=fineness)
+    patterns = _weighted_sum([share for share, _, _ in classes], means_of_class)
+    supports = broken_support_means(
+        order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
+    )
     tight, first, curvature, internal = patterns.top
     chosen, rejected, weight_square, mixing = supports.top
     first_by_sign = sum(
@@ -225,6 +219,15 @@ def _averages(at: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) ->
     )
 
 
+def _weighted_sum(shares: list[float], means_of_class: list[LevelMeans]) -> LevelMeans:
+    """Σ_c f_c of each average."""
+
+    def total(values_of_class: Any) -> Any:
+        return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
+
+    return LevelMeans._make(map(total, zip(*means_of_class, strict=True)))
+
+
 @dataclass(frozen=True)
 class RSBBranch(ChiBranch[RSBState]):
     """The equations with a given number of steps at one density, and Newton on them."""
@@ -239,36 +242,32 @@ class RSBBranch(ChiBranch[RSBState]):
         Grids are finer by the factor `fineness`.
         """
         rho = self.rho
-        at = _unpack(point, rho, self.steps, self.ensemble)
-        averages = _averages(at, rho, self.ensemble, fineness)
+        unpacked = _unpack(point, rho, self.steps, self.ensemble)
+        averages = _averages(unpacked, rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
 
         # The load from the identity, and Σ by (7).
         kappa_first = self._kappa_first(averages)
         alpha = rho / (averages.tight + kappa_first)
-        entropy = averages.mixing + 0.5 * rho * np.log(at.E / at.d) + alpha * averages.internal
+        entropy = (
+            averages.mixing
+            + 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
+            + alpha * averages.internal
+        )
 
         inner, outer = alpha * patterns.squared_curvature * supports.squared_curvature
-        gaps = np.diff(np.array([0.0, *at.x, 1.0]))  # x_{i+1} − x_i
-        order = RSBOrder(
-            chi=at.chi,
-            K=at.K,
-            E=at.E,
-            F1=at.E - at.d + float(at.G[-1]),
-            p=tuple(map(float, at.p)),
-            G=tuple(map(float, at.G)),
-            x=tuple(map(float, at.x)),
-            threshold=at.threshold,
-        )
+        gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
-            order=order,
-            residual=self._residual(at, averages, alpha, entropy),
+            order=unpacked.order,
+            residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
             entropy_by_alpha=float(patterns.values[0]),
-            identity_error=float(gaps @ at.G / at.E * (supports.squares[0] - at.p[0])),
+            identity_error=float(
+                gaps @ unpacked.G / unpacked.order.E * (supports.squares[0] - unpacked.p[0])
+            ),
             tight=float(averages.tight),
             replicon_inner=float(inner),
             replicon_outer=float(outer),
@@ -279,39 +278,43 @@ class RSBBranch(ChiBranch[RSBState]):
         """The margin's part of the identity, κE_k[R₁]/ρ."""
         return self.ensemble.margin / np.sqrt(self.rho) * averages.first
 
-    def _residual(self, at: _Unpacked, averages: _Averages, alpha: float, entropy: float) -> Array:
+    def _residual(
+        self, unpacked: _Unpacked, averages: _Averages, alpha: float, entropy: float
+    ) -> Array:
         """The relative errors of (1), (2), (5), (4), (3), of the threshold and last of (6)."""
         rho = self.rho
         if rho <= 0.5:
             chosen_error = averages.chosen / rho - 1
         else:
             chosen_error = 1 - averages.rejected / (1 - rho)
-        norm = averages.weight_square + averages.chosen * (1 / at.d - 1 / at.E)
-        d_of_patterns = alpha * (self._kappa_first(averages) / at.chi - averages.curvature)
+        norm = averages.weight_square + averages.chosen * (1 / unpacked.d - 1 / unpacked.order.E)
+        d_of_patterns = alpha * (
+            self._kappa_first(averages) / unpacked.order.chi - averages.curvature
+        )
         G_parts_of_patterns = alpha * np.diff(averages.patterns.squares, prepend=0.0)
         p_parts_of_supports = np.diff(averages.supports.squares)
         residual = [
             chosen_error,
             norm / rho - 1,
-            d_of_patterns / at.d - 1,
-            *(G_parts_of_patterns / at.G_parts - 1),
-            *(p_parts_of_supports / np.diff(at.p) - 1),
+            d_of_patterns / unpacked.d - 1,
+            *(G_parts_of_patterns / unpacked.G_parts - 1),
+            *(p_parts_of_supports / np.diff(unpacked.p) - 1),
         ]
         if self.ensemble.free_threshold:
             residual.append(averages.first_by_sign / np.sqrt(rho))
 
         # (6) between neighbouring levels; for i = k both forms of Σ must agree instead.
         values = alpha * averages.patterns.values + averages.supports.values
-        break_errors = np.diff(values) / (0.5 * at.x * np.diff(at.G * at.p)) - 1
+        break_errors = np.diff(values) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
         if self.steps:
-            break_errors[-1] = (values[0] - entropy) / (at.K * rho) + 1
+            break_errors[-1] = (values[0] - entropy) / (unpacked.order.K * rho) + 1
         return np.array([*residual, *break_errors])
 
     def solve_with(
         self,
         point: Array,
         held: tuple[int, ...],
-        what: str,
+        name: str,
         *,
         extra: Callable[[RSBState], float] | None = None,
         hold_breaks: bool = False,
@@ -325,7 +328,7 @@ class RSBBranch(ChiBranch[RSBState]):
             A start, with the values of the held coordinates.
         held
             Indices of coordinates that stay as they are.
-        what
+        name
             What is solved, for the error's sentence.
         extra
             One equation more (its value must vanish).
@@ -352,14 +355,14 @@ class RSBBranch(ChiBranch[RSBState]):
         solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
             np.array(point)[free],
-            self.ensemble.label(f"{what} at ρ = {self.rho:.10g}"),
+            self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),
             residual=residual,
         )
         return replace(solved, unknowns=whole_point(solved.unknowns))
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
-        what = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
-        return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), what=what)
+        name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
+        return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
 
     def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
         """The saddle at a given α."""
@@ -368,7 +371,7 @@ class RSBBranch(ChiBranch[RSBState]):
         return self.solve_with(
             start,
             held=(),
-            what=f"{self.steps} step(s) of breaking at α = {alpha:.10g}",
+            name=f"{self.steps} step(s) of breaking at α = {alpha:.10g}",
             extra=lambda state: (state.alpha - alpha) / scale,
             fineness=fineness,
         )
@@ -379,6 +382,6 @@ class RSBBranch(ChiBranch[RSBState]):
         return self.solve_with(
             start,
             held=(),
-            what=f"capacity with {self.steps} step(s) of breaking",
+            name=f"capacity with {self.steps} step(s) of breaking",
             extra=lambda state: state.entropy / scale,
         )
