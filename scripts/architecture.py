@@ -20,9 +20,14 @@ from pathlib import Path
 PACKAGE = "chanceline"
 ROOT = Path(__file__).resolve().parents[1]
 LAST_RELEASE = "97f480f"
-# Results show themselves as figures and pages: the one import upwards, inside the methods that do it.
+# Results show themselves as text, tables, figures and pages: the one import upwards, inside the methods that do it.
 SHOWN_BY = {
-    "chanceline.significance.result": {"chanceline.figures.significance", "chanceline.report.separation"},
+    "chanceline.significance.result": {
+        "chanceline.significance.text_output",
+        "chanceline.significance.features_table",
+        "chanceline.figures.significance",
+        "chanceline.report.separation",
+    },
     "chanceline.theory.curve": {"chanceline.figures.theory"},
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -11,6 +11,7 @@ import pytest
 from chanceline.prediction.crossval import EFFECTIVE_SHARE, expected_error
 from chanceline.prediction.interval import clopper_pearson, independent_samples
 from chanceline.significance import separation_test
+from chanceline.significance.rule_to_use import Standing
 
 
 def voices(seed, shift=1.0, subjects=14, rows=9):
@@ -70,16 +71,17 @@ def test_words_error_and_area_agree(seed, shift):
     frame = pd.DataFrame(X).add_prefix("v").assign(subject=subject, status=y)
     result = separation_test(frame, label="status", blocks="subject", permutations=9)
     expected = result.rule.expected_error
-    if result.rule.standing.startswith("no "):
+    standing = result.rule.standing
+    if standing is Standing.NO_BETTER:
         assert expected.interval[1] >= expected.guess
         assert not expected.auc > 0.72
-    if result.rule.standing == "":
+    if standing is Standing.CLEARLY_BETTER:
         assert expected.interval[1] < expected.guess
         assert expected.auc > 0.6
     if shift == 1.0:
-        assert not result.rule.standing.startswith("no ")
+        assert standing is not Standing.NO_BETTER
     if shift == 0.0:
-        assert result.rule.standing == "no better than guessing"
+        assert standing is Standing.NO_BETTER
 
 
 def test_an_area_is_compared_with_what_chance_makes_of_it():

@@ -167,7 +167,7 @@ def test_names_from_data_are_shown_and_never_run(tmp_path):
     assert EVIL not in text
     assert "<img" not in text
     assert "&lt;script&gt;" in text
-    assert EVIL in read_report(path)["features"]
+    assert EVIL in read_report(path)["separating"]["features"]
     seen = run_script(text, '[document.title, document.images.length, document.body.innerText.includes("<script>")]', tmp_path)
     assert seen == [f"Structure or chance? {csv.name}", 0, True]
 
@@ -301,3 +301,18 @@ def test_report_is_whole_or_not_there(noise, tmp_path):
     (tmp_path / "other.html").write_text("hello")
     with pytest.raises(InputError, match=r"other\.html is not a report"):
         read_report(tmp_path / "other.html")
+
+
+def test_a_comma_in_a_name_does_not_make_two_stand_ins(tmp_path):
+    """Columns that nearly equal the signal stand in for each other; one has a comma in its name."""
+    rng = np.random.default_rng(5)
+    y = np.arange(80) % 2
+    signal = rng.normal(size=80) + 1.5 * y
+    names = ["insulin", "glucose, fasting", "lactate", "pyruvate"]
+    X = signal[:, None] + 0.001 * rng.normal(size=(80, 4))
+    result = separation_test(X, y, ["insulin"], permutations=0, feature_names=names)
+    stand_ins = result.rule.stand_ins["insulin"]
+    assert set(stand_ins) == {"glucose, fasting", "lactate", "pyruvate"}
+    text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
+    # Three fit into the cell; of more the first three would be there, and how many there are.
+    assert re.findall(r'data-name="stand ins">([^<]*)</td>', text) == [", ".join(stand_ins)]

@@ -75,9 +75,9 @@ def test_a_good_feature_among_good_ones_is_no_outcome():
     X = rng.normal(size=(60, 50))
     X[:, 0] += 3.0 * y
     X[:, 1] += 1.3 * y
-    columns, next_best = outcome_columns(X, y)
-    assert len(columns) == 0
-    assert next_best > 0.95
+    suspects = outcome_columns(X, y)
+    assert len(suspects.columns) == 0
+    assert suspects.next_best > 0.95
 
 
 def test_noise_has_no_outcome_column():
@@ -87,7 +87,7 @@ def test_noise_has_no_outcome_column():
         n_samples = int(rng.integers(8, 40))
         X = rng.normal(size=(n_samples, int(rng.integers(2, 300))))
         y = np.where(np.arange(n_samples) % 2 == 0, 1.0, -1.0)
-        found += len(outcome_columns(X, y)[0])
+        found += len(outcome_columns(X, y).columns)
     assert found == 0
 
 
@@ -95,4 +95,4 @@ def test_noise_has_no_outcome_column():
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_question_on_published_tables(name):
     data = load_data(DATA / f"{name}.csv.gz", "-1")
-    assert len(outcome_columns(data.X, data.y)[0]) == 0
+    assert len(outcome_columns(data.X, data.y).columns) == 0

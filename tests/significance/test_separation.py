@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from math import comb, log10
 from pathlib import Path
@@ -14,10 +15,15 @@ from scipy.optimize import linprog
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings, separation_test
+from chanceline.significance.conclude import grounds_of
+from chanceline.significance.observed import fit_observed
 from chanceline.significance.plan import make_plan
-from chanceline.significance.result import MOVED
+from chanceline.significance.power import detectable_effect
+from chanceline.significance.rule_to_use import Standing
+from chanceline.significance.shuffle_stage import first_batch, shuffle_labels
+from chanceline.significance.stage_results import results_of_stages
 from chanceline.significance.stages import Stage
-from chanceline.significance.text import detectable_effect
+from chanceline.significance.verdict import Verdict, decide
 from chanceline.tables import Dataset, load_data
 from chanceline.tables.examples import load_example
 
@@ -121,12 +127,23 @@ def test_chance_is_said_only_where_a_large_effect_would_have_been_seen():
     assert re.search(r"Only a feature whose class means lie [3-9]\.\d SD apart would have been seen", small.reason)
 
 
-def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing(monkeypatch):
-    X, y = np.random.default_rng(2).normal(size=(80, 100)), np.arange(80) % 2
-    plain = separation_test(X, y, permutations=199)
-    assert (plain.verdict, plain.rule.standing) == ("chance allows this", "no better than guessing")
-    monkeypatch.setattr("chanceline.significance.text.RuleToUse.standing", "")
-    assert separation_test(X, y, permutations=199).verdict == "not shown"
+def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
+    """The rule found here is no better; one that is changes the word, and not the reason."""
+    X = np.random.default_rng(2).normal(size=(80, 100))
+    y = np.where(np.arange(80) % 2 == 1, 1.0, -1.0)
+    result = separation_test(X, y, permutations=199)
+    assert (result.verdict, result.rule.standing) == (Verdict.CHANCE, Standing.NO_BETTER)
+    better = replace(result.rule, expected_error=replace(result.rule.expected_error, interval=(0.1, 0.3)))
+    assert better.standing is Standing.CLEARLY_BETTER
+
+    names = tuple(f"x{j}" for j in range(100))
+    plan = make_plan(Dataset(X, y, names, ("-1", "1")), None, TestSettings(permutations=199))
+    path, draws = first_batch(plan)
+    results = results_of_stages(plan, path, fit_observed(plan, path), shuffle_labels(plan, path, draws, None))
+    as_it_is = decide(grounds_of(plan, results, result.rule))
+    with_better_rule = decide(grounds_of(plan, results, better))
+    assert (as_it_is.verdict, as_it_is.reason) == (result.verdict, result.reason)
+    assert (with_better_rule.verdict, with_better_rule.reason) == (Verdict.NOT_SHOWN, result.reason)
 
 
 def test_the_effect_said_to_be_seen_is_seen():
@@ -141,20 +158,6 @@ def test_the_effect_said_to_be_seen_is_seen():
         result = separation_test(X, y, permutations=199, expected_error=False, budget=20, restarts=0)
         seen += result.verdict == "structure"
     assert abs(seen / 60 - 0.8) <= 3 * np.sqrt(0.8 * 0.2 / 60)
-
-
-def test_old_names_are_read_with_a_warning():
-    data = load_example("planted")
-    result = separation_test(data, permutations=0, expected_error=False)
-    for name, moved in MOVED.items():
-        expected = result
-        for part in moved.split("."):
-            expected = getattr(expected, part, None)
-        with pytest.warns(DeprecationWarning, match=f"{name} is now {moved}"):
-            assert getattr(result, name) is expected or getattr(result, name) == expected
-    with pytest.raises(AttributeError, match="nonsense"):
-        _ = result.nonsense
-    assert {"evidence", "rule", "separating", *MOVED} <= set(result.to_dict())
 
 
 def test_named_features_are_certified():

@@ -13,9 +13,9 @@ from chanceline.perceptron.rule import rule_on
 from chanceline.significance import feature_bound, separation_test
 from chanceline.significance.stages import (
     AlphaSpending,
-    CountedLater,
-    DeclaredErrors,
     Stage,
+    Stage1Proof,
+    Stage2Proofs,
     combine_stages,
 )
 
@@ -180,16 +180,16 @@ def test_what_is_named_is_what_the_stage_that_decided_is_about():
 
 def test_overall_p_is_the_documented_combination():
     once = AlphaSpending(stage1_level=0.005, stage1_used=0.001)
-    assert once.overall(DeclaredErrors(-6.0), None, 0.4).log10_p == -6.0
-    assert once.overall(DeclaredErrors(-1.0), None, 0.4).log10_p == pytest.approx(log10(0.4 + 0.001))
-    later = CountedLater(0.0, -9.3, -9.0)
-    assert once.overall(DeclaredErrors(-1.0), later, None).log10_p == -1.0
+    assert once.overall(Stage1Proof(-6.0), None, 0.4).log10_p == -6.0
+    assert once.overall(Stage1Proof(-1.0), None, 0.4).log10_p == pytest.approx(log10(0.4 + 0.001))
+    later = Stage2Proofs(0.0, -9.3, -9.0)
+    assert once.overall(Stage1Proof(-1.0), later, None).log10_p == -1.0
     staged = AlphaSpending(stage1_level=0.005, stage1_used=0.001, stage2_level=0.0005)
-    assert staged.overall(DeclaredErrors(-6.0), later, 0.4).log10_p == -6.0
-    assert staged.overall(DeclaredErrors(-1.0), later, 0.4).log10_p == -9.0
-    weak = CountedLater(0.0, -3.3, -3.0)
-    assert staged.overall(DeclaredErrors(-1.0), weak, 0.4).log10_p == pytest.approx(log10(0.4 + 0.0015))
-    assert staged.overall(DeclaredErrors(-1.0), weak, None).log10_p == pytest.approx(log10(0.1 + 0.0005))
+    assert staged.overall(Stage1Proof(-6.0), later, 0.4).log10_p == -6.0
+    assert staged.overall(Stage1Proof(-1.0), later, 0.4).log10_p == -9.0
+    weak = Stage2Proofs(0.0, -3.3, -3.0)
+    assert staged.overall(Stage1Proof(-1.0), weak, 0.4).log10_p == pytest.approx(log10(0.4 + 0.0015))
+    assert staged.overall(Stage1Proof(-1.0), weak, None).log10_p == pytest.approx(log10(0.1 + 0.0005))
 
 
 def test_the_second_stage_is_a_p_value_beside_the_first():

@@ -10,12 +10,20 @@ from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
-from chanceline.significance.result import SeparationTest, readings
+from chanceline.significance.features_table import stand_ins_of
+from chanceline.significance.result import SeparationTest
 from chanceline.significance.stages import Stage
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
+from chanceline.significance.text_output import readings
+from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Dataset, plural
 
-KINDS = {STRUCTURE: "structure", CHANCE: "chance", NOT_SHOWN: "unclear", UNDECIDED: "unclear"}
+# Verdict → the name of its colour in the style sheets.
+KINDS = {
+    Verdict.STRUCTURE: "structure",
+    Verdict.CHANCE: "chance",
+    Verdict.NOT_SHOWN: "unclear",
+    Verdict.UNDECIDED: "unclear",
+}
 COVER = (
     "Cover T. M., “Geometrical and statistical properties of systems of linear inequalities with applications in "
     "pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 (1965)."
@@ -26,6 +34,8 @@ SHUFFLES = {
     "search": "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991).",
 }
 ENVIRONMENT.filters["pvalue"] = format_p
+# Stand-ins that a cell of the table holds.
+MAX_LISTED = 3
 # Of standard deviations, from which on a feature is named as wider in one class.
 WIDE = 2.0
 
@@ -69,14 +79,17 @@ def notebook_card(result: SeparationTest) -> str:
 def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
     """What the template shows."""
     used, frame = result.rule or result.separating, result.to_frame()
-    few = [listed(names.split(", "), 3) + f" ({names.count(', ') + 1})" * (names.count(", ") > 2) for names in frame["stand_ins"]]
+    stand_ins = [_short_list(stand_ins_of(result, name)) for name in frame["feature"]]
     sides = [result.class_names[int(label > 0)] for label in result.labels]
     names, wrong = (data and data.rows) or range(1, len(sides) + 1), result.rule.wrong if result.rule else ()
     return {
         "result": result,
         "kind": KINDS[result.verdict],
         "wrong": _short((names[row], sides[row], abs(float(result.scores[row]))) for row in wrong),
-        "features": (tuple(frame.columns.str.replace("_", " ")), _short(frame.assign(stand_ins=few).itertuples(index=False))),
+        "features": (
+            tuple(frame.columns.str.replace("_", " ")),
+            _short(frame.assign(stand_ins=stand_ins).itertuples(index=False)),
+        ),
         "csv": frame.to_csv(index=False),
         "wider": _wider(result),
         "readings": readings(result),
@@ -86,6 +99,14 @@ def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
         "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
         "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6)) if used.features else {},
     }
+
+
+def _short_list(names: Sequence[str]) -> str:
+    """The first names, and how many there are if these are not all."""
+    text = listed(names, MAX_LISTED)
+    if len(names) > MAX_LISTED:
+        text += f" ({len(names)})"
+    return text
 
 
 def stage_sentence(result: SeparationTest) -> str:

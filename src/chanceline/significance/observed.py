@@ -1,219 +1,143 @@
-"""What the observed labels allow: the smallest set of features, the fewest errors for every number of them, one feature alone;
-and the two stages of the p-value that are proofs.
+"""What the observed labels allow, and the two stages of the p-value that are proofs.
+
+Stage 1 is about the smallest set of features that makes no more errors than declared, stage 2
+about errors that are counted after looking and about the one feature that goes best with the
+labels. The rules themselves: `observed_rules`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log10
 
 import numpy as np
 
 from chanceline.chance.bound import Bound
-from chanceline.errors import ConvergenceError
-from chanceline.perceptron.rule import Rule, consistent_rows, make_rule, rule_on, separate
-from chanceline.prediction.worth import cut
-from chanceline.select.pareto import front as search_front
+from chanceline.perceptron.rule import Rule
 from chanceline.significance.design import Floats, Ints
-from chanceline.significance.permutation import Procedure
+from chanceline.significance.observed_path import ObservedPath
+from chanceline.significance.observed_rules import first_rule, path_rules, searched_rules
 from chanceline.significance.plan import FeatureBound, Plan, feature_bound
-from chanceline.significance.stages import CountedLater, DeclaredErrors
-from chanceline.significance.stepwise import Columns, Paths, errors_with_design, least_squares_weights
+from chanceline.significance.stages import Stage1Proof, Stage2Proofs
 
-# Swaps of the search for fewest errors at every number of features: some seconds at most.
-FRONT_BUDGET = 4000
+LOG10_ONE = 0.0  # of a p-value that says nothing
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ObservedFit:
     """What the observed labels allow.
 
     Attributes
     ----------
-    rule : for the features named, or the smallest set found that makes no more errors than declared.
-    bound : the bound of the first stage for that rule.
-    first, second : the stages that are proofs; the second None where it was not asked for or is not needed.
     rules : every rule that was found on the way, from one feature to as many as the front has.
-    counted : the rule about which the bound says most when its errors are counted; None without a second stage.
+    rule : for the features named, or the smallest set found that makes no more errors than
+        declared.
+    bound : the bound of stage 1 for that rule.
+    stage1, stage2 : the proofs; `stage2` None where it was not asked for or is not needed.
+    counted_rule : the rule about which the bound says most when its errors are counted after
+        looking; None without that proof.
     feature : the bound for one feature, where it was looked at.
     """
 
+    rules: tuple[Rule, ...]
     rule: Rule
     bound: Bound
-    first: DeclaredErrors
-    rules: tuple[Rule, ...]
-    second: CountedLater | None = None
-    counted: Rule | None = None
+    stage1: Stage1Proof
+    stage2: Stage2Proofs | None = None
+    counted_rule: Rule | None = None
     feature: FeatureBound | None = None
 
 
-def fit_observed(plan: Plan, columns: Columns, paths: Paths) -> ObservedFit:
-    """The rule for the features named, or the smallest set; and where that does not convince one feature alone, and the fewest
-    errors for every number of features.
+def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
+    """Find rules for the observed labels until a proof convinces or all are looked at.
 
-    Parameters
-    ----------
-    plan : what is asked.
-    columns : the columns of the path.
-    paths : the path of the observed labels in row 0.
+    1. The rule on the features named, or on the smallest set found; and the rules of the path. If
+       features were named, or stage 1 convinces, that is all.
+    2. The one feature that goes best with the labels, if stage 2 is asked for.
+    3. The fewest errors for every number of features, by a search.
+    4. Stage 2 from both.
     """
-    bounds = plan.bounds
-    spending = plan.spending
-    rules = (first_rule(plan), *path_rules(plan, columns, paths))
-    rule = smallest_within(plan, rules)
-    bound = bounds.bound(rule)
-    first = bounds.first_stage(bound)
-    if plan.features is not None or spending.first_convinces(first):
-        return ObservedFit(rule, bound, first, rules)
+    rules = (first_rule(plan), *path_rules(plan, path))
+    fit = fit_of_rules(plan, rules)
+    if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
+        return fit
 
-    feature = None
-    log10_feature = 0.0
-    if spending.stage2_level > 0:
-        feature = best_feature(plan, columns)
-        log10_feature = feature.log10_p
-    one_feature_convinces = spending.second_convinces(bounds.second_stage(0.0, log10_feature))
-    rules += searched_rules(plan, paths.errors[0], quick=one_feature_convinces)
+    asks_stage2 = plan.spending.stage2_level > 0
+    feature = best_feature(plan, path) if asks_stage2 else None
+    feature_convinces = feature is not None and one_feature_convinces(plan, feature)
+    rules += searched_rules(plan, path.errors, without_swaps=feature_convinces)
     # The search may have found a smaller set. The bound covers every set, whatever found it.
-    rule = smallest_within(plan, rules)
-    bound = bounds.bound(rule)
-    first = bounds.first_stage(bound)
-    if spending.stage2_level == 0:
-        return ObservedFit(rule, bound, first, rules)
+    fit = fit_of_rules(plan, rules)
+    if feature is None:
+        return fit
+    return with_stage2(plan, fit, feature)
 
-    # Errors counted after looking, unless they were declared.
-    counted = None
-    log10_counted = 0.0
+
+def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
+    """Stage 1 for the rules found so far."""
+    rule = smallest_within_declared_errors(plan, rules)
+    bound = plan.bounds.bound(rule)
+    stage1 = plan.bounds.first_stage(bound)
+    return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=stage1)
+
+
+def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> ObservedFit:
+    """The same with stage 2: one feature, and (unless they were declared) errors counted later."""
+    counted_rule = None
+    log10_counted = LOG10_ONE
     if plan.settings.errors is None:
-        counted = min(rules, key=lambda other: (bounds.counted_errors(other.n_selected, other.errors), other.errors))
-        log10_counted = bounds.counted_errors(counted.n_selected, counted.errors)
-    second = bounds.second_stage(log10_counted, log10_feature)
-    return ObservedFit(rule, bound, first, rules, second, counted, feature)
+        counted_rule = best_with_counted_errors(plan, fit.rules)
+        log10_counted = log10_with_counted_errors(plan, counted_rule)
+    stage2 = plan.bounds.second_stage(log10_counted, feature.log10_p)
+    return replace(fit, stage2=stage2, counted_rule=counted_rule, feature=feature)
 
 
-def first_rule(plan: Plan) -> Rule:
-    """The rule on the features named, or on the smallest set found, by our search or the user's own."""
-    if plan.features is not None:
-        return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
-    if plan.settings.search is not None:
-        return procedure(plan).find(plan.data.X, plan.data.y)
-    return smallest_rule(plan)
+def best_with_counted_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
+    """The rule about which the bound says most; of equal ones that with the fewest errors."""
+    return min(rules, key=lambda rule: (log10_with_counted_errors(plan, rule), rule.errors))
 
 
-def smallest_within(plan: Plan, rules: Sequence[Rule]) -> Rule:
-    """Of the rules that make no more errors than declared the one with the fewest features; the first rule if there is none, or
-    if the features were named or come from the user's own search.
+def log10_with_counted_errors(plan: Plan, rule: Rule) -> float:
+    """log₁₀ of 2^e·bound(K, e) at the size and the errors of a rule."""
+    return plan.bounds.counted_errors(rule.n_selected, rule.errors)
+
+
+def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
+    """Whether stage 2 convinces by this feature alone, whatever else is found."""
+    stage2 = plan.bounds.second_stage(LOG10_ONE, feature.log10_p)
+    return plan.spending.stage2_convinces(stage2)
+
+
+def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
+    """Of the rules that make no more errors than declared the one with the fewest features.
+
+    It is the first rule if there is none, or if the features were named or come from the user's
+    own search.
     """
     if plan.features is not None or plan.settings.search is not None:
         return rules[0]
-    enough = [rule for rule in rules if rule.errors <= (plan.declared or 0)]
-    return min(enough, key=lambda rule: rule.n_selected, default=rules[0])
+    acceptable = [rule for rule in rules if rule.errors <= (plan.declared or 0)]
+    return min(acceptable, key=lambda rule: rule.n_selected, default=rules[0])
 
 
-def path_rules(plan: Plan, columns: Columns, paths: Paths) -> tuple[Rule, ...]:
-    """The linear rules of least squares on the path's features, each at its best threshold; their errors are counted exactly."""
-    X, y = plan.data.X, plan.data.y
-    rules = []
-    for k in range(1, paths.losses.shape[1] + 1):
-        support = paths.support(0, k)
-        weights = least_squares_weights(columns, X, y, support)
-        bias = 0.0
-        if plan.settings.intercept:
-            threshold, _ = cut(X[:, support].astype(float) @ weights, y)
-            bias = -threshold
-        rules.append(make_rule(X, y, support, weights, bias))
-    return tuple(rules)
-
-
-def searched_rules(plan: Plan, path_errors: Ints, *, quick: bool) -> tuple[Rule, ...]:
-    """The best rule that a search finds on 1, 2, … features; without swaps if `quick`, or if they are not worth while.
-
-    Swaps are worth while if half the errors of the path would convince.
-    """
-    settings = plan.settings
-    halves = [(k, errors // 2) for k, errors in enumerate(path_errors.tolist(), 1)]
-    hopeful = any(plan.bounds.at_front(k, errors) <= log10(plan.spending.stage1_level) for k, errors in halves)
-    budget = FRONT_BUDGET if hopeful and not quick else 0
-    if settings.budget is not None:
-        budget = min(settings.budget, budget)
-    front = search_front(
-        plan.data.X,
-        plan.data.y,
-        intercept=settings.intercept,
-        max_features=len(path_errors),
-        budget=budget,
-        seed=settings.seed,
-    )
-    return tuple(point.rule for point in front.points[1:])
-
-
-def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | None:
-    """The fewest errors of the rules that use these features and no others; None if there is no such rule."""
-    allowed = set(features)
-    errors = [rule.errors for rule in rules if allowed.issuperset(rule.support.tolist())]
-    return min(errors, default=None)
-
-
-def fewest_errors_known(plan: Plan, columns: Columns, paths: Paths, rules: Sequence[Rule]) -> list[int]:
-    """For K = 1, 2, … the fewest errors known of a rule on at most K features, whatever found it.
-
-    With blocks or covariates least squares may have them besides, which a plain rule is a case of.
-    """
-    with_design = plan.scheme.sizes.blocks is not None or plan.scheme.basis is not None
-    fewest = len(plan.data.y)
-    known = []
-    for k in range(1, paths.losses.shape[1] + 1):
-        candidates = [rule.errors for rule in rules if rule.n_selected <= k]
-        if with_design:
-            candidates.append(errors_with_design(columns, plan.data.X, plan.data.y, paths.support(0, k)))
-        fewest = min(fewest, *candidates)
-        known.append(fewest)
-    return known
-
-
-def best_feature(plan: Plan, columns: Columns) -> FeatureBound:
+def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
-    scheme, values = plan.scheme, columns.fitted
+    scheme = plan.scheme
+    values = path.columns.fitted  # (samples, columns)
     if len(scheme.unit_labels) < len(values):
-        order = np.argsort(scheme.unit_of, kind="stable")
-        values = np.add.reduceat(values[order], np.flatnonzero(np.diff(scheme.unit_of[order], prepend=-1)), axis=0)
-    found = feature_bound(values, scheme.unit_labels, scheme.block_of, among=plan.bounds.n_features)
-    feature = int(columns.index[found.feature])
-    return replace(found, feature=feature, name=plan.data.feature_names[feature])
+        values = summed_over_units(values, scheme.unit_of)
+    bound = feature_bound(
+        values,
+        scheme.unit_labels,
+        scheme.block_of,
+        among=plan.bounds.n_features,
+    )
+    column = int(path.columns.index[bound.feature])
+    return replace(bound, feature=column, name=plan.data.feature_names[column])
 
 
-def procedure(plan: Plan) -> Procedure:
-    """The search for the smallest set, by a method of ours or the user's own."""
-    settings = plan.settings
-    search = settings.method if settings.search is None else settings.search
-    return Procedure(search, settings.budget, settings.seed, settings.intercept, settings.errors or 0)
-
-
-def smallest_rule(plan: Plan) -> Rule:
-    """The smallest set found that makes no more errors than allowed; where nothing separates, nothing is searched."""
-    X, y, settings = plan.data.X, plan.data.y, plan.settings
-    rows = consistent_rows(X, y)
-    few = not settings.errors and len(plan.distinct) < len(rows)
-    if few and not all_separate(X[rows], y[rows], plan.distinct, settings.intercept):
-        return rule_on(X, y, np.zeros(0, dtype=np.int64), settings.intercept)
-    search = procedure(plan)
-    found, largest = search.find(X, y), plan.bounds.largest(plan.spending.stage1_level)
-    if settings.permutations == 0 and found.errors <= search.errors and found.n_selected == largest + 1 > 1:
-        # The bound would accept one feature less. It covers every set at once, so that searching the observed labels again from
-        # other seeds costs nothing.
-        for number in range(1, settings.restarts + 1):
-            again = replace(search, seed=search.seed + number, target=largest).find(X, y)
-            if again.errors <= search.errors and again.n_selected <= largest:
-                return again
-    return found
-
-
-def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
-    """Whether all features together separate."""
-    if intercept and np.all(y == y[0]):
-        return True
-    try:
-        return separate(X, y, distinct, intercept).separates
-    except ConvergenceError:
-        # Not settled in floating point: the search may try.
-        return True
+def summed_over_units(values: Floats, unit_of_sample: Ints) -> Floats:
+    """The sum of the rows of every unit: (samples, columns) → (units, columns)."""
+    order = np.argsort(unit_of_sample, kind="stable")
+    starts = np.flatnonzero(np.diff(unit_of_sample[order], prepend=-1))
+    return np.add.reduceat(values[order], starts, axis=0)

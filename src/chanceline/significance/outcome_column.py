@@ -1,88 +1,139 @@
-"""Columns that may be the outcome itself: one that tells the classes apart (nearly) without error while others are far behind."""
+"""Columns that may be the outcome itself.
+
+Such a column tells the classes apart (nearly) without error while all others are far behind. The
+test then asks about it, and says what the verdict is without it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chanceline.chance.counts import log_binomial
 from chanceline.prediction.worth import effect
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.design import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
 from chanceline.tables.dataset import Finding, quoted
 
-# Area under the curve from which on a column nearly determines the classes, and below which the others are far behind.
+# Area under the curve from which on a column nearly determines the classes.
 NEARLY_PERFECT = 0.98
+# Area under the curve below which the others are far behind.
 FAR_BEHIND = 0.95
+# Area under the curve of a column that tells nothing.
+UNINFORMATIVE = 0.5
 # The outcome may be there in several versions; more columns than this are many good features.
-MOST_VERSIONS = 3
+MAX_VERSIONS = 3
 # Of the columns most correlated with the labels so many are looked at.
-LOOKED_AT = 20
+MAX_LOOKED_AT = 20
 # Random labels have a column that separates them less often than this.
-BY_CHANCE = 0.001
+MAX_CHANCE = 0.001
 
 
-def outcome_columns(X: Floats, y: Floats) -> tuple[Ints, float]:
-    """The columns that may be the outcome, and the largest area under the curve of the others; none in most tables.
+@dataclass(frozen=True, eq=False)
+class OutcomeColumns:
+    """Columns that may be the outcome.
+
+    Attributes
+    ----------
+    columns : their indices, ascending; none in most tables.
+    next_best : the largest area under the curve of the other columns.
+    """
+
+    columns: Ints
+    next_best: float
+
+
+def outcome_columns(X: Floats, y: Floats) -> OutcomeColumns:
+    """Look for columns that may be the outcome.
 
     Parameters
     ----------
     X : (samples, features).
     y : (samples,) labels ±1.
     """
-    nothing = np.zeros(0, dtype=np.int64)
-    positive = y > 0
-    # One column separates at most two labellings of these class sizes.
-    log_chance = np.log(2.0 * X.shape[1]) - log_binomial(len(y), int(positive.sum()))
-    if X.shape[1] < 2 or log_chance > np.log(BY_CHANCE):
-        return nothing, 0.5
+    no_columns = np.zeros(0, dtype=np.int64)
+    is_positive = y > 0
+    if X.shape[1] < 2 or not separation_is_unlikely(X.shape[1], is_positive):
+        return OutcomeColumns(no_columns, UNINFORMATIVE)
 
-    likely = most_correlated(X, y)
-    areas = np.array([effect(X[:, column].astype(float), positive)[1] for column in likely])
-    areas = np.maximum(areas, 1.0 - areas)
-    outcome = areas >= NEARLY_PERFECT
-    next_best = float(areas[~outcome].max(initial=0.5))
-    if not 1 <= np.count_nonzero(outcome) <= MOST_VERSIONS or next_best > FAR_BEHIND:
-        return nothing, next_best
-    return np.sort(likely[outcome]), next_best
+    candidates = most_correlated(X, y)
+    areas = np.array([area_either_way(X[:, j].astype(float), is_positive) for j in candidates])
+    is_outcome = areas >= NEARLY_PERFECT
+    next_best = float(areas[~is_outcome].max(initial=UNINFORMATIVE))
+    n_versions = np.count_nonzero(is_outcome)
+    if not 1 <= n_versions <= MAX_VERSIONS or next_best > FAR_BEHIND:
+        return OutcomeColumns(no_columns, next_best)
+    return OutcomeColumns(np.sort(candidates[is_outcome]), next_best)
+
+
+def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
+    """Whether one of so many columns hardly ever separates random labels of these class sizes.
+
+    A column separates at most two labellings, so that the probability is at most
+    2N/binomial(P, positives).
+    """
+    n_samples = len(is_positive)
+    log_labellings = log_binomial(n_samples, int(is_positive.sum()))
+    log_chance = np.log(2.0 * n_features) - log_labellings
+    return bool(log_chance <= np.log(MAX_CHANCE))
+
+
+def area_either_way(column: Floats, is_positive: Bools) -> float:
+    """Area under the curve of a column, or of its negative if that is larger."""
+    _, area = effect(column, is_positive)
+    return max(area, 1.0 - area)
 
 
 def most_correlated(X: Floats, y: Floats) -> Ints:
-    """The columns whose correlation with the labels is largest, at most `LOOKED_AT`."""
+    """The columns whose correlation with the labels is largest, at most `MAX_LOOKED_AT`."""
     labels = (y - y.mean()).astype(X.dtype)
     spread = X.std(axis=0)
+    # Constant columns have none.
     correlation = np.abs(labels @ X) / np.where(spread > 0, spread, np.inf)
-    return np.argsort(-correlation, kind="stable")[:LOOKED_AT]
+    return np.argsort(-correlation, kind="stable")[:MAX_LOOKED_AT]
 
 
-def ask_about_outcome(plan: Plan, without: SeparationTest | None, columns: Ints, next_best: float) -> Finding:
-    """The question, and what the verdict is without these columns (`without` None: nothing else is left)."""
-    names = [plan.data.feature_names[column] for column in columns]
+def ask_about_outcome(
+    plan: Plan, suspects: OutcomeColumns, result_without: SeparationTest | None
+) -> Finding:
+    """The question, and what the verdict is without these columns.
+
+    Parameters
+    ----------
+    result_without : the test of the table without them; None if nothing else is left.
+    """
+    names = [plan.data.feature_names[column] for column in suspects.columns]
     if len(names) == 1:
-        who = f"column {names[0]!r} alone tells"
+        subject = f"column {names[0]!r} alone tells"
         question = "is it the outcome itself, or made from it?"
-        leave_out = "it"
+        pronoun = "it"
     else:
-        who = f"each of the columns {quoted(names)} alone tells"
+        subject = f"each of the columns {quoted(names)} alone tells"
         question = "are they the outcome itself, or made from it?"
-        leave_out = "them"
-    rest = f"Without {leave_out} no feature is left"
-    if without is not None:
-        rest = f"Without {leave_out}: {without.verdict.upper()}, {without.in_p()}"
-    return Finding(
-        "warning",
-        f"{who} the classes apart (nearly) without error, and the others are far behind (area under the curve "
-        f"{next_best:.2f} at most): {question} {rest}. If so, leave {leave_out} out (drop={','.join(names)!r}).",
+        pronoun = "them"
+    if result_without is None:
+        without = f"Without {pronoun} no feature is left"
+    else:
+        verdict = f"{result_without.verdict.upper()}, {result_without.in_p()}"
+        without = f"Without {pronoun}: {verdict}"
+    message = (
+        f"{subject} the classes apart (nearly) without error, and the others are far behind "
+        f"(area under the curve {suspects.next_best:.2f} at most): {question} {without}. If so, "
+        f"leave {pronoun} out (drop={','.join(names)!r})."
     )
+    return Finding("warning", message)
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:
-    """The same plan for the table without some columns, without a rule to use; None if nothing is left."""
-    kept = np.setdiff1d(np.arange(plan.data.X.shape[1]), columns)
-    if len(np.intersect1d(kept, plan.distinct)) == 0:
+    """The same plan for the table without these columns, and without a rule to use.
+
+    None if nothing is left.
+    """
+    remaining = np.setdiff1d(np.arange(plan.data.X.shape[1]), columns)
+    if len(np.intersect1d(remaining, plan.distinct)) == 0:
         return None
-    names = tuple(plan.data.feature_names[column] for column in kept)
-    data = replace(plan.data, X=plan.data.X[:, kept], feature_names=names)
+    names = tuple(plan.data.feature_names[column] for column in remaining)
+    data = replace(plan.data, X=plan.data.X[:, remaining], feature_names=names)
     return make_plan(data, None, replace(plan.settings, expected_error=False))

@@ -1,12 +1,12 @@
 """A rule in words, always from the side of the positive class.
 
-A sample exactly on the threshold is not predicted to be positive, neither in words nor by `predict`.
+A sample exactly on the threshold is not predicted to be positive, neither in words nor by
+`predict`. How many digits are written: `rounding`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,96 +14,87 @@ from chanceline._results import listed
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
 from chanceline.prediction.worth import Scorecard
-from chanceline.significance.design import Bools, Floats
+from chanceline.significance.design import Floats
+from chanceline.significance.rounding import (
+    names_with_weights,
+    shortest_inequality,
+    shortest_threshold,
+)
 from chanceline.tables.dataset import plural
 
-FEWEST_DIGITS = 3
-MOST_DIGITS = 17  # a double that is written so comes back the same
 MINUS = "−"
 
 
-@dataclass(frozen=True)
-class Inequality:
-    """A rule as it is written: the positive class where Σ_j weights_j x_j lies above the threshold, or below it.
+def rule_sentence(
+    rule: Rule | PredictionRule,
+    X: Floats,
+    names: Sequence[str],
+    classes: tuple[object, object],
+) -> str:
+    """`predict ill if 0.52·g1 − 0.31·g7 > 0.0945`.
 
-    Attributes
-    ----------
-    weights, threshold : decimal numbers, the largest weight ±1 as a rule.
-    sign : ">", or "<" where all weights of the rule are negative: "if glucose < 5" reads better than "if −glucose > −5".
-    digits : significant digits.
-    """
-
-    weights: tuple[str, ...]
-    threshold: str
-    sign: str
-    digits: int
-
-
-def calls_positive(columns: Floats, weights: Sequence[float], threshold: float, sign: str = ">") -> Bools:
-    """What a reader (or a spreadsheet) makes of the numbers written: products added from left to right, then compared.
+    The sentence is always about the positive class; every other sample is of the negative one.
 
     Parameters
     ----------
-    columns : samples × features of the rule.
-    """
-    total = np.zeros(len(columns))
-    for column, weight in zip(columns.T, weights, strict=True):
-        total = total + weight * column
-    return total > threshold if sign == ">" else total < threshold
-
-
-def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequality:
-    """The rule with as few digits (three at least) as classify every sample the same way.
-
-    Parameters
-    ----------
-    columns : samples × features of the rule.
-    """
-    wanted = columns @ rule.weights + rule.bias > 0
-    sign = "<" if np.all(rule.weights <= 0) else ">"
-    turn = -1.0 if sign == "<" else 1.0
-    weights = turn * rule.weights
-    threshold = -turn * rule.bias
-    largest = float(np.abs(weights).max())
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
-        written = tuple(f"{weight:z.{digits}g}" for weight in weights / largest)
-        limit = f"{threshold / largest:z.{digits}g}"
-        called = calls_positive(columns, [float(weight) for weight in written], float(limit), sign)
-        if np.array_equal(called, wanted):
-            return Inequality(written, limit, sign, digits)
-    # Dividing by the largest weight costs the last digit, and here it matters.
-    exact = tuple(repr(float(weight)) for weight in weights)
-    return Inequality(exact, repr(float(threshold)), sign, MOST_DIGITS)
-
-
-def rule_sentence(rule: Rule | PredictionRule, X: Floats, names: Sequence[str], classes: tuple[object, object]) -> str:
-    """`predict ill if 0.52·g1 − 0.31·g7 > 0.0945`: always about the positive class; every other sample is of the negative one.
-
-    Parameters
-    ----------
-    X : samples × all features of the table, which the sentence classifies as the rule does.
+    X : (samples, all features of the table), which the sentence classifies as the rule does.
     names : of all features.
     classes : the negative and the positive one.
     """
     negative, positive = classes
-    columns = X[:, rule.support].astype(float)
+    columns = X[:, rule.support].astype(float)  # (samples, features of the rule)
+    names_in_rule = [names[j] for j in rule.support]
     if not np.any(rule.weights):
-        sentence = f"predict {positive if rule.bias > 0 else negative} always"
+        constant = positive if rule.bias > 0 else negative
+        sentence = f"predict {constant} always"
     elif isinstance(rule, PredictionRule) and rule.dense:
-        heaviest = np.argsort(-np.abs(rule.weights) * columns.std(axis=0))
-        first = listed([names[rule.support[j]] for j in heaviest])
-        many = f"a weighted sum of {len(rule.weights)} features"
-        sentence = f"predict {positive} if {many} is large; the most weight has {first}"
+        sentence = f"predict {positive} if {_dense_condition(rule, columns, names_in_rule)}"
     else:
-        written = shortest_inequality(rule, columns)
-        total = _combination(written.weights, [names[j] for j in rule.support])
-        limit = written.threshold.replace("-", MINUS)
-        sentence = f"predict {positive} if {total} {written.sign} {limit}"
-    return sentence + _about_threshold(rule, columns)
+        sentence = f"predict {positive} if {_sparse_condition(rule, columns, names_in_rule)}"
+    return sentence + _samples_on_threshold(rule, columns)
 
 
-def _about_threshold(rule: Rule | PredictionRule, columns: Floats) -> str:
-    """A search counts a sample on the threshold as an error, whatever its class; where there are such, the sentence says so."""
+def _dense_condition(rule: PredictionRule, columns: Floats, names: Sequence[str]) -> str:
+    """`a weighted sum of 512 features is large; the most weight has g1, g7, g4, g9, …`."""
+    weight_of_one_sd = np.abs(rule.weights) * columns.std(axis=0)
+    heaviest_first = np.argsort(-weight_of_one_sd)
+    heaviest = listed([names[j] for j in heaviest_first])
+    total = f"a weighted sum of {len(rule.weights)} features"
+    return f"{total} is large; the most weight has {heaviest}"
+
+
+def _sparse_condition(rule: Rule | PredictionRule, columns: Floats, names: Sequence[str]) -> str:
+    """`0.52·g1 − 0.31·g7 > 0.0945`; features whose weight rounds to 0 are left out."""
+    inequality = shortest_inequality(rule, columns)
+    text = ""
+    for name, weight in names_with_weights(inequality, names):
+        is_negative = weight.startswith("-")
+        term = _term(weight.lstrip("-"), name)
+        if text:
+            operator = MINUS if is_negative else "+"
+            text += f" {operator} {term}"
+        elif is_negative:
+            text = f"{MINUS}{term}"
+        else:
+            text = term
+    threshold = inequality.threshold.replace("-", MINUS)
+    return f"{text} {inequality.sign} {threshold}"
+
+
+def _term(size: str, name: str) -> str:
+    """`0.52·g1`, or `g1` alone if its weight is 1."""
+    # "1·2-butanol": a name that begins like a number needs its weight beside it.
+    if size == "1" and not name[:1].isdigit():
+        return name
+    exponent_with_minus = size.replace("-", MINUS)
+    return f"{exponent_with_minus}·{name}"
+
+
+def _samples_on_threshold(rule: Rule | PredictionRule, columns: Floats) -> str:
+    """How many samples lie on the threshold of a searched rule; empty where there is none.
+
+    A search counts a sample on the threshold as an error, whatever its class.
+    """
     if isinstance(rule, PredictionRule):
         return ""
     scores = columns @ rule.weights + rule.bias
@@ -113,48 +104,34 @@ def _about_threshold(rule: Rule | PredictionRule, columns: Floats) -> str:
     return f" ({plural(on_threshold, 'sample')} exactly on the threshold, counted as errors)"
 
 
-def _combination(weights: Sequence[str], names: Sequence[str]) -> str:
-    """`0.52·g1 − 0.31·g7`; features that weigh nothing are left out."""
-    text = ""
-    for weight, name in zip(weights, names, strict=True):
-        if float(weight) == 0:
-            continue
-        is_negative = weight.startswith("-")
-        size = weight.lstrip("-").replace("-", MINUS)
-        # A name that begins like a number needs its weight beside it.
-        term = name if size == "1" and not name[:1].isdigit() else f"{size}·{name}"
-        if text:
-            text += f" {MINUS if is_negative else '+'} {term}"
-        else:
-            text = f"{MINUS}{term}" if is_negative else term
-    return text
-
-
 def card_sentence(card: Scorecard, X: Floats, names: Sequence[str], positive: object) -> str:
-    """`2 points for every 1.3 of g1, −1 point for every 40 of g7; ill above 3.5 points (9 errors, 1 more than the rule)`.
+    """The scorecard in words.
+
+    `2 points for every 1.3 of g1, −1 point for every 40 of g7; ill above 3.5 points (9 errors, 1
+    more than the rule)`.
 
     Parameters
     ----------
-    X : samples × all features; the threshold has as many digits as classify them all as the scorecard does.
+    X : (samples, all features); the threshold has as many digits as classify them all as the
+        scorecard does.
+    names : of all features.
     positive : the class above the threshold.
     """
     parts = []
-    for j, point, step in zip(card.support, card.points.tolist(), card.steps, strict=True):
-        size = f"{point}".replace("-", MINUS)
-        noun = "point" if abs(point) == 1 else "points"
-        parts.append(f"{size} {noun} for every {step:g} of {names[j]}")
+    for j, points, step in zip(card.support, card.points.tolist(), card.steps, strict=True):
+        number = f"{points}".replace("-", MINUS)
+        noun = "point" if abs(points) == 1 else "points"
+        parts.append(f"{number} {noun} for every {step:g} of {names[j]}")
     totals = (X[:, card.support] / card.steps) @ card.points
-    threshold = _shortest_threshold(totals, card.threshold).replace("-", MINUS)
-    than = "as many as"
-    if card.loss:
-        than = f"{abs(card.loss)} {'more' if card.loss > 0 else 'fewer'} than"
-    return f"{', '.join(parts)}; {positive} above {threshold} points ({plural(card.errors, 'error')}, {than} the rule)"
+    threshold = shortest_threshold(totals, card.threshold).replace("-", MINUS)
+    errors = f"{plural(card.errors, 'error')}, {_compared_with_rule(card.loss)} the rule"
+    return f"{', '.join(parts)}; {positive} above {threshold} points ({errors})"
 
 
-def _shortest_threshold(totals: Floats, threshold: float) -> str:
-    """The threshold with as few digits (three at least) as leave every total on its side."""
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS):
-        written = f"{threshold:z.{digits}g}"
-        if np.array_equal(totals > float(written), totals > threshold):
-            return written
-    return repr(threshold)
+def _compared_with_rule(additional_errors: int) -> str:
+    """`1 more than`, `2 fewer than` or `as many as`."""
+    if additional_errors > 0:
+        return f"{additional_errors} more than"
+    if additional_errors < 0:
+        return f"{-additional_errors} fewer than"
+    return "as many as"

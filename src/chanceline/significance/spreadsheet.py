@@ -1,6 +1,7 @@
 """A rule as a formula that people paste into a spreadsheet, from the side of the positive class.
 
-A sample exactly on the threshold is not predicted to be positive, as in the rule's sentence and by `predict`.
+A sample exactly on the threshold is not predicted to be positive, as in the rule's sentence and by
+`predict`.
 """
 
 from __future__ import annotations
@@ -14,63 +15,87 @@ import numpy as np
 
 from chanceline.prediction.rule import PredictionRule
 from chanceline.significance.design import Floats
-from chanceline.significance.sentences import shortest_inequality
+from chanceline.significance.rounding import names_with_weights, shortest_inequality
 from chanceline.tables.formats import is_number
 
 SPREADSHEET_DIGITS = 15  # what spreadsheets keep of a number
-LONGEST_FORMULA = 8192  # characters that Excel takes
-LONGEST_TEXT = 255  # characters of a text inside a formula
+MAX_FORMULA_LENGTH = 8192  # characters that Excel takes
+MAX_TEXT_LENGTH = 255  # characters of a text inside a formula
+# Unicode categories that nobody sees: control, format, surrogate, line and paragraph separators.
+INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-def spreadsheet_formula(rule: PredictionRule, X: Floats, names: Sequence[str], classes: tuple[str, str]) -> str:
-    """The rule as a formula that Excel and LibreOffice take as it is, in a sheet with the features' names in row 1 and a sample
-    in every row below::
+def spreadsheet_formula(
+    rule: PredictionRule,
+    X: Floats,
+    names: Sequence[str],
+    classes: tuple[str, str],
+) -> str:
+    """The rule as a formula that Excel and LibreOffice take as it is.
+
+    The sheet has the features' names in row 1 and a sample in every row below::
 
         =IF(0.52*INDIRECT(ADDRESS(ROW(),MATCH("g1",$1:$1,0)))-…>0.0945,"ill","well")
 
-    Every column is found by its name; a name that row 1 does not have gives #N/A, never another column. An empty cell counts
-    as 0. The formula is empty where none says the same as the rule: with blocks or covariates, where spreadsheets cannot hold
-    it (too long, more than 15 digits), and where they cannot tell a feature from another (names that differ in capitals only).
+    Every column is found by its name; a name that row 1 does not have gives #N/A, never another
+    column. An empty cell counts as 0. The formula is empty where none says the same as the rule:
+    with blocks or covariates, where spreadsheets cannot hold it (too long, more than 15 digits),
+    and where they cannot tell a feature from another (names that differ in capitals only).
 
     Parameters
     ----------
-    X : samples × all features, which the formula classifies as the rule does.
+    X : (samples, all features), which the formula classifies as the rule does.
     names : of all features.
     classes : the negative and the positive one.
     """
-    used = [names[j] for j in rule.support]
-    if len(rule.covariate_weights) or rule.block_biases or _cannot_be_named(used, names, classes):
+    names_in_rule = [names[j] for j in rule.support]
+    needs_more_than_features = len(rule.covariate_weights) > 0 or len(rule.block_biases) > 0
+    if needs_more_than_features or _cannot_be_named(names_in_rule, names, classes):
         return ""
     negative, positive = (_quoted(name) for name in classes)
     if not np.any(rule.weights):
-        return f"={positive if rule.bias > 0 else negative}"
+        constant = positive if rule.bias > 0 else negative
+        return f"={constant}"
 
-    written = shortest_inequality(rule, X[:, rule.support].astype(float))
-    if written.digits > SPREADSHEET_DIGITS:
+    inequality = shortest_inequality(rule, X[:, rule.support].astype(float))
+    if inequality.digits > SPREADSHEET_DIGITS:
         return ""
+    total = _sum_of_cells(names_with_weights(inequality, names_in_rule))
+    condition = f"{total}{inequality.sign}{inequality.threshold.upper()}"
+    formula = f"=IF({condition},{positive},{negative})"
+    return formula if len(formula) <= MAX_FORMULA_LENGTH else ""
+
+
+def _sum_of_cells(weighted_names: Sequence[tuple[str, str]]) -> str:
+    """`0.52*` and the cell of the first name, `-0.31*` and the cell of the second, …"""
     total = ""
-    for weight, name in zip(written.weights, used, strict=True):
-        if float(weight) == 0:
-            continue
+    for name, weight in weighted_names:
+        # 1 and −1 are not written; an exponent is, in capitals: 1E-05.
         factor = {"1": "", "-1": "-"}.get(weight, f"{weight.upper()}*")
-        plus = "+" if total and not factor.startswith("-") else ""
-        total += f"{plus}{factor}{_cell(name)}"
-    formula = f"=IF({total}{written.sign}{written.threshold.upper()},{positive},{negative})"
-    return formula if len(formula) <= LONGEST_FORMULA else ""
+        if total and not factor.startswith("-"):
+            total += "+"
+        total += f"{factor}{_cell(name)}"
+    return total
 
 
-def _cannot_be_named(used: Sequence[str], names: Sequence[str], classes: tuple[str, str]) -> bool:
-    """Whether a name is too long for a formula, or two features have the same but for capitals, which spreadsheets overlook."""
+def _cannot_be_named(
+    names_in_rule: Sequence[str], names: Sequence[str], classes: tuple[str, str]
+) -> bool:
+    """Whether a name is too long for a formula, or a spreadsheet would take it for another.
+
+    Spreadsheets overlook capitals.
+    """
     frequency = Counter(name.casefold() for name in names)
-    is_ambiguous = any(frequency[name.casefold()] > 1 for name in used)
-    return is_ambiguous or max(len(name) for name in (*used, *classes)) > LONGEST_TEXT
+    is_ambiguous = any(frequency[name.casefold()] > 1 for name in names_in_rule)
+    longest = max(len(name) for name in (*names_in_rule, *classes))
+    return is_ambiguous or longest > MAX_TEXT_LENGTH
 
 
 def _cell(name: str) -> str:
     """The cell of this row below a name in row 1."""
     # MATCH reads * and ? as wildcards unless ~ stands before them.
-    wanted = re.sub(r"([~*?])", r"~\1", name)
-    column = f"MATCH({_quoted(wanted)},$1:$1,0)"
+    pattern = re.sub(r"([~*?])", r"~\1", name)
+    column = f"MATCH({_quoted(pattern)},$1:$1,0)"
     if is_number(name) and np.isfinite(float(name)):
         # A spreadsheet has read this name as a number.
         column = f"IFERROR({column},MATCH({float(name):.15G},$1:$1,0))"
@@ -78,13 +103,15 @@ def _cell(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text inside a formula. Quotes are doubled, so that nothing in a name can end the text; and what is unseen (a line break
-    would end the formula where it is pasted) is written by its number.
+    """A text inside a formula.
+
+    Quotes are doubled, so that nothing in a name can end the text; and what is unseen (a line
+    break would end the formula where it is pasted) is written by its number.
     """
     parts = []
     for letter in text.replace('"', '""'):
-        if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-            function = "CHAR" if ord(letter) < 128 else "UNICHAR"
+        if unicodedata.category(letter) in INVISIBLE:
+            function = "CHAR" if letter.isascii() else "UNICHAR"
             parts.append(f'"&{function}({ord(letter)})&"')
         else:
             parts.append(letter)

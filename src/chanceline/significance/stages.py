@@ -1,19 +1,24 @@
 """The stages in which the level is spent, and the one p-value that they make.
 
-Let γ be the share of the level that the first stage may spend, and β ≤ γ the largest value not above γ that its p-value can
-take (known from P, N and the class sizes before the labels are seen; 0 if there is none). γ₁ is the share of the second stage.
+Let γ be the share of the level that stage 1 may spend, and β ≤ γ the largest value not above γ
+that its p-value can take (known from P, N and the class sizes before the labels are seen; 0 if
+there is none). γ₁ is the share of stage 2.
 
 1. p = p_b if p_b ≤ γ: the bound for the errors that were declared (none by default).
-2. Where no features were named, two more proofs share γ₁, half for each: points (K, e) of the front, e ≥ 1 errors counted after
-   looking, min 2^e·bound(K, e) (unless the errors were declared), and the one feature that goes best with the labels. q is twice
-   the smaller of the two. If q ≤ γ₁, p is the smallest a with q ≤ a − β(a), β(a) being the largest value up to a that p_b takes.
+2. Where no features were named, two more proofs share γ₁, half for each: points (K, e) of the
+   front, e ≥ 1 errors counted after looking, min 2^e·bound(K, e) (unless the errors were
+   declared), and the one feature that goes best with the labels. q is twice the smaller of the
+   two. If q ≤ γ₁, p is the smallest a with q ≤ a − β(a), β(a) being the largest value up to a
+   that p_b takes.
 3. Else p = min(1, p_perm + β + γ₁), or p_b + γ₁ if no labels were shuffled.
 
-P(p ≤ a) ≤ a for every a: for a < β only the first two stages can be that small, with probability at most β(a) + (a − β(a)); for
-larger a the stages add up to β + γ₁ + (a − β − γ₁). The proofs may be taken at the best sets that any search found, however long,
-because they cover all sets at once; the shuffles repeat a fixed procedure.
+P(p ≤ a) ≤ a for every a: for a < β only the first two stages can be that small, with probability
+at most β(a) + (a − β(a)); for larger a the stages add up to β + γ₁ + (a − β − γ₁). The proofs may
+be taken at the best sets that any search found, however long, because they cover all sets at
+once; the shuffles repeat a fixed procedure.
 
-Each stage has a type of its own. A number that is shown beside a rule is none of them and cannot be spent.
+Each stage has a type of its own. A number that is shown beside a rule is none of them and cannot
+be spent.
 """
 
 from __future__ import annotations
@@ -45,21 +50,27 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True)
-class DeclaredErrors:
-    """The first stage: log₁₀ of the bound for the smallest set that makes no more errors than declared (0: none was found)."""
+class Stage1Proof:
+    """The bound for the smallest set that makes no more errors than declared.
+
+    Attributes
+    ----------
+    log10_p : log₁₀ of the bound p_b; 0 if no such set was found.
+    """
 
     log10_p: float
 
 
 @dataclass(frozen=True)
-class CountedLater:
-    """The second stage.
+class Stage2Proofs:
+    """The two proofs that are looked at after the first stage did not convince.
 
     Attributes
     ----------
-    log10_counted : log₁₀ of the least 2^e·bound(K, e) of the points found with e ≥ 1 errors; 0 if errors were declared.
+    log10_counted : log₁₀ of the least 2^e·bound(K, e) of the points found with e ≥ 1 errors; 0 if
+        errors were declared.
     log10_feature : log₁₀ of the bound for the one feature that goes best with the labels.
-    log10_p : the p-value of this stage, beside what the first one could have spent.
+    log10_p : the p-value of this stage, with what the first one could have spent.
     """
 
     log10_counted: float
@@ -74,21 +85,33 @@ class CountedLater:
         return Stage.COUNTED_ERRORS
 
 
-def combine_stages(log10_counted: float, log10_feature: float, first_stage: NDArray[np.float64]) -> CountedLater:
-    """The second stage from its two proofs.
+def combine_stages(
+    log10_counted: float,
+    log10_feature: float,
+    stage1_log10_values: NDArray[np.float64],
+) -> Stage2Proofs:
+    """The p-value of stage 2: the smallest a with q ≤ a − β(a).
 
     Parameters
     ----------
-    log10_counted, log10_feature : as in `CountedLater`.
-    first_stage : log₁₀ of every p-value that the first stage can take, ascending, beginning with −∞ ("none so small").
+    log10_counted, log10_feature
+        As in `Stage2Proofs`. q is twice the smaller of the two p-values, because they share the
+        stage.
+    stage1_log10_values
+        log₁₀ of every p-value that stage 1 can take, ascending, of shape (values,). The first is
+        −∞, "none so small".
     """
-    # Two proofs share the stage.
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
-    # The smallest a with q ≤ a − β(a): between two neighbouring values of the first stage β(a) is the lower one.
-    candidates = np.logaddexp(log10_q * LN10, first_stage * LN10) / LN10
-    next_value = np.append(first_stage[1:], np.inf)
-    place = int(np.argmax(candidates < next_value))
-    return CountedLater(log10_counted, log10_feature, min(0.0, float(candidates[place])))
+    # Between two neighbouring values of stage 1, β(a) is the lower one, so that a = q + β. That is
+    # the solution if it lies below the upper neighbour.
+    candidates = np.logaddexp(log10_q * LN10, stage1_log10_values * LN10) / LN10
+    upper_neighbours = np.append(stage1_log10_values[1:], np.inf)
+    first_solution = int(np.argmax(candidates < upper_neighbours))
+    return Stage2Proofs(
+        log10_counted=log10_counted,
+        log10_feature=log10_feature,
+        log10_p=min(0.0, float(candidates[first_solution])),
+    )
 
 
 @dataclass(frozen=True)
@@ -105,9 +128,9 @@ class AlphaSpending:
 
     Attributes
     ----------
-    stage1_level : γ, the largest p-value with which the first stage decides.
-    stage1_used : β, the largest value not above γ that the first stage can take.
-    stage2_level : γ₁, the same for the second stage; 0 if that is not asked for.
+    stage1_level : γ, the largest p-value with which stage 1 decides.
+    stage1_used : β, the largest value not above γ that stage 1 can take.
+    stage2_level : γ₁, the largest p-value with which stage 2 decides; 0 if it is not asked for.
     """
 
     stage1_level: float
@@ -116,21 +139,48 @@ class AlphaSpending:
 
     @property
     def before_shuffles(self) -> float:
-        """What both proofs spend before labels are shuffled."""
+        """β + γ₁, what both stages of proofs spend before labels are shuffled."""
         return self.stage1_used + self.stage2_level
 
-    def first_convinces(self, first: DeclaredErrors) -> bool:
-        return first.log10_p <= log10(self.stage1_level)
+    def stage1_convinces(self, stage1: Stage1Proof) -> bool:
+        return stage1.log10_p <= log10(self.stage1_level)
 
-    def second_convinces(self, second: CountedLater | None) -> bool:
-        return second is not None and self.stage2_level > 0 and second.log10_p <= log10(self.stage2_level)
+    def stage2_convinces(self, stage2: Stage2Proofs) -> bool:
+        return self.stage2_level > 0 and stage2.log10_p <= log10(self.stage2_level)
 
-    def overall(self, first: DeclaredErrors, second: CountedLater | None, permutation_p: float | None) -> OverallP:
-        """The p-value by the stages above; `second` is None where it was not asked for, `permutation_p` without shuffles."""
-        if self.first_convinces(first):
-            return OverallP(first.log10_p, Stage.DECLARED_ERRORS)
-        if second is not None and self.second_convinces(second):
-            return OverallP(second.log10_p, second.stage)
+    def proofs_convince(self, stage1: Stage1Proof, stage2: Stage2Proofs | None) -> bool:
+        """Whether labels need not be shuffled; `stage2` is None where it was not asked for."""
+        if self.stage1_convinces(stage1):
+            return True
+        return stage2 is not None and self.stage2_convinces(stage2)
+
+    def overall(
+        self,
+        stage1: Stage1Proof,
+        stage2: Stage2Proofs | None,
+        permutation_p: float | None,
+    ) -> OverallP:
+        """The p-value by the stages above.
+
+        Parameters
+        ----------
+        stage1
+            The proof of stage 1.
+        stage2
+            Those of stage 2; None where it was not asked for.
+        permutation_p
+            The p-value of the shuffles; None without shuffles.
+        """
+        if self.stage1_convinces(stage1):
+            return OverallP(stage1.log10_p, Stage.DECLARED_ERRORS)
+        if stage2 is not None and self.stage2_convinces(stage2):
+            return OverallP(stage2.log10_p, stage2.stage)
         if permutation_p is None:
-            return OverallP(min(0.0, log10(10.0**first.log10_p + self.stage2_level)), Stage.NOTHING)
-        return OverallP(min(0.0, log10(permutation_p + self.before_shuffles)), Stage.SHUFFLES)
+            log10_p = log10(10.0**stage1.log10_p + self.stage2_level)
+            return OverallP(min(0.0, log10_p), Stage.NOTHING)
+        log10_p = log10(permutation_p + self.before_shuffles)
+        return OverallP(min(0.0, log10_p), Stage.SHUFFLES)
+
+
+DeclaredErrors = Stage1Proof  # old name, until the callers follow
+CountedLater = Stage2Proofs  # old name, until the callers follow

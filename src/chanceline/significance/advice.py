@@ -1,0 +1,107 @@
+"""What would change the verdict, the most useful first."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from chanceline.significance.permutation import PermutationReading
+from chanceline.significance.verdict import Grounds, Verdict
+from chanceline.tables.dataset import plural
+
+BEFORE_RELYING_ON_STRUCTURE = (
+    "structure need not be what you look for: rule out batch effects, confounders and leakage "
+    "(order, site, date, preprocessing that saw the labels)."
+)
+NAME_BEFOREHAND = "features fixed beforehand (preregistered) and tested on new samples need less."
+GIVE_ALL_CANDIDATES = (
+    "permutations need all candidate features, so give the full table rather than the selected "
+    "part."
+)
+GIVE_ANOTHER_SEARCH = (
+    "give a search that selects features for the labels it is handed, or name the features."
+)
+# The fewest shuffles that are advised, and how many of them should reach the level by chance.
+MIN_PERMUTATIONS = 999
+EXPECTED_HITS = 10
+# The interval need not become narrower than this share of the level.
+MIN_DISTANCE = 0.1
+ROUND_TO = 100  # numbers of shuffles that are advised are multiples of it
+
+
+def advise(grounds: Grounds, verdict: Verdict, samples_needed: int | None) -> tuple[str, ...]:
+    """Sentences about what would change the verdict; where it is structure, what to rule out.
+
+    Parameters
+    ----------
+    samples_needed
+        Samples (or groups) with which the separating rule would convince by the bound alone; None
+        if that is out of reach.
+    """
+    if verdict is Verdict.STRUCTURE:
+        return (BEFORE_RELYING_ON_STRUCTURE,)
+    sentences = (
+        _about_the_test(grounds, verdict),
+        _about_more_samples(grounds, samples_needed),
+    )
+    return tuple(sentence for sentence in sentences if sentence is not None)
+
+
+def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
+    """What to change about the test itself; None if nothing would help."""
+    settings = grounds.plan.settings
+    permutation = grounds.permutation
+    if grounds.plan.named_after:
+        return NAME_BEFOREHAND
+    if settings.candidates is not None:
+        return GIVE_ALL_CANDIDATES
+    if permutation is None:
+        permutations = max(MIN_PERMUTATIONS, ceil(EXPECTED_HITS / settings.level) - 1)
+        return f"shuffled labels would decide (permutations={permutations})."
+    if permutation.void:
+        return GIVE_ANOTHER_SEARCH
+    if permutation.interrupted:
+        done = f"{permutation.done} of {permutation.requested} permutations"
+        return f"drawing was stopped after {done}; let it finish."
+    return _about_more_permutations(grounds, permutation, verdict)
+
+
+def _about_more_permutations(
+    grounds: Grounds, permutation: PermutationReading, verdict: Verdict
+) -> str | None:
+    """Whether more shuffles, or only more samples, would help."""
+    scheme = grounds.plan.scheme
+    level = grounds.level
+    spent = grounds.plan.spending.before_shuffles
+    if verdict is Verdict.CHANCE:
+        return None
+    if verdict is not Verdict.UNDECIDED or scheme.smallest_p + spent > level:
+        n_units = scheme.sizes.n_units
+        return f"more {grounds.unit}s than {n_units} would show smaller effects."
+    if permutation.floor + spent > level:
+        n_permutations = ceil(1 / (level - spent))
+        return f"at least {n_permutations} permutations are needed to reach level {level:g}."
+    enough = permutations_that_settle(permutation, level)
+    return f"more permutations would narrow the interval (permutations={enough})."
+
+
+def permutations_that_settle(permutation: PermutationReading, level: float) -> int:
+    """Shuffles B with which two standard errors are the distance d of the p-value from the level.
+
+    2√(level(1 − level)/B) = d gives B = 4·level(1 − level)/d². It is rounded up, at least twice
+    what was done, and one less than that: the observed labelling counts as well.
+    """
+    distance = max(abs(permutation.pvalue - level), MIN_DISTANCE * level)
+    by_distance = ROUND_TO * ceil(4 * level * (1 - level) / distance**2 / ROUND_TO)
+    return max(2 * permutation.requested, by_distance) - 1
+
+
+def _about_more_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
+    """With how many samples the separating rule would convince; None if that does not help."""
+    if samples_needed is None or samples_needed <= grounds.plan.scheme.sizes.n_units:
+        return None
+    separating = grounds.separating
+    features = plural(separating.n_selected, "feature")
+    if not separating.separates:
+        features += f" with as many errors ({separating.errors})"
+    samples = plural(samples_needed, grounds.unit)
+    return f"with {samples} of the same kind, {features} would convince by the bound alone."

@@ -1,0 +1,104 @@
+"""Arrays and DataFrames as they are given to `separation_test`, made into a checked `Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError
+from chanceline.perceptron.problem import check_arrays
+from chanceline.significance.design import Floats
+from chanceline.tables.columns import classes_of_array
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.subjects import check_declared, named_index, undeclared_design
+
+# Name of the column that y becomes beside a DataFrame whose blocks, groups or pairs are named.
+LABEL_COLUMN = "y (given beside the table)"
+
+
+def table_with_labels(X: Any, y: ArrayLike) -> pd.DataFrame:
+    """X as a DataFrame, with y as the column `LABEL_COLUMN`."""
+    frame = X if hasattr(X, "columns") else pd.DataFrame(X).add_prefix("x")
+    return frame.assign(**{LABEL_COLUMN: np.asarray(y)})
+
+
+def dataset_of_arrays(
+    X: Any,
+    y: ArrayLike | None,
+    roles: Mapping[str, Any],
+    *,
+    feature_names: Sequence[str] | None,
+    positive: Any,
+) -> Dataset:
+    """Check arrays and what was said about them.
+
+    Parameters
+    ----------
+    X : (samples, features), an array or a DataFrame.
+    y : (samples,), two classes.
+    roles : blocks, groups, pairs (one value for each sample) and adjust (covariates), those that
+        were given.
+    feature_names : of the columns of an array.
+    positive : the positive class; None for the usual one.
+    """
+    if y is None:
+        raise InputError("y is needed: two classes, one value for each row of X.")
+    data, labels, names = check_arrays(_read_only(X), y, feature_names)
+    labels, classes = classes_of_array(y, labels, positive)
+    design = {
+        role: np.asarray(roles[role]) for role in ("blocks", "groups", "pairs") if role in roles
+    }
+    undeclared = ""
+    if "groups" not in design and "pairs" not in design:
+        undeclared = _undeclared_design(X, data, labels, names)
+    return Dataset(
+        X=data,
+        y=labels,
+        feature_names=names,
+        classes=classes,
+        blocks=design.get("blocks"),
+        groups=design.get("groups"),
+        pairs=design.get("pairs"),
+        covariates=_covariate_columns(roles.get("adjust")),
+        undeclared=undeclared,
+        findings=_about_declared(design, labels),
+    )
+
+
+def _read_only(X: Any) -> Any:
+    """An array as a view that nobody can write to, which needs no copy; else X as it is."""
+    if type(X) is np.ndarray:
+        return np.broadcast_to(X, X.shape)
+    return X
+
+
+def _undeclared_design(X: Any, data: Floats, labels: Floats, names: Sequence[str]) -> str:
+    """The sentence about a column or an index that looks like subjects; empty if there is none."""
+    numbers = pd.DataFrame(data, columns=list(names), copy=False)
+    no_texts = numbers[[]]  # an array has no columns of text
+    return undeclared_design(no_texts, numbers, labels, names=named_index(X), names_are="the index")
+
+
+def _about_declared(design: Mapping[str, NDArray[Any]], labels: Floats) -> tuple[Finding, ...]:
+    """What is worth knowing about groups, pairs and blocks that were declared."""
+    findings: list[Finding] = []
+    for role in ("groups", "pairs", "blocks"):
+        if role in design:
+            findings.extend(check_declared(role, pd.Series(design[role]), labels))
+    return tuple(findings)
+
+
+def _covariate_columns(adjust: Any) -> dict[str, NDArray[Any]] | None:
+    """The covariates by name; None if there are none.
+
+    Those of an array are called `covariate 0`, `covariate 1`, …
+    """
+    table = pd.DataFrame(adjust)
+    if not hasattr(adjust, "columns"):
+        table = table.add_prefix("covariate ")
+    columns = {str(name): column.to_numpy() for name, column in table.items()}
+    return columns or None

@@ -1,0 +1,134 @@
+"""From what the stages gave to the result: one p-value, one word, and what goes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chanceline.perceptron.rule import Rule
+from chanceline.significance.advice import advise
+from chanceline.significance.design import Floats
+from chanceline.significance.evidence import evidence_of
+from chanceline.significance.exchange import exchange_sentence
+from chanceline.significance.permutation import PermutationReading
+from chanceline.significance.plan import Plan
+from chanceline.significance.proofs import proofs_of
+from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_to_use import RuleToUse, Standing
+from chanceline.significance.separating import separating_set
+from chanceline.significance.stage_results import StageResults
+from chanceline.significance.stages import OverallP
+from chanceline.significance.verdict import Grounds, decide
+
+
+def conclude(
+    plan: Plan,
+    results: StageResults,
+    rule: RuleToUse | None,
+    *,
+    interrupted: bool,
+) -> SeparationTest:
+    """Decide, advise, and put everything together.
+
+    Parameters
+    ----------
+    results : what the stages gave.
+    rule : the rule for new samples; None if it was not asked for.
+    interrupted : whether Ctrl-C ended the shuffles or the cross-validation.
+    """
+    data = plan.data
+    sizes = plan.scheme.sizes
+    grounds = grounds_of(plan, results, rule)
+    decision = decide(grounds)
+    samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
+    columns_shown = columns_to_show(plan, grounds, rule)
+    marginal_pvalues = results.shuffles.marginal_pvalues
+    log10_p = grounds.overall.log10_p
+    return SeparationTest(
+        verdict=decision.verdict,
+        pvalue=float(max(10.0**log10_p, np.finfo(float).tiny)),
+        log10_pvalue=log10_p,
+        stage=grounds.overall.stage,
+        reason=decision.reason,
+        evidence=grounds.evidence,
+        rule=rule,
+        separating=grounds.separating,
+        front=results.front,
+        spread=grounds.spread,
+        feature_bound=results.observed.feature,
+        proofs=grounds.proofs,
+        exchange=exchange_sentence(plan),
+        permutation=grounds.permutation,
+        n_samples=len(data.y),
+        n_features=len(data.feature_names),
+        n_distinct=len(plan.distinct),
+        positives=int(np.sum(data.y > 0)),
+        classes=data.classes,
+        scores=scores_to_show(plan, results.shown.rule, rule),
+        labels=data.y,
+        columns={name: data.X[:, j].astype(float) for name, j in columns_shown.items()},
+        alone={
+            name: marginal_pvalues[j] for name, j in columns_shown.items() if j in marginal_pvalues
+        },
+        largest_convincing=plan.bounds.largest(plan.spending.stage1_level),
+        samples_needed=samples_needed,
+        advice=advise(grounds, decision.verdict, samples_needed),
+        findings=plan.findings,
+        interrupted=interrupted,
+        settings=plan.settings,
+        spending=plan.spending,
+        errors_declared=plan.declared,
+        n_units=sizes.n_units,
+        n_blocks=1 if sizes.blocks is None else len(sizes.blocks),
+        labels_from_model=plan.scheme.model is not None,
+    )
+
+
+def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
+    """What the verdict is decided on."""
+    observed = results.observed
+    shuffles = results.shuffles
+    overall = overall_p(plan, results)
+    return Grounds(
+        plan=plan,
+        overall=overall,
+        evidence=evidence_of(plan, results, overall.stage),
+        separating=separating_set(plan, results.shown),
+        permutation=shuffles.permutation,
+        spread=shuffles.spread,
+        proofs=proofs_of(plan, observed, overall),
+        rule_beats_guessing=rule is not None and rule.standing is Standing.CLEARLY_BETTER,
+    )
+
+
+def overall_p(plan: Plan, results: StageResults) -> OverallP:
+    """The one p-value of the three stages."""
+    observed = results.observed
+    permutation_p = None
+    permutation = results.shuffles.permutation
+    if permutation is not None and counts_for_p(plan, permutation):
+        permutation_p = permutation.pvalue
+    return plan.spending.overall(observed.stage1, observed.stage2, permutation_p)
+
+
+def counts_for_p(plan: Plan, permutation: PermutationReading) -> bool:
+    """Whether the shuffles have a part in the p-value.
+
+    About features named after looking they say nothing, nor about a search that does not look at
+    the labels.
+    """
+    return permutation.done > 0 and not permutation.void and not plan.named_after
+
+
+def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dict[str, int]:
+    """Name → column of X of every feature that the result speaks of, in the table's order."""
+    names = {*grounds.evidence.features, *grounds.separating.features}
+    if rule is not None:
+        names.update(rule.stand_ins)
+    return {name: j for j, name in enumerate(plan.data.feature_names) if name in names}
+
+
+def scores_to_show(plan: Plan, shown_rule: Rule, rule: RuleToUse | None) -> Floats:
+    """Every sample along the rule to use, else along the separating rule, (samples,)."""
+    if rule is not None:
+        return rule.along
+    return plan.data.X[:, shown_rule.support] @ shown_rule.weights + shown_rule.bias

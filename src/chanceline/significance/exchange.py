@@ -1,0 +1,36 @@
+"""What the null hypothesis exchanges, in words for a methods paragraph."""
+
+from __future__ import annotations
+
+from chanceline._results import listed
+from chanceline.significance.plan import Plan
+from chanceline.tables.dataset import plural
+
+
+def exchange_sentence(plan: Plan) -> str:
+    """`the labels of 60 samples, permuted within 4 blocks`."""
+    sizes = plan.scheme.sizes
+    labels = f"the labels of {units_in_words(plan)}"
+    if plan.scheme.model is not None:
+        text = (
+            f"{labels}, drawn from a logistic model of {listed(list(plan.data.covariates or {}))}"
+        )
+        text += ", with the number of positives kept"
+        if sizes.blocks is not None:
+            text += f" in each of {len(sizes.blocks)} blocks"
+        return text
+    if plan.settings.null == "coin":
+        return f"{labels}, drawn by fair coins"
+    if plan.data.pairs is not None:
+        return f"{labels}, swapped within {len(sizes.blocks or ())} pairs"
+    if sizes.blocks is not None:
+        return f"{labels}, permuted within {len(sizes.blocks)} blocks"
+    return f"{labels}, permuted, with the class sizes kept"
+
+
+def units_in_words(plan: Plan) -> str:
+    """`60 samples`, or `20 groups, whose rows keep one label`."""
+    n_units = plan.scheme.sizes.n_units
+    if plan.data.groups is not None:
+        return f"{plural(n_units, 'group')}, whose rows keep one label"
+    return plural(n_units, "sample")

@@ -1,0 +1,71 @@
+"""A result as a table: one row for every feature that it speaks of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from chanceline.prediction.worth import FeatureReading, effect
+from chanceline.significance.result import SeparationTest
+
+NOT_IN_RULE = -1  # column of a feature that the rule to use does not have
+
+
+def features_table(result: SeparationTest) -> pd.DataFrame:
+    """What `SeparationTest.to_frame` describes, the heaviest features of the rule first."""
+    weights = weights_for_one_sd(result)
+    heaviest_first = sorted(weights, key=lambda name: -abs(weights[name]))
+    return pd.DataFrame([feature_row(result, name, weights[name]) for name in heaviest_first])
+
+
+def weights_for_one_sd(result: SeparationTest) -> dict[str, float]:
+    """The weight of every feature in the rule to use, times its standard deviation; else 0."""
+    weights: dict[str, float] = {}
+    if result.rule is not None:
+        weights = dict(zip(result.rule.features, result.rule.weights.tolist(), strict=True))
+    return {
+        name: weights.get(name, 0.0) * float(values.std())
+        for name, values in result.columns.items()
+    }
+
+
+def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, Any]:
+    """One row of the table."""
+    reading = reading_of(result, name)
+    return {
+        "feature": name,
+        "weight": weight,
+        "selected": reading.selected,
+        "difference": reading.difference,
+        "auc": reading.auc,
+        "adjusted_p": result.alone.get(name, np.nan),
+        "evidence": name in result.evidence.features,
+        "rule": result.rule is not None and name in result.rule.features,
+        "separating": name in result.separating.features,
+        "stand_ins": ", ".join(stand_ins_of(result, name)),
+    }
+
+
+def stand_ins_of(result: SeparationTest, name: str) -> tuple[str, ...]:
+    """Features that replace this one in the rule to use; none if the rule does not have it."""
+    if result.rule is None:
+        return ()
+    return result.rule.stand_ins.get(name, ())
+
+
+def reading_of(result: SeparationTest, name: str) -> FeatureReading:
+    """How firm a feature of the rule is, and its effect; the effect alone of other features."""
+    if result.rule is not None and name in result.rule.stand_ins:
+        # `stand_ins` has the names in the order of the readings.
+        position = list(result.rule.stand_ins).index(name)
+        return result.rule.firmness.readings[position]
+    difference, auc = effect(result.columns[name], result.labels > 0)
+    return FeatureReading(
+        feature=NOT_IN_RULE,
+        selected=np.nan,
+        difference=difference,
+        auc=auc,
+        stand_ins=(),
+    )

@@ -1,0 +1,76 @@
+"""The forward stepwise path of the observed labels.
+
+The path takes one column after the other (`stepwise`); after K steps it has the best K features
+that it found. It is computed in the first batch of labellings, whose row 0 is the observed one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chanceline.perceptron.problem import distinct_columns
+from chanceline.significance.design import Floats, Ints
+from chanceline.significance.plan import Plan
+from chanceline.significance.stepwise import (
+    Columns,
+    Paths,
+    errors_with_design,
+    make_columns,
+)
+
+OBSERVED = 0  # row of the observed labelling in a batch
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedPath:
+    """The path of the observed labels.
+
+    Attributes
+    ----------
+    columns : the columns that it runs over.
+    first_batch : the paths of the first batch of labellings.
+    """
+
+    columns: Columns
+    first_batch: Paths
+
+    @property
+    def n_steps(self) -> int:
+        """The largest number of features."""
+        return self.first_batch.losses.shape[1]
+
+    @property
+    def losses(self) -> Floats:
+        """Share of the labels' squares that K = 1, 2, … features leave unexplained, (steps,)."""
+        return self.first_batch.losses[OBSERVED]
+
+    @property
+    def errors(self) -> Ints:
+        """Errors of least squares on K = 1, 2, … features at its best threshold, (steps,)."""
+        return self.first_batch.errors[OBSERVED]
+
+    def support(self, n_selected: int) -> Ints:
+        """Sorted columns of X of the best set of this size."""
+        return self.first_batch.support(OBSERVED, n_selected)
+
+    def least_squares_errors(self, plan: Plan, support: Ints) -> int:
+        """Errors of least squares on a support, with blocks and covariates besides."""
+        return errors_with_design(self.columns, plan.data.X, plan.data.y, support)
+
+
+def path_columns(plan: Plan) -> Columns:
+    """The columns that the path may take: all distinct ones, or those that were preregistered."""
+    X = plan.data.X
+    intercept = plan.settings.intercept
+    index = plan.distinct
+    if plan.settings.preregistered and plan.features is not None:
+        index = plan.features[distinct_columns(X[:, plan.features], intercept)]
+    return make_columns(X, plan.scheme, intercept, index)
+
+
+def path_length(plan: Plan, columns: Columns) -> int:
+    """Steps of the path: as many as asked for, where the table has so many columns and samples."""
+    n_columns = len(columns.index)
+    n_samples = len(plan.scheme.y)
+    # With one feature for every sample but two, least squares fits any labels.
+    return max(1, min(plan.settings.largest, n_columns, n_samples - 2))

@@ -1,0 +1,87 @@
+"""Every rigorous bound by name, with what it is about, whether it gave the p-value or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chanceline.significance.observed import ObservedFit
+from chanceline.significance.plan import Plan
+from chanceline.significance.stages import LOG10_2, OverallP, Stage
+from chanceline.tables.dataset import plural
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A rigorous bound.
+
+    Attributes
+    ----------
+    stage : which proof it is.
+    log10_p : log₁₀ of the bound with everything that is paid for: errors counted after looking,
+        two proofs in one stage.
+    features, errors : what it is about; errors None for one feature alone.
+    share : the p-value at which it decides.
+    """
+
+    stage: Stage
+    log10_p: float
+    features: tuple[str, ...]
+    errors: int | None
+    share: float
+
+    def about(self) -> str:
+        """`2 features with 3 errors, counted after looking`."""
+        if self.errors is None:
+            return f"{self.features[0]} alone"
+        errors = plural(self.errors, "error") if self.errors else "no error"
+        text = f"{plural(len(self.features), 'feature')} with {errors}"
+        if self.stage is Stage.COUNTED_ERRORS:
+            text += ", counted after looking"
+        return text
+
+
+def proofs_of(plan: Plan, observed: ObservedFit, overall: OverallP) -> tuple[Proof, ...]:
+    """The proofs that say something, in the order of the stages."""
+    proofs = [_declared_errors_proof(plan, observed), *_stage2_proofs(plan, observed)]
+    # The one that decided also carries what the stage before it could have spent.
+    final_proofs = [
+        replace(proof, log10_p=overall.log10_p) if proof.stage is overall.stage else proof
+        for proof in proofs
+    ]
+    return tuple(proof for proof in final_proofs if proof.log10_p < 0)
+
+
+def _declared_errors_proof(plan: Plan, observed: ObservedFit) -> Proof:
+    return Proof(
+        stage=Stage.DECLARED_ERRORS,
+        log10_p=observed.stage1.log10_p,
+        features=plan.names_of(observed.rule.support),
+        errors=observed.rule.errors,
+        share=plan.spending.stage1_level,
+    )
+
+
+def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
+    """Up to two proofs, each with the factor 2 for sharing the stage."""
+    proofs: list[Proof] = []
+    if observed.stage2 is None:
+        return proofs
+    if observed.counted_rule is not None:
+        counted = Proof(
+            stage=Stage.COUNTED_ERRORS,
+            log10_p=observed.stage2.log10_counted + LOG10_2,
+            features=plan.names_of(observed.counted_rule.support),
+            errors=observed.counted_rule.errors,
+            share=plan.spending.stage2_level,
+        )
+        proofs.append(counted)
+    if observed.feature is not None:
+        one_feature = Proof(
+            stage=Stage.ONE_FEATURE,
+            log10_p=observed.stage2.log10_feature + LOG10_2,
+            features=(observed.feature.name,),
+            errors=None,
+            share=plan.spending.stage2_level,
+        )
+        proofs.append(one_feature)
+    return proofs

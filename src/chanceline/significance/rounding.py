@@ -1,0 +1,111 @@
+"""Rules rounded for writing: as few digits as classify every sample of the table the same way.
+
+A rule calls a sample positive where Σ_j w_j x_j > threshold. Weights and threshold are divided by
+the largest weight and rounded to 3, 4, … significant digits until the rounded inequality calls the
+same samples positive. A sample exactly on the threshold is not called positive, as by `predict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from chanceline.perceptron.rule import Rule
+from chanceline.prediction.rule import PredictionRule
+from chanceline.significance.design import Bools, Floats
+
+MIN_DIGITS = 3  # fewer would look like a guess
+MAX_DIGITS = 17  # a double that is written so comes back the same
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """A rule as it is written: positive where Σ_j weights_j x_j lies above or below the threshold.
+
+    Attributes
+    ----------
+    weights, threshold : decimal numbers, the largest weight ±1 as a rule.
+    sign : ">", or "<" where all weights of the rule are negative: "if glucose < 5" reads better
+        than "if −glucose > −5".
+    digits : significant digits.
+    """
+
+    weights: tuple[str, ...]
+    threshold: str
+    sign: str
+    digits: int
+
+    def calls_positive(self, columns: Floats) -> Bools:
+        """What a reader (or a spreadsheet) makes of the numbers written, of shape (samples,).
+
+        Products are added from left to right, then compared.
+
+        Parameters
+        ----------
+        columns : (samples, features of the rule).
+        """
+        total = np.zeros(len(columns))
+        for column, weight in zip(columns.T, self.weights, strict=True):
+            total = total + float(weight) * column
+        if self.sign == ">":
+            return total > float(self.threshold)
+        return total < float(self.threshold)
+
+
+def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequality:
+    """The rule with as few digits (three at least) as classify every sample the same way.
+
+    Parameters
+    ----------
+    columns : (samples, features of the rule).
+    """
+    is_positive = columns @ rule.weights + rule.bias > 0
+    weights = rule.weights
+    threshold = -rule.bias
+    sign = ">"
+    if np.all(rule.weights <= 0):
+        # Both sides times −1.
+        weights = -weights
+        threshold = -threshold
+        sign = "<"
+
+    largest = float(np.abs(weights).max())
+    for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
+        rounded = Inequality(
+            weights=tuple(f"{weight:z.{digits}g}" for weight in weights / largest),
+            threshold=f"{threshold / largest:z.{digits}g}",
+            sign=sign,
+            digits=digits,
+        )
+        if np.array_equal(rounded.calls_positive(columns), is_positive):
+            return rounded
+
+    # Dividing by the largest weight costs the last digit, and here it matters.
+    return Inequality(
+        weights=tuple(repr(float(weight)) for weight in weights),
+        threshold=repr(float(threshold)),
+        sign=sign,
+        digits=MAX_DIGITS,
+    )
+
+
+def shortest_threshold(totals: Floats, threshold: float) -> str:
+    """The threshold with as few digits (three at least) as leave every total on its side.
+
+    Parameters
+    ----------
+    totals : (samples,), what is compared with the threshold.
+    """
+    for digits in range(MIN_DIGITS, MAX_DIGITS):
+        rounded = f"{threshold:z.{digits}g}"
+        if np.array_equal(totals > float(rounded), totals > threshold):
+            return rounded
+    return repr(threshold)
+
+
+def names_with_weights(inequality: Inequality, names: Sequence[str]) -> list[tuple[str, str]]:
+    """(name, written weight) of the features that weigh anything after rounding."""
+    pairs = zip(names, inequality.weights, strict=True)
+    return [(name, weight) for name, weight in pairs if float(weight) != 0]

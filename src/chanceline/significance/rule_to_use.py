@@ -1,0 +1,259 @@
+"""The rule for new samples, what to expect of it, and how it compares with guessing.
+
+It is made by `prediction` on all features, or on those named, and has no part in the p-value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule
+from chanceline.prediction.worth import (
+    LOOKED_AT,
+    ExpectedError,
+    Firmness,
+    Scorecard,
+    expected_error,
+    firmness,
+    scorecard,
+)
+from chanceline.significance.design import Floats, Ints
+from chanceline.significance.plan import Plan
+from chanceline.significance.sentences import card_sentence, rule_sentence
+from chanceline.significance.spreadsheet import spreadsheet_formula
+from chanceline.tables.dataset import Dataset, plural
+
+
+class Standing(Enum):
+    """The cross-validated error against that of guessing the larger class."""
+
+    CLEARLY_BETTER = "clearly better than guessing"
+    NOT_CLEARLY_BETTER = "not clearly better than guessing"
+    NO_BETTER = "no better than guessing"
+    UNKNOWN = "not cross-validated"
+
+
+def standing_of(expected: ExpectedError | None) -> Standing:
+    """How an error stands against guessing, by its interval.
+
+    It is clearly better if the whole interval lies below the error of guessing. It is no better
+    if half of the interval above the error reaches that (about one standard error), and the rule
+    does not rank samples better than guessing either.
+    """
+    if expected is None:
+        return Standing.UNKNOWN
+    if not expected.no_better_than_guessing:
+        return Standing.CLEARLY_BETTER
+    _, high = expected.interval
+    half_way_up = (expected.rate + high) / 2
+    if half_way_up >= expected.guess and not expected.ranks_better_than_guessing:
+        return Standing.NO_BETTER
+    return Standing.NOT_CLEARLY_BETTER
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RuleToUse(PredictionRule):
+    """The rule for new samples, and what to expect of it.
+
+    It predicts the positive class where x·w > threshold, and the negative one else.
+
+    Attributes
+    ----------
+    features : their names.
+    text : the rule as a sentence, rounded so that it classifies every sample of the table the same
+        way.
+    formula : the same to paste into a spreadsheet with the features' names in row 1; empty where
+        no formula says the same, as with blocks or covariates
+        (`chanceline.significance.spreadsheet`).
+    along : x·w + b of every sample of the table.
+    wrong : samples of the table (counted from 0) that the rule takes for the other class.
+    expected_error : of this rule on new samples, cross-validated; None if a class is too small.
+    firmness : how firm the choice of every feature is; of a rule on more than thirty, of the ten
+        with the largest weights, alone.
+    stand_ins : for every feature those that replace it with at most one error more.
+    alternatives : other sets of the same size that make no more errors on the table (one feature
+        exchanged).
+    features_named : whether the user named the features, so that none were chosen.
+    scorecard, card_text : the same with small whole weights, and in words, if asked for.
+    """
+
+    features: tuple[str, ...]
+    text: str
+    along: Floats
+    wrong: tuple[int, ...]
+    expected_error: ExpectedError | None
+    firmness: Firmness
+    stand_ins: dict[str, tuple[str, ...]]
+    alternatives: tuple[tuple[str, ...], ...]
+    features_named: bool = False
+    scorecard: Scorecard | None = None
+    card_text: str = ""
+    formula: str = ""
+
+    _hidden = ("along", "firmness", "alternatives", "features_named")
+
+    @property
+    def standing(self) -> Standing:
+        """The cross-validated error against guessing."""
+        return standing_of(self.expected_error)
+
+    @property
+    def may_beat_guessing(self) -> bool:
+        """Whether the rule is worth showing: one that is no better than guessing is not."""
+        return self.standing is not Standing.NO_BETTER
+
+    def summary(self) -> str:
+        """`CV error 16 % (95 % CI 4–40), majority class 49 %, AUC 0.98 (rule of 1 feature)`."""
+        expected = self.expected_error
+        rule = self._size_in_words()
+        if expected is None:
+            return f"{rule}, not cross-validated (too few samples of a class)"
+        text = expected.summary()
+        if self.standing is not Standing.CLEARLY_BETTER:
+            text = f"{self.standing.value}; {text}"
+        if expected.covariates_rate is not None:
+            text += f", covariates alone {100 * expected.covariates_rate:.0f} %"
+        if self.features and isfinite(expected.auc):
+            text += f", AUC {expected.auc:.2f}"
+        return f"{text} ({rule})"
+
+    def _size_in_words(self) -> str:
+        """`rule of 3 features`, and whether fewer would do."""
+        n_features = len(self.features)
+        if n_features == 0:
+            return "no feature helps"
+        text = f"rule of {plural(n_features, 'feature')}"
+        if self.dense and n_features > MOST_FEATURES and self.may_beat_guessing:
+            text += f"; no set of {MOST_FEATURES} or fewer does as well"
+        return text
+
+
+def usable_rule(plan: Plan) -> RuleToUse:
+    """The rule for new samples.
+
+    It is fitted on all samples and cross-validated; then it is seen which features could be
+    exchanged, and the rule is written as a sentence, a formula and, if asked for, a scorecard.
+    """
+    data = plan.data
+    fitted = _fitted_rule(plan)
+    scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
+    is_wrong = (scores > 0) != (data.y > 0)
+    expected = expected_error(
+        data.X,
+        data.y,
+        **_design(plan),
+        **_feature_choice(plan),
+        n_jobs=plan.settings.n_jobs,
+    )
+    stability = _selection_stability(plan, fitted)
+    stand_ins = {
+        data.feature_names[reading.feature]: plan.names_of(reading.stand_ins)
+        for reading in stability.readings
+    }
+    rule = RuleToUse(
+        **vars(fitted),
+        text=_sentence(plan, fitted),
+        formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
+        along=scores,
+        wrong=tuple(np.flatnonzero(is_wrong).tolist()),
+        expected_error=expected,
+        firmness=stability,
+        stand_ins=stand_ins,
+        alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
+        features_named=plan.features is not None,
+    )
+    if plan.settings.integer:
+        return _with_scorecard(plan, rule)
+    return rule
+
+
+def _fitted_rule(plan: Plan) -> PredictionRule:
+    """The rule on all samples, which knows the names of its features and of its blocks."""
+    data = plan.data
+    rule = fit_rule(data.X, data.y, **_design(plan), **_feature_choice(plan))
+    return replace(
+        rule,
+        features=plan.names_of(rule.support),
+        block_column=_block_column(data),
+    )
+
+
+def _selection_stability(plan: Plan, rule: PredictionRule) -> Firmness:
+    """How firm the choice of the rule's features is."""
+    data = plan.data
+    return firmness(
+        data.X,
+        data.y,
+        _heaviest_features(rule, data.X),
+        **_design(plan),
+        penalty=rule.penalty,
+        kind=rule.kind,
+    )
+
+
+def _design(plan: Plan) -> dict[str, Any]:
+    """The arguments about samples that everything in `prediction` takes."""
+    return {
+        "groups": plan.data.groups,
+        "blocks": _blocks_or_pairs(plan.data),
+        "covariates": plan.data.covariates,
+        "encoder": plan.scheme.encoder,
+        "seed": plan.settings.seed,
+    }
+
+
+def _feature_choice(plan: Plan) -> dict[str, Any]:
+    """The arguments about features: those named, and how many there may be."""
+    # A scorecard is for a rule that people can add up.
+    max_features = MOST_FEATURES if plan.settings.integer else None
+    return {"features": plan.features, "max_features": max_features}
+
+
+def _blocks_or_pairs(data: Dataset) -> NDArray[Any] | None:
+    """What every sample is compared within: its pair, or else its block; None without either."""
+    if data.pairs is not None:
+        return data.pairs
+    return data.blocks
+
+
+def _block_column(data: Dataset) -> str:
+    """The column that `_blocks_or_pairs` came from; empty if it had no name."""
+    role = "blocks" if data.pairs is None else "pairs"
+    return data.role_columns.get(role, "")
+
+
+def _heaviest_features(rule: PredictionRule, X: Floats) -> Ints:
+    """The rule's features, the heaviest for one standard deviation first; of a dense rule ten."""
+    weight_of_one_sd = np.abs(rule.weights) * X[:, rule.support].std(axis=0)
+    heaviest_first = rule.support[np.argsort(-weight_of_one_sd)]
+    if rule.dense:
+        return heaviest_first[:LOOKED_AT]
+    return heaviest_first
+
+
+def _sentence(plan: Plan, rule: PredictionRule) -> str:
+    """The rule in words, and what it has besides features."""
+    data = plan.data
+    text = rule_sentence(rule, data.X, data.feature_names, plan.class_names)
+    if _blocks_or_pairs(data) is not None:
+        text += " (threshold of the average block)"
+    if data.covariates:
+        text += " (besides the covariates)"
+    return text
+
+
+def _with_scorecard(plan: Plan, rule: RuleToUse) -> RuleToUse:
+    """The rule with small whole points as well; as it is if it has no features."""
+    if len(rule.support) == 0:
+        return rule
+    data = plan.data
+    _, positive = plan.class_names
+    card = scorecard(data.X, data.y, rule)
+    card_text = card_sentence(card, data.X, data.feature_names, positive)
+    return replace(rule, scorecard=card, card_text=card_text)

@@ -1,0 +1,164 @@
+"""The set of features that separates all samples, or leaves the fewest errors.
+
+It is shown beside the p-value and has no part in it: the stages of the p-value are `stages`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chanceline._results import Result
+from chanceline.chance.bound import Bound
+from chanceline.perceptron.problem import contradicting_rows
+from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.significance.design import Floats
+from chanceline.significance.observed import ObservedFit
+from chanceline.significance.plan import Plan
+from chanceline.significance.replica import ChanceSize, ReplicaReading, replica_reading
+from chanceline.significance.sentences import rule_sentence
+from chanceline.tables.dataset import plural
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Separating(Result):
+    """The smallest set found that separates all samples.
+
+    Where features were named it is these; where nothing separates, the set with the fewest errors.
+
+    Attributes
+    ----------
+    features, support : names and columns of its features.
+    weights, bias, text : its rule, the second class where x·w + b > 0; and the rule as a sentence.
+    errors : samples on the wrong side of it.
+    bound : rigorous bound for this rule, its `log10_p` including the factor for errors counted
+        after looking.
+    replica : where the set lies on the paper's diagram, None where that has no meaning;
+        asymptotic, it never decides.
+    n_samples, n_features : shape of the table.
+    unavoidable : how many errors no rule avoids, in words; empty if there are none.
+    noise_needs : how many features separate pure noise of this shape, by the same theory.
+    """
+
+    features: tuple[str, ...]
+    support: tuple[int, ...]
+    weights: tuple[float, ...]
+    bias: float
+    errors: int
+    text: str
+    bound: Bound
+    replica: ReplicaReading | None
+    n_samples: int
+    n_features: int
+    unavoidable: str
+
+    kind = "rigorous bound; noise_needs asymptotic"
+    _derived = ("n_selected", "separates", "noise_needs")
+
+    @property
+    def n_selected(self) -> int:
+        return len(self.features)
+
+    @property
+    def separates(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def noise_needs(self) -> ChanceSize | None:
+        if self.replica is None:
+            return None
+        return self.replica.noise
+
+    def summary(self) -> str:
+        """`3 of 200 features separate all 60 samples; in pure noise of this size about 6 …`."""
+        features = f"{self.n_selected} of {plural(self.n_features, 'feature')}"
+        ending = "s" if self.n_selected == 1 else ""
+        if self.separates:
+            text = f"{features} separate{ending} all {self.n_samples} samples"
+        else:
+            errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
+            text = f"{features} leave{ending} {errors}{self.unavoidable}"
+        if self.noise_needs is not None:
+            text += f"; {self.noise_needs.needs()} (theory, for orientation)"
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRule:
+    """A rule and its bound for words, tables and figures; no stage of the p-value."""
+
+    rule: Rule
+    bound: Bound
+
+
+def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
+    """The rule of stage 1; where it makes too many errors the one the bound says most about.
+
+    The bound belongs into words, not into the p-value: errors counted after looking are of the
+    second stage.
+    """
+    is_given = plan.features is not None or plan.settings.search is not None
+    is_within_declared = observed.rule.errors <= (plan.declared or 0)
+    if is_given or is_within_declared:
+        return ShownRule(observed.rule, observed.bound)
+
+    def most_surprising_first(rule: Rule) -> tuple[float, int, int]:
+        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
+        return log10_p, rule.errors, rule.n_selected
+
+    with_features = [rule for rule in observed.rules if rule.n_selected > 0]
+    rule = min(with_features, key=most_surprising_first)
+    bound = plan.bounds.bound(rule)
+    if plan.settings.errors is None:
+        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
+        bound = replace(bound, errors=rule.errors, log10_p=log10_p)
+    return ShownRule(rule, bound)
+
+
+def separating_set(plan: Plan, shown: ShownRule) -> Separating:
+    """The rule to show with its bound and what noise would need."""
+    data = plan.data
+    rule = shown.rule
+    return Separating(
+        features=plan.names_of(rule.support),
+        support=tuple(rule.support.tolist()),
+        weights=tuple(rule.weights.tolist()),
+        bias=rule.bias,
+        errors=rule.errors,
+        text=rule_sentence(rule, data.X, data.feature_names, plan.class_names),
+        bound=shown.bound,
+        replica=place_on_diagram(plan, rule),
+        n_samples=len(data.y),
+        n_features=len(data.feature_names),
+        unavoidable=unavoidable_errors(data.X, data.y),
+    )
+
+
+def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
+    """The set on the paper's diagram; None unless it separates and was chosen after looking."""
+    if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
+        return None
+    sizes = plan.scheme.sizes
+    return replica_reading(
+        n_samples=sizes.n_units,
+        n_features=max(plan.bounds.n_features, rule.n_selected),
+        n_selected=rule.n_selected,
+        positives=sizes.positives,
+        intercept=plan.settings.intercept,
+    )
+
+
+def unavoidable_errors(X: Floats, y: Floats) -> str:
+    """How many errors equal rows with opposite labels force on any rule; empty if none.
+
+    Parameters
+    ----------
+    X : (samples, features).
+    y : (samples,) labels ±1.
+    """
+    contradictions = contradicting_rows(X, y)
+    if not contradictions:
+        return ""
+    first, second = contradictions[0]
+    n_errors = len(y) - len(consistent_rows(X, y))
+    rows = f"rows {first + 1} and {second + 1} are equal but have opposite labels"
+    return f", {n_errors} of which cannot be avoided ({rows})"

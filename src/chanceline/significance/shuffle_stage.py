@@ -1,0 +1,166 @@
+"""The third stage: the same procedure on shuffled labels, where the proofs do not convince.
+
+By default the procedure is the path of `stepwise`, whose losses at every number of features make
+one p-value. With a search of the user's own that search is run again on every labelling. How
+p-values follow from the draws: `permutation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from chanceline._parallel import Progress
+from chanceline.significance.observed import ObservedFit
+from chanceline.significance.observed_path import ObservedPath, path_columns, path_length
+from chanceline.significance.observed_rules import procedure
+from chanceline.significance.permutation import (
+    BATCH,
+    INTERRUPT,
+    FrontDraws,
+    PermutationReading,
+    PermutationRunner,
+    SpreadReading,
+    draw_front,
+    permutation_reading,
+)
+from chanceline.significance.plan import Plan
+
+# With fewer multiplications than this, starting processes takes longer than the shuffles.
+MIN_MULTIPLICATIONS_FOR_PROCESSES = 1e11
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShuffleResults:
+    """What the shuffles say.
+
+    Attributes
+    ----------
+    draws : losses of the path on the observed and on shuffled labels; those of the first batch
+        where no more were needed.
+    permutation : the p-value; None where no labels were shuffled for one.
+    spread : all features together; None without shuffles of the path.
+    marginal_pvalues : column of X → adjusted p-value of that feature alone; empty without shuffles
+        of the path.
+    """
+
+    draws: FrontDraws
+    permutation: PermutationReading | None = None
+    spread: SpreadReading | None = None
+    marginal_pvalues: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the shuffles."""
+        if self.draws.stopped_by == INTERRUPT:
+            return True
+        return self.permutation is not None and self.permutation.stopped_by == INTERRUPT
+
+
+def repeats_own_search(plan: Plan) -> bool:
+    """Whether a search of the user's own is run again on every shuffle, instead of the path."""
+    return plan.settings.search is not None and not plan.settings.preregistered
+
+
+def first_batch(plan: Plan) -> tuple[ObservedPath, FrontDraws]:
+    """The path of the observed labels, and the draws of the batch that it is computed in.
+
+    The batch comes before it is known whether shuffles are needed: it has the observed path, and
+    shows what the front is to be compared with. With a search of the user's own it holds the
+    observed labels alone.
+    """
+    columns = path_columns(plan)
+    permutations = 0
+    if not repeats_own_search(plan):
+        permutations = min(BATCH - 1, plan.settings.permutations or 0)
+    draws, paths = draw_front(
+        columns,
+        plan.scheme,
+        permutations=permutations,
+        steps=path_length(plan, columns),
+        seed=plan.settings.seed,
+    )
+    return ObservedPath(columns, paths), draws
+
+
+def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
+    """Whether labels are shuffled: they may be, and no proof convinced or it is always asked."""
+    if not plan.settings.permutations:
+        return False
+    if plan.settings.always_permute:
+        return True
+    return not plan.spending.proofs_convince(observed.stage1, observed.stage2)
+
+
+def shuffle_labels(
+    plan: Plan,
+    path: ObservedPath,
+    draws: FrontDraws,
+    progress: Progress | None,
+) -> ShuffleResults:
+    """Run the procedure on as many shuffles as the settings say.
+
+    Parameters
+    ----------
+    path, draws : the first batch.
+    progress : called with (shuffles done, shuffles at most).
+    """
+    settings = plan.settings
+    runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
+    if repeats_own_search(plan):
+        permutation = shuffle_for_own_search(plan, runner)
+        results = ShuffleResults(draws=draws, permutation=permutation)
+    else:
+        results = shuffle_for_path(plan, path, runner)
+
+    model = plan.scheme.model
+    if model is not None and results.permutation is not None:
+        # Labels are drawn from a model of the covariates, which the p-value depends on.
+        results = replace(results, permutation=replace(results.permutation, kind=model.kind))
+    return results
+
+
+def shuffle_for_own_search(plan: Plan, runner: PermutationRunner) -> PermutationReading:
+    """The user's search on the observed labels and on every shuffle."""
+    settings = plan.settings
+    search = procedure(plan)
+    return permutation_reading(
+        search,
+        plan.data.X,
+        plan.scheme,
+        search(plan.data.X, plan.data.y),
+        permutations=settings.permutations or 0,
+        seed=settings.seed,
+        allowed=search.errors,
+        stop_after=settings.stop_after,
+        runner=runner,
+    )
+
+
+def shuffle_for_path(plan: Plan, path: ObservedPath, runner: PermutationRunner) -> ShuffleResults:
+    """The path on all shuffles; the first batch is there already."""
+    settings = plan.settings
+    columns = path.columns
+    permutations = settings.permutations or 0
+    n_steps = path_length(plan, columns)
+    n_multiplications = columns.fitted.size * n_steps * permutations
+    if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
+        runner = replace(runner, n_jobs=1)
+    draws, _ = draw_front(
+        columns,
+        plan.scheme,
+        permutations=permutations,
+        steps=n_steps,
+        seed=settings.seed,
+        runner=runner,
+        first=path.first_batch,
+    )
+    if draws.done == 0:
+        # Stopped before the first shuffle.
+        return ShuffleResults(draws=draws)
+    pvalues = draws.alone(columns, plan.scheme.y).tolist()
+    return ShuffleResults(
+        draws=draws,
+        permutation=draws.reading(),
+        spread=draws.spread(),
+        marginal_pvalues=dict(zip(columns.index.tolist(), pvalues, strict=True)),
+    )

@@ -1,0 +1,180 @@
+"""The text of a result, for a terminal: one p-value in front, how it was made further down.
+
+Paragraphs in their order: data checks that bear on the verdict; the verdict, what to expect of the
+rule and what separates; the rule; the front as a small table; how the p-value was made; advice;
+other data checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import fill
+
+from chanceline._results import listed
+from chanceline.chance.bound import format_p
+from chanceline.significance.proofs import Proof
+from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_to_use import RuleToUse
+from chanceline.significance.stages import Stage
+from chanceline.significance.verdict import Verdict
+from chanceline.tables.dataset import plural
+
+WIDTH = 98  # letters in a line
+ROW_NAME_WIDTH = 10
+ROW_INDENT = ROW_NAME_WIDTH + 3  # two letters before the name of a row and one after it
+# A rule on more features than this is not written out; its features are listed, so many of them.
+MAX_FEATURES_WRITTEN = 6
+MAX_FEATURES_LISTED = 12
+# Proofs that say less are not worth a line.
+MAX_LOG10_P_SHOWN = -1.0
+PROOF_NAMES = {
+    Stage.DECLARED_ERRORS: "bound",
+    Stage.COUNTED_ERRORS: "errors",
+    Stage.ONE_FEATURE: "feature",
+}
+
+
+def render(result: SeparationTest) -> str:
+    """The text, no line over `WIDTH` letters but a formula's."""
+    advice_heading = "What would change this:"
+    if result.verdict is Verdict.STRUCTURE:
+        advice_heading = "Before relying on it:"
+    paragraphs = [
+        _bullets("Data checks that bear on the verdict:", result.checks()),
+        [_filled(sentence, subsequent_indent="  ") for sentence in result.story()],
+        _rule_lines(result),
+        _front_lines(result),
+        ["How the p-value was made:", *(_row(name, words) for name, words in readings(result))],
+        _bullets(advice_heading, result.advice),
+        _bullets("Data checks:", result.checks("note", "prepared")),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+
+
+def _filled(text: str, *, initial_indent: str = "", subsequent_indent: str = "") -> str:
+    """Text in lines of `WIDTH` letters; names such as IL-6 are not broken."""
+    return fill(
+        text,
+        WIDTH,
+        initial_indent=initial_indent,
+        subsequent_indent=subsequent_indent,
+        break_on_hyphens=False,
+    )
+
+
+def _row(name: str, words: str) -> str:
+    """A name, and words beside it."""
+    return _filled(
+        words,
+        initial_indent=_row_name(name),
+        subsequent_indent=" " * ROW_INDENT,
+    )
+
+
+def _row_name(name: str) -> str:
+    return f"  {name:<{ROW_NAME_WIDTH}} "
+
+
+def _bullets(heading: str, sentences: Sequence[str]) -> list[str]:
+    """A heading and its sentences; no lines if there are none."""
+    if not sentences:
+        return []
+    bullets = [
+        _filled(sentence, initial_indent="  - ", subsequent_indent="    ") for sentence in sentences
+    ]
+    return [heading, *bullets]
+
+
+def _rule_lines(result: SeparationTest) -> list[str]:
+    """The positive class and the rule to use, as a sentence, a formula and a scorecard."""
+    positive = f"{result.positive_class} ({result.positives} of {result.n_samples} samples)"
+    lines = [_row("positive", f"{positive}: rule, weights, AUC and sensitivity speak of it")]
+    rule = result.rule
+    if rule is None:
+        return lines
+    if rule.may_beat_guessing:
+        lines.append(_row("rule", _rule_words(rule)))
+        # A formula in several lines could not be pasted.
+        if 0 < len(rule.formula) <= WIDTH - ROW_INDENT:
+            lines.append(f"{_row_name('formula')}{rule.formula}")
+    if rule.card_text:
+        lines.append(_row("scorecard", rule.card_text))
+    return lines
+
+
+def _rule_words(rule: RuleToUse) -> str:
+    """The sentence of the rule, or the names of its features if they are many."""
+    if len(rule.features) <= MAX_FEATURES_WRITTEN or rule.dense:
+        return rule.text
+    return listed(rule.features, MAX_FEATURES_LISTED)
+
+
+def _front_lines(result: SeparationTest) -> list[str]:
+    """The front as a small table; no lines without a front."""
+    if not result.front:
+        return []
+    lines = ["  features   fewest errors   R²     R² of shuffled labels   adjusted p"]
+    for point in result.front:
+        band = "" if point.shuffled is None else str(point.shuffled)
+        pvalue = "" if point.pvalue is None else f"{point.pvalue:.2g}"
+        observed = f"  {point.k:>8}   {point.errors:>13}   {point.explained:.2f}"
+        lines.append(f"{observed}   {band:<21}   {pvalue}".rstrip())
+    return lines
+
+
+def readings(result: SeparationTest) -> list[tuple[str, str]]:
+    """What the p-value was made of, as rows of a name and words.
+
+    Every proof with what it is about, and the shuffles; the one that gave the p-value says so.
+    """
+    proofs = [proof for proof in result.proofs if _is_worth_a_line(result, proof)]
+    rows = [(PROOF_NAMES[proof.stage], _proof_words(result, proof)) for proof in proofs]
+    if not any(proof.stage is Stage.DECLARED_ERRORS for proof in proofs):
+        rows.insert(0, (PROOF_NAMES[Stage.DECLARED_ERRORS], _uninformative_bound(result)))
+    rows.append(("shuffles", _shuffles_words(result)))
+    return rows
+
+
+def _is_worth_a_line(result: SeparationTest, proof: Proof) -> bool:
+    return proof.log10_p <= MAX_LOG10_P_SHOWN or proof.stage is result.stage
+
+
+def _proof_words(result: SeparationTest, proof: Proof) -> str:
+    """`p ≤ 2.3e-4 for 2 features with no error (rigorous); it gave the p-value`."""
+    text = f"p ≤ {format_p(proof.log10_p)} for {proof.about()} (rigorous); "
+    if proof.stage is result.stage:
+        return text + "it gave the p-value"
+    return text + f"it would decide at {proof.share:.2g} or less"
+
+
+def _uninformative_bound(result: SeparationTest) -> str:
+    """Why the bound for the errors declared says nothing."""
+    errors = result.separating.errors
+    declared = result.errors_declared
+    largest = result.largest_convincing
+    if result.labels_from_model and result.permutation is not None:
+        return "none: labels are drawn from a model of the covariates"
+    if declared is not None and errors > declared:
+        return f"none: {plural(errors, 'error')} where {declared} were allowed"
+    if largest == 0:
+        return "uninformative at this size"
+    features = "1 feature" if largest == 1 else f"at most {largest} features"
+    return f"uninformative here; could reach {result.settings.level:g} only with {features}"
+
+
+def _shuffles_words(result: SeparationTest) -> str:
+    """The p-value of the shuffles, or why there is none."""
+    permutation = result.permutation
+    settings = result.settings
+    if permutation is None:
+        could_be_run = settings.permutations and settings.candidates is None
+        return "not needed" if could_be_run else "not run"
+    text = f"{permutation.summary()} ({permutation.kind})"
+    sizes = sorted(size for size in permutation.null_sizes if size is not None)
+    if sizes and permutation.statistic == "search":
+        median = sizes[len(sizes) // 2]
+        text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
+    if result.stage is Stage.SHUFFLES:
+        spent = result.spending.before_shuffles
+        text += f"; it gave the p-value, with {spent:.1g} for the proofs that came before"
+    return text

@@ -1,0 +1,211 @@
+"""The verdict and the sentences that say why.
+
+"Structure" is said where the p-value reaches the level. Where it does not, three words are kept
+apart: "cannot tell" (this design, or these shuffles, could not decide), "chance allows this" (a
+large effect would have been seen) and "not shown" (the rest).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, log10
+
+from chanceline._results import listed
+from chanceline.significance.evidence import Evidence, EvidenceSource
+from chanceline.significance.permutation import PermutationReading, SpreadReading
+from chanceline.significance.plan import Plan
+from chanceline.significance.power import POWER, detectable_effect
+from chanceline.significance.proofs import Proof
+from chanceline.significance.separating import Separating
+from chanceline.significance.stages import OverallP
+from chanceline.tables.dataset import plural
+
+# "Chance allows this" is said where a feature whose class means lie so many standard deviations
+# apart would have been seen: alone it classifies 84 % of the samples.
+LARGE_EFFECT = 2.0
+NOTHING_SHUFFLED = "The bound is silent here and no labels were shuffled."
+BLIND_SEARCH = (
+    "The search gave the same features for every shuffled labelling, so it does not look at the "
+    "labels it is given, and shuffling them says nothing."
+)
+
+
+class Verdict(StrEnum):
+    """The word of the test, as people, pages and JSON see it."""
+
+    STRUCTURE = "structure"
+    CHANCE = "chance allows this"
+    NOT_SHOWN = "not shown"
+    UNDECIDED = "cannot tell"
+
+
+@dataclass(frozen=True)
+class ReasonedVerdict:
+    """A verdict, and what it rests on in words."""
+
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grounds:
+    """What the verdict is decided on.
+
+    Attributes
+    ----------
+    overall : the p-value and its stage.
+    evidence : the features that the p-value rests on.
+    separating : the set that separates, for words only.
+    permutation, spread : the shuffles; None where no labels were shuffled.
+    proofs : every rigorous bound that says something.
+    rule_beats_guessing : whether the rule to use is clearly better than guessing by its
+        cross-validated error, of which nobody says that chance allows it.
+    """
+
+    plan: Plan
+    overall: OverallP
+    evidence: Evidence
+    separating: Separating
+    permutation: PermutationReading | None
+    spread: SpreadReading | None
+    proofs: tuple[Proof, ...]
+    rule_beats_guessing: bool
+
+    @property
+    def level(self) -> float:
+        return self.plan.settings.level
+
+    @property
+    def convinces(self) -> bool:
+        """Whether the p-value reaches the level."""
+        return self.overall.log10_p <= log10(self.level)
+
+    @property
+    def completed_permutation(self) -> PermutationReading | None:
+        """The shuffles, None if none was completed."""
+        if self.permutation is None or self.permutation.done == 0:
+            return None
+        return self.permutation
+
+    @property
+    def unit(self) -> str:
+        """What labels belong to, as a noun."""
+        n_samples = len(self.plan.data.y)
+        return "sample" if self.plan.scheme.sizes.n_units == n_samples else "group"
+
+
+def decide(grounds: Grounds) -> ReasonedVerdict:
+    """The verdict, by the first of these that applies.
+
+    1. Features were named after looking: only the bound speaks about them.
+    2. Covariates nearly determine the labels: cannot tell.
+    3. The p-value reaches the level: structure.
+    4. The shuffles could not decide: cannot tell.
+    5. A search of the user's own was repeated: not shown; nothing is known of its power.
+    6. Not shown, or chance allows this, by the power of the test.
+    """
+    plan = grounds.plan
+    if plan.named_after:
+        return _about_named_features(grounds)
+    if plan.scheme.model is not None and plan.scheme.model.determined:
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{plan.scheme.model.determined}.")
+    shown = evidence_in_words(grounds)
+    if grounds.convinces:
+        return ReasonedVerdict(Verdict.STRUCTURE, shown + _joint_evidence(grounds))
+    obstacle = why_undecided(grounds)
+    if obstacle is not None:
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{shown} {obstacle}")
+    if grounds.evidence.by is EvidenceSource.SEARCH:
+        return ReasonedVerdict(Verdict.NOT_SHOWN, shown)
+    return _without_structure(grounds, shown)
+
+
+def evidence_in_words(grounds: Grounds) -> str:
+    """What the p-value rests on, beside the same on shuffled labels."""
+    evidence = grounds.evidence
+    text = evidence.summary()
+    if evidence.by is EvidenceSource.SEARCH and grounds.permutation is not None:
+        hits = f"{grounds.permutation.exceedances} of {grounds.permutation.done}"
+        text += f"; the same search does as well on {hits} shuffled labellings"
+    if evidence.spread and grounds.spread is not None:
+        low, median, high = grounds.spread.shuffled
+        observed = f"mean squared correlation, relative to chance, {grounds.spread.value:.2f}"
+        text += f": {observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
+    if grounds.plan.data.covariates:
+        covariates = listed(list(grounds.plan.data.covariates))
+        text = f"Beyond what {covariates} explain: {text}"
+    return f"{text}."
+
+
+def _joint_evidence(grounds: Grounds) -> str:
+    """A remark where the features that are named would not convince alone; else nothing."""
+    pvalue = grounds.evidence.pvalue
+    if pvalue is not None and pvalue > grounds.level:
+        return " Alone it would not convince; few and many features together do."
+    return ""
+
+
+def why_undecided(grounds: Grounds) -> str | None:
+    """Why a p-value above the level means nothing here; None if it does mean something."""
+    plan = grounds.plan
+    permutation = grounds.completed_permutation
+    if permutation is None:
+        return NOTHING_SHUFFLED
+    if permutation.void:
+        return BLIND_SEARCH
+    smallest_p = plan.scheme.smallest_p
+    if smallest_p + plan.spending.before_shuffles > grounds.level:
+        design = plural(plan.scheme.sizes.n_units, grounds.unit)
+        limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
+        return f"This design ({design}) {limit}."
+    low, high = permutation.interval
+    if low <= grounds.level:
+        interval = f"With p between {low:.2g} and {high:.2g}"
+        return f"{interval}, level {grounds.level:g} is not settled."
+    return None
+
+
+def _without_structure(grounds: Grounds, shown: str) -> ReasonedVerdict:
+    """Chance allows it, or it is only not shown.
+
+    Chance is not blamed where a proof or the rule to use speaks against it, nor where a large
+    effect could have been missed.
+    """
+    proofs = [proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)]
+    if proofs:
+        strongest = min(proofs, key=lambda proof: proof.log10_p)
+        reason = (
+            f"{shown} There is a proof for {strongest.about()}, but not within its share of the "
+            "level; it would count had this been declared beforehand."
+        )
+        return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
+
+    effect = detectable_effect(grounds.plan)
+    if effect == inf:
+        return ReasonedVerdict(
+            Verdict.NOT_SHOWN, f"{shown} No single feature could have been seen."
+        )
+    seen = f"whose class means lie {effect:.1f} SD apart would have been seen (power {POWER:g})."
+    if effect > LARGE_EFFECT:
+        return ReasonedVerdict(Verdict.NOT_SHOWN, f"{shown} Only a feature {seen}")
+    verdict = Verdict.NOT_SHOWN if grounds.rule_beats_guessing else Verdict.CHANCE
+    return ReasonedVerdict(verdict, f"{shown} A feature {seen}")
+
+
+def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
+    """Features named after looking: the bound about them, the shuffles about the table."""
+    summary = grounds.evidence.summary()
+    if grounds.convinces:
+        return ReasonedVerdict(Verdict.STRUCTURE, f"{summary}.")
+    features = plural(grounds.separating.n_selected, "feature")
+    shown = f"Nothing is shown about the {features} named. {summary}."
+    permutation = grounds.completed_permutation
+    if permutation is None:
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{shown} {NOTHING_SHUFFLED}")
+    whole_table = "shows no structure either"
+    if permutation.pvalue <= grounds.level:
+        whole_table = "holds structure"
+    numbers = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
+    reason = f"{shown} The table as a whole {whole_table} ({numbers})."
+    return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
