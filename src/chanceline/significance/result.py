@@ -256,9 +256,9 @@ class SeparationTest(Result):
     def explorer(self) -> str:
         """What to write after the explorer's address to see the separating set there.
 
-        `chanceline explore` writes the explorer. Empty where there is no set, and where the explorer
-        would prove what the bound of this test does not: it knows no blocks and no covariates, and
-        takes the errors as fixed beforehand.
+        `chanceline explore` writes the explorer. Empty where there is no set, and where it would
+        prove what the bound of this test does not: it knows no blocks and no covariates, and takes
+        the errors as fixed beforehand.
         """
         found = self.separating.bound
         errors = min(self.separating.errors, found.n_samples - 1)
