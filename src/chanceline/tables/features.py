@@ -44,9 +44,9 @@ def numeric_features(
     text = written.loc[:, is_text]
     written = written.loc[:, ~is_text]
     cells = cells.of_columns(~is_text)
-    is_odd = _is_odd(cells)
-    if is_odd.any():
-        raise InputError(_about_odd_cell(written, is_odd, settings))
+    is_malformed = _is_wordlike(cells)
+    if is_malformed.any():
+        raise InputError(_about_malformed_cell(written, is_malformed, settings))
 
     # Text becomes indicators or is left out.
     if settings.one_hot:
@@ -79,8 +79,8 @@ def _decide_truth_values(cells: Cells) -> Cells:
     return Cells(kinds, numbers)
 
 
-def _is_odd(cells: Cells) -> NDArray[np.bool_]:
-    """Cells that are no numbers, of shape (samples, columns)."""
+def _is_wordlike(cells: Cells) -> NDArray[np.bool_]:
+    """Words and what is almost a number, of shape (samples, columns)."""
     return cells.are(CellKind.ALMOST_NUMBER) | cells.are(CellKind.WORD)
 
 
@@ -91,14 +91,14 @@ def _are_text(cells: Cells) -> NDArray[np.bool_]:
     is_numeric = (
         cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | np.isfinite(cells.numbers)
     )
-    n_odd = _is_odd(cells).sum(axis=0)
+    n_wordlike = _is_wordlike(cells).sum(axis=0)
     n_filled = (~cells.are(CellKind.GAP)).sum(axis=0)
     has_words = cells.are(CellKind.WORD).any(axis=0)
-    return ~is_numeric.any(axis=0) | (has_words & (2 * n_odd > n_filled))
+    return ~is_numeric.any(axis=0) | (has_words & (2 * n_wordlike > n_filled))
 
 
-def _about_odd_cell(
-    written: pd.DataFrame, is_odd: NDArray[np.bool_], settings: TableSettings
+def _about_malformed_cell(
+    written: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
     """The sentence about the first cell that is no number in a column of numbers, with the remedy
     that works.
@@ -106,25 +106,28 @@ def _about_odd_cell(
     Parameters
     ----------
     written : columns of numbers as they are in the file, of shape (samples, columns).
-    is_odd : which of their cells are no numbers.
+    is_malformed : which of their cells are no numbers.
     """
-    column = int(np.argmax(is_odd.any(axis=0)))
-    row = int(np.argmax(is_odd[:, column]))
+    column = int(np.argmax(is_malformed.any(axis=0)))
+    row = int(np.argmax(is_malformed[:, column]))
     name = str(written.columns[column])
     cell = str(written.iloc[row, column]).strip()
     place = row_name(written.index, row)
-    n_more = int(is_odd[:, column].sum()) - 1
+    n_more = int(is_malformed[:, column].sum()) - 1
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
-    in_first_row_only = row == 0 and 2 * is_odd[0].sum() > is_odd.shape[1] and not is_odd[1:].any()
-    remedy = _remedy_for_odd_cell(cell, settings, in_first_row_only=in_first_row_only)
+    mostly_in_first_row = row == 0 and 2 * is_malformed[0].sum() > is_malformed.shape[1]
+    in_first_row_only = mostly_in_first_row and not is_malformed[1:].any()
+    remedy = _remedy_for_malformed_cell(cell, settings, in_first_row_only=in_first_row_only)
     return (
         f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "
         f"drop={name!r}."
     )
 
 
-def _remedy_for_odd_cell(cell: str, settings: TableSettings, *, in_first_row_only: bool) -> str:
+def _remedy_for_malformed_cell(
+    cell: str, settings: TableSettings, *, in_first_row_only: bool
+) -> str:
     """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap."""
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
         remedy = "write numbers with a point and no comma"

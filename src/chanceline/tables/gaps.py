@@ -46,11 +46,13 @@ class Gaps:
         return np.any(self.cells, axis=0)
 
     @property
-    def n_rows(self) -> str:
+    def rows_in_words(self) -> str:
+        """How many rows have gaps."""
         return plural(int(self.rows.sum()), "row")
 
     @property
-    def n_columns(self) -> str:
+    def columns_in_words(self) -> str:
+        """How many columns have gaps."""
         return plural(int(self.columns.sum()), "column")
 
     def can_be_left_out(self) -> list[str]:
@@ -95,29 +97,28 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     has_infinite = np.isinf(features.to_numpy()).any()
     gaps = Gaps(is_gap, "missing or infinite values" if has_infinite else "missing values")
 
+    # Leaving gaps out keeps their pattern out of the test, which may follow the classes; filling
+    # them in does not.
     left_out_by = [f"missing={choice!r}" for choice in gaps.can_be_left_out()]
     remedy = f"{' or '.join(left_out_by) or 'no fill'} keeps that out"
-    uneven = gaps_follow_classes(gaps.cells, labels, "gaps", remedy)
+    uneven_gaps = gaps_follow_classes(gaps.cells, labels, "gaps", remedy)
     nothing_left = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
     if missing == "error" or nothing_left:
-        hint = f"choose {' or '.join([*left_out_by, *_fill_choices()])}."
-        if uneven and left_out_by:
-            hint = uneven[0].message
+        filled_by = [f"missing={choice!r}" for choice in FILLED_WITH]
+        hint = f"choose {' or '.join([*left_out_by, *filled_by])}."
+        if uneven_gaps and left_out_by:
+            hint = uneven_gaps[0].message
         raise InputError(f"{_first_gap(features, gaps)}; {hint}")
 
     if missing == "columns":
         names = quoted(features.columns[gaps.columns])
-        finding = Finding.prepared(f"{gaps.n_columns} with {gaps.kind} left out: {names}.")
+        finding = Finding.prepared(f"{gaps.columns_in_words} with {gaps.kind} left out: {names}.")
         return CompleteFeatures(features.loc[:, ~gaps.columns], all_rows, [finding])
     if missing == "rows":
-        finding = Finding.prepared(f"{gaps.n_rows} with {gaps.kind} left out.")
+        finding = Finding.prepared(f"{gaps.rows_in_words} with {gaps.kind} left out.")
         return CompleteFeatures(features.loc[~gaps.rows], ~gaps.rows, [finding])
     filled, findings = _fill(features, gaps, missing)
-    return CompleteFeatures(filled, all_rows, [*uneven, *findings])
-
-
-def _fill_choices() -> list[str]:
-    return [f"missing={choice!r}" for choice in FILLED_WITH]
+    return CompleteFeatures(filled, all_rows, [*uneven_gaps, *findings])
 
 
 def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
@@ -126,7 +127,7 @@ def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
     row = int(np.argmax(gaps.cells[:, column]))
     name = str(features.columns[column])
     place = f"column {name!r} first, in {row_name(features.index, row)}"
-    return f"{gaps.n_columns} and {gaps.n_rows} have {gaps.kind} ({place})"
+    return f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place})"
 
 
 def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFrame, list[Finding]]:
@@ -143,7 +144,9 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
         fill = features.min() / 2
         _require_minima_from_0(fill[gaps.columns[~is_empty]])
     findings.append(
-        Finding.prepared(f"{gaps.kind} in {gaps.n_columns} filled with {FILLED_WITH[missing]}.")
+        Finding.prepared(
+            f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
+        )
     )
     return features.fillna(fill), findings
 

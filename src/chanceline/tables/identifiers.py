@@ -41,8 +41,9 @@ def subject_columns(numbers: pd.DataFrame) -> list[Any]:
     """Columns of whole numbers that are called like subjects, sites or identifiers; indicators
     (`site=north`) were asked for.
 
-    A number behind the name (ID1, site 2) makes it weak evidence: such a column must not be one of
-    many alike, whole numbers all of them, and different in every row if it is.
+    With a number behind it (ID1, site 2) the name may be that of a measurement, such as a gene.
+    Such a column counts only where few columns are like it: of whole numbers and, if it is
+    different in every row, different in every row too.
     """
     likely = whole_columns(numbers)
     subjects = []

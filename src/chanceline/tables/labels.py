@@ -235,7 +235,7 @@ def _positive_class(
     if not asked_for:
         asked_for = next(iter(settings.classes), None)
     if asked_for is not None:
-        # The classes are alike in no other way, so that case does not matter.
+        # No two classes differ in case only, so that it does not matter here.
         positive = class_of_spelling.get(class_spelling(asked_for))
         if positive is None:
             raise InputError(

@@ -55,9 +55,9 @@ def numbers_within_limits(
     is_beyond = is_below | is_above
     if not is_beyond.any():
         return cells.numbers, []
-    n_values = plural(int(is_beyond.sum()), "value")
-    n_columns = plural(int(is_beyond.any(axis=0).sum()), "column")
-    subject = f"{n_values} beyond a limit of detection in {n_columns}"
+    values = plural(int(is_beyond.sum()), "value")
+    columns = plural(int(is_beyond.any(axis=0).sum()), "column")
+    subject = f"{values} beyond a limit of detection in {columns}"
     if settings.below is None:
         raise InputError(f"{subject} {_ask_about_limits(written, is_beyond)}")
 

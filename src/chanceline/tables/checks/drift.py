@@ -27,10 +27,10 @@ def dates_follow_classes(
     filled = times.fillna(times.median()).to_numpy()
     if blocks is not None:
         pvalue = stratified_rank_pvalue(filled, labels, blocks)
-        n_blocks = plural(blocks.nunique(), "value")
+        block_values = plural(blocks.nunique(), "value")
         return warn_if_small(
             pvalue,
-            f"the dates in {str(name)!r} tell the classes apart within the {n_blocks} of "
+            f"the dates in {str(name)!r} tell the classes apart within the {block_values} of "
             f"{str(blocks.name)!r} too (p = {pvalue:.2g}), and so does whatever drifts with time; "
             "smaller blocks keep it out.",
         )
