@@ -1,4 +1,4 @@
-"""Is this classification structure, or would noise allow it? Bound, front on shuffled labels, verdict.
+"""Is this classification structure, or would noise allow it? Bounds, shuffled labels, verdict.
 
 Names load on first use: the command line reads the settings without loading NumPy.
 """
@@ -21,9 +21,15 @@ _HOMES = {
 }
 
 __all__ = [
-    "FeatureBound", "PermutationReading", "ReplicaReading", "SeparationTest", "TestSettings", "feature_bound", "judge",
+    "FeatureBound",
+    "PermutationReading",
+    "ReplicaReading",
+    "SeparationTest",
+    "TestSettings",
+    "feature_bound",
+    "judge",
     "separation_test",
-]  # fmt: skip
+]
 
 if TYPE_CHECKING:
     from chanceline.significance.permutation import PermutationReading

@@ -175,6 +175,8 @@ def _shuffles_words(result: SeparationTest) -> str:
         median = sizes[len(sizes) // 2]
         text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
     if result.stage is Stage.SHUFFLES:
+        text += "; it gave the p-value"
         spent = result.spending.before_shuffles
-        text += f"; it gave the p-value, with {spent:.1g} for the proofs that came before"
+        if spent > 0:
+            text += f", with {spent:.1g} for the proofs that came before"
     return text

@@ -134,7 +134,8 @@ def evidence_in_words(grounds: Grounds) -> str:
         text += f": {observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
     if grounds.plan.data.covariates:
         covariates = listed(list(grounds.plan.data.covariates))
-        text = f"Beyond what {covariates} explain: {text}"
+        verb = "explains" if len(grounds.plan.data.covariates) == 1 else "explain"
+        text = f"Beyond what {covariates} {verb}: {text}"
     return f"{text}."
 
 
