@@ -117,3 +117,21 @@ def test_mistakes_are_one_sentence(toy):
         list(run_ordered(toy.draw, range(3), n_jobs=0))
     with pytest.warns(DeprecationWarning, match="n_jobs"):
         assert n_jobs_from(None, 3) == 3
+
+
+def folder_of_worker(_):
+    time.sleep(0.3)
+    return os.getpid(), os.getcwd()
+
+
+def test_workers_outlive_the_folder_they_were_started_in(tmp_path, monkeypatch):
+    """Nothing compiles in a folder that is gone: numba asks where it is."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    before = dict(run_ordered(folder_of_worker, range(4), n_jobs=2))
+    monkeypatch.chdir(tmp_path)
+    folder.rmdir()
+    after = dict(run_ordered(folder_of_worker, range(4), n_jobs=2))
+    assert set(before) & set(after), "the same workers are used again"
+    assert all(Path(where).is_dir() for where in after.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -154,8 +155,17 @@ def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) 
     """What a worker does: one call with one BLAS thread, so that sums are made in one order; Ctrl-C is the parent's to handle."""
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _leave_missing_folder()
     with one_thread():
         return function(item, *common)
+
+
+def _leave_missing_folder() -> None:
+    """A worker may outlive the folder it was started in, where nothing can be compiled any more."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        os.chdir(tempfile.gettempdir())
 
 
 @contextmanager
