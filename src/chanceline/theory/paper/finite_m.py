@@ -134,7 +134,7 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     )
 
 
-def _evaluate(
+def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
     """The equations, with q₂ − q₁ = split·(ρ − q₂) imposed where there are groups."""
@@ -201,7 +201,7 @@ def solve_finite_m(
     groups.
     """
     return Newton(iterations=60).solve(
-        lambda unknowns: _evaluate(unknowns, alpha, rho, np.array(breaks), split),
+        lambda unknowns: _equations(unknowns, alpha, rho, np.array(breaks), split),
         start,
         f"φ(m) at m = {breaks[0]:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}",
     )
