@@ -71,8 +71,13 @@ print(json.dumps(found))
 
 def published(source: Path, folder: str, data: str) -> list[tuple[str, float]]:
     command = [sys.executable, "-c", TABLES, data]
-    done = subprocess.run(command, env=first_use.environment(source, folder), stdout=subprocess.PIPE, check=True)
-    return [(f"test, {name}: CPU s", seconds) for name, seconds in json.loads(done.stdout.splitlines()[-1])]
+    done = subprocess.run(
+        command, env=first_use.environment(source, folder), stdout=subprocess.PIPE, check=True
+    )
+    return [
+        (f"test, {name}: CPU s", seconds)
+        for name, seconds in json.loads(done.stdout.splitlines()[-1])
+    ]
 
 
 def run(source: Path, program: str, cache: str, **numbers: int) -> tuple[float, float]:
@@ -90,7 +95,9 @@ def run(source: Path, program: str, cache: str, **numbers: int) -> tuple[float, 
 def table(folder: str) -> str:
     """168 × 2905 values without structure, so that every shuffle is drawn."""
     generator = np.random.default_rng(1)
-    values = np.column_stack([generator.standard_normal((168, 2905)).round(4), generator.permutation(168) % 3 == 0])
+    values = np.column_stack(
+        [generator.standard_normal((168, 2905)).round(4), generator.permutation(168) % 3 == 0]
+    )
     path = Path(folder) / "wide.csv"
     names = ",".join([*(f"x{j}" for j in range(2905)), "y"])
     np.savetxt(path, values, "%.5g", ",", header=names, comments="")
@@ -112,21 +119,41 @@ def describe(source: Path, folder: str, n: int, problems: int) -> list[tuple[str
         first_use.cpu_seconds(command, source, cache)  # compiles
         begin = time.perf_counter()
         cpu = first_use.cpu_seconds(command, source, cache)
-        figures += [("test, 168 × 2905, 2 jobs: CPU s", cpu), ("the same: seconds", time.perf_counter() - begin)]
+        figures += [
+            ("test, 168 × 2905, 2 jobs: CPU s", cpu),
+            ("the same: seconds", time.perf_counter() - begin),
+        ]
     first_use.noise_table(folder)
     for name, command in first_use.COMMANDS.items():
         with tempfile.TemporaryDirectory() as cache:
             for when in ("first", "again"):
-                figures.append((f"{name}, {when}: CPU s", first_use.cpu_seconds(command, source, cache, folder)))
+                figures.append(
+                    (
+                        f"{name}, {when}: CPU s",
+                        first_use.cpu_seconds(command, source, cache, folder),
+                    )
+                )
     spent = []
     for _ in range(5):
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-c", "pass"], check=True)
         middle = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import chanceline"], env=first_use.environment(source, folder), check=True)
+        subprocess.run(
+            [sys.executable, "-c", "import chanceline"],
+            env=first_use.environment(source, folder),
+            check=True,
+        )
         spent.append(time.perf_counter() - middle - (middle - begin))
-    size = sum(path.stat().st_size for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return [*figures, ("import chanceline: seconds", statistics.median(spent)), ("installed size: MB", size / 1e6)]
+    size = sum(
+        path.stat().st_size
+        for path in source.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+    return [
+        *figures,
+        ("import chanceline: seconds", statistics.median(spent)),
+        ("installed size: MB", size / 1e6),
+    ]
 
 
 def main() -> None:
@@ -134,14 +161,20 @@ def main() -> None:
     parser.add_argument("commit", nargs="?", default="97f480f", help="the commit to compare with")
     parser.add_argument("--n", type=int, default=256)
     parser.add_argument("--problems", type=int, default=12)
-    parser.add_argument("--data", help="a folder of tables: compare the test on these, and nothing else")
+    parser.add_argument(
+        "--data", help="a folder of tables: compare the test on these, and nothing else"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "archive", given.commit, "src"], cwd=ROOT, capture_output=True, check=True)
+        archive = subprocess.run(
+            ["git", "archive", given.commit, "src"], cwd=ROOT, capture_output=True, check=True
+        )
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
         trees = Path(folder) / "src", ROOT / "src"
         before, after = (
-            published(source, folder, given.data) if given.data else describe(source, folder, given.n, given.problems)
+            published(source, folder, given.data)
+            if given.data
+            else describe(source, folder, given.n, given.problems)
             for source in trees
         )
     print(f"| figure | {given.commit} | this checkout | ratio |\n|---|---|---|---|")

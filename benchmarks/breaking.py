@@ -82,8 +82,22 @@ class Side:
     count: float
 
 
-SUPPORTS = Model("supports", 1.0, True, 0.5, 0.41, (-4.58, 0.5823, -2.2054, -3.0601, -3.9772, -5.075, -6.3992, -8.0864))
-INJECTIVITY = Model("injectivity", 0.0, False, 1.0, 0.46, (-3.65, 1.9018, -1.2885, -2.2043, -3.044, -4.0083, -5.2754, -6.9788))
+SUPPORTS = Model(
+    "supports",
+    1.0,
+    True,
+    0.5,
+    0.41,
+    (-4.58, 0.5823, -2.2054, -3.0601, -3.9772, -5.075, -6.3992, -8.0864),
+)
+INJECTIVITY = Model(
+    "injectivity",
+    0.0,
+    False,
+    1.0,
+    0.46,
+    (-3.65, 1.9018, -1.2885, -2.2043, -3.044, -4.0083, -5.2754, -6.9788),
+)
 
 
 def grids_for(variance: float, steps: Array, accuracy: Accuracy) -> list[Grid]:
@@ -101,7 +115,9 @@ def pattern_means(model: Model, p: Array, x: Array, chi: float, accuracy: Accura
     steps[-1] = min(steps[-1], np.sqrt(apart[-1]) / 4.5)
     if not model.forbidden:
         # As in `kernels`: between violated and given up g_i switches over this distance from the real axis.
-        steps = np.minimum(steps, np.pi * (local + apart) / (ceiling * np.sqrt(1 + apart / local)) / 5.5)
+        steps = np.minimum(
+            steps, np.pi * (local + apart) / (ceiling * np.sqrt(1 + apart / local)) / 5.5
+        )
     grids = grids_for(float(p[-1]), steps, accuracy)
     top = pattern_side(grids[-1].nodes, float(apart[-1]), float(local[-1]), ceiling)
     inner = recurse(grids, top.log_a / x[-1], top.slope / x[-1], p, x[:-1])
@@ -126,7 +142,12 @@ def variable_means(model: Model, G: Array, x: Array, d: float, accuracy: Accurac
     inner = recurse(grids, top["value"], top["slope"], G[:-1], x[:-1])
     k = len(x)
     squares = np.append(inner.mean_square_slopes, inner.mean(k - 1, top["square"]))
-    return Side(squares, float(inner.mean_values[0]), inner.mean(k - 1, top["curvature"]), inner.mean(k - 1, top["chosen"]))
+    return Side(
+        squares,
+        float(inner.mean_values[0]),
+        inner.mean(k - 1, top["curvature"]),
+        inner.mean(k - 1, top["chosen"]),
+    )
 
 
 def last_level(u: Array, V: float, x: float, d: float, choice: float) -> dict[str, Array]:
@@ -145,13 +166,21 @@ def last_level(u: Array, V: float, x: float, d: float, choice: float) -> dict[st
     else:
         log_all = log_chosen
     above, below = (np.exp(log_scale + side - log_all) for side in sides)
-    at_c, at_minus_c = (np.exp(-((u - end) ** 2) / (2 * V) - log_all) / np.sqrt(2 * np.pi * V) for end in (c, -c))
+    at_c, at_minus_c = (
+        np.exp(-((u - end) ** 2) / (2 * V) - log_all) / np.sqrt(2 * np.pi * V) for end in (c, -c)
+    )
     first = m * (above + below) + tau**2 * (at_c - at_minus_c)
     second = (m**2 + tau**2) * (above + below) + tau**2 * ((m + c) * at_c + (c - m) * at_minus_c)
     chosen = above + below
     # Where a variable is taken up w jumps by c/d.
     curvature = chosen / d + c / d * (at_c + at_minus_c)
-    return {"value": log_all / x, "slope": first / d, "square": second / d**2, "curvature": curvature, "chosen": chosen}
+    return {
+        "value": log_all / x,
+        "slope": first / d,
+        "square": second / d**2,
+        "curvature": curvature,
+        "chosen": chosen,
+    }
 
 
 @dataclass(frozen=True)
@@ -182,7 +211,9 @@ def equations(model: Model, point: Array, k: int, accuracy: Accuracy = Accuracy(
     x, middle = ladder(model, k)
     x = x / accuracy.ladder
     free = nodes(k, accuracy.nodes)
-    p = -np.expm1(make_interp_spline(middle[free[::-1]], point[:1:-1], k=min(3, len(free) - 1))(middle))
+    p = -np.expm1(
+        make_interp_spline(middle[free[::-1]], point[:1:-1], k=min(3, len(free) - 1))(middle)
+    )
     if not np.all(np.diff(p, prepend=0.0) > 0):
         raise OutsideDomain("0 < p₀ < p₁ < … is needed")
     patterns = pattern_means(model, p, x, chi, accuracy)
@@ -203,7 +234,9 @@ def equations(model: Model, point: Array, k: int, accuracy: Accuracy = Accuracy(
     return State(np.array(residual), float(there), float(count / energy - 1))
 
 
-def solve(model: Model, start: Array, k: int, accuracy: Accuracy = Accuracy()) -> tuple[Array, State]:
+def solve(
+    model: Model, start: Array, k: int, accuracy: Accuracy = Accuracy()
+) -> tuple[Array, State]:
     """Least squares. Φ is stationary in p, so that α has the square of the error of p; the energy is met as it is asked for."""
 
     def weighted(point: Array) -> Array:
@@ -217,7 +250,9 @@ def solve(model: Model, start: Array, k: int, accuracy: Accuracy = Accuracy()) -
     point: Array = least_squares(weighted, start, method="lm", xtol=1e-7, ftol=1e-8, max_nfev=20).x
     state = equations(model, point, k, accuracy)
     if np.abs(state.residual).max() > 5e-4:
-        raise ArithmeticError(f"{model.name}, {k} levels: residual {np.abs(state.residual).max():.1e}")
+        raise ArithmeticError(
+            f"{model.name}, {k} levels: residual {np.abs(state.residual).max():.1e}"
+        )
     return point, state
 
 
@@ -233,9 +268,18 @@ def measure(model: Model, k: int, start: Array) -> dict[str, Any]:
     begin = time.process_time()
     point, state = solve(model, start, k)
     seconds = time.process_time() - begin
-    moved = [equations(model, point, k, other).alpha - state.alpha for other in (Accuracy(fineness=1.5), Accuracy(reach=12.0))]
+    moved = [
+        equations(model, point, k, other).alpha - state.alpha
+        for other in (Accuracy(fineness=1.5), Accuracy(reach=12.0))
+    ]
     largest = float(np.abs(state.residual).max())
-    row: dict[str, Any] = {"model": model.name, "levels": k, "alpha": state.alpha, "counted": state.counted, "seconds": seconds}
+    row: dict[str, Any] = {
+        "model": model.name,
+        "levels": k,
+        "alpha": state.alpha,
+        "counted": state.counted,
+        "seconds": seconds,
+    }
     return row | {"residual": largest, "grid": moved[0], "reach": moved[1], "point": point.tolist()}
 
 
@@ -259,7 +303,10 @@ def main() -> None:
         "break points 2 % lower (ladder); the energy counted against that of Φ, relative.",
         "",
     ]
-    rows += ["| | levels | α | grid | reach | nodes | ladder | energy counted | CPU s |", "|---|---|---|---|---|---|---|---|---|"]
+    rows += [
+        "| | levels | α | grid | reach | nodes | ladder | energy counted | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for model in (SUPPORTS, INJECTIVITY):
         few, start = 6, finer(model, np.array(model.start), 6, 6)
         # Twelve levels have the published digits of the known case; with more this solver is slow there, or leaves its domain.
@@ -271,8 +318,13 @@ def main() -> None:
                 with RESULTS.open("a") as file:
                     file.write(json.dumps(row) + "\n")
             few, start = k, np.array(row["point"])
-            moves = " | ".join(f"{row[name]:+.0e}" if name in row else "" for name in ("grid", "reach", "nodes", "ladder"))
-            rows.append(f"| {model.name} | {k} | {row['alpha']:.8f} | {moves} | {row['counted']:+.0e} | {row['seconds']:.0f} |")
+            moves = " | ".join(
+                f"{row[name]:+.0e}" if name in row else ""
+                for name in ("grid", "reach", "nodes", "ladder")
+            )
+            rows.append(
+                f"| {model.name} | {k} | {row['alpha']:.8f} | {moves} | {row['counted']:+.0e} | {row['seconds']:.0f} |"
+            )
             print(rows[-1], f"{row['residual']:.0e}", flush=True)
     write_text(TABLE, "\n".join(rows) + "\n")
 

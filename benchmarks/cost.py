@@ -47,7 +47,10 @@ def noise(n_samples: int, n_features: int, kind: type = np.float64) -> Table:
 def one_feature() -> Table:
     X, _ = noise(5000, 500)
     share = CORRELATION / np.sqrt(2 / np.pi)
-    return X, np.sign(share * X[:, 0] + np.sqrt(1 - share**2) * np.random.default_rng(SEED + 1).standard_normal(len(X)))
+    return X, np.sign(
+        share * X[:, 0]
+        + np.sqrt(1 - share**2) * np.random.default_rng(SEED + 1).standard_normal(len(X))
+    )
 
 
 TABLES: dict[str, Callable[[], Table]] = {
@@ -88,7 +91,11 @@ def write_table() -> None:
     for name in TABLES:
         if name in of:
             row = of[name]
-            p = f"{10 ** row['log10_p']:.2g}" if row["shuffles"] else f"≤ {format_p(row['log10_p'])}, proven"
+            p = (
+                f"{10 ** row['log10_p']:.2g}"
+                if row["shuffles"]
+                else f"≤ {format_p(row['log10_p'])}, proven"
+            )
             numbers = f"{row['size']:.2g} | {row['cpu']:.1f} | {row['memory']:.1f} | {row['shuffles'] or 'none needed'}"
             lines.append(f"| {name} | {numbers} | {p} |")
     write_text(TABLE, "\n".join(lines) + "\n")
@@ -107,7 +114,12 @@ def main() -> None:
     done = {json.loads(line)["table"] for line in there.splitlines()}
     for name in () if options.table else TABLES:
         if name not in done:
-            child = subprocess.run([sys.executable, __file__, "--one", name], check=True, capture_output=True, text=True)
+            child = subprocess.run(
+                [sys.executable, __file__, "--one", name],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
             with STORE.open("a", encoding="utf-8") as store:
                 store.write(child.stdout.splitlines()[-1] + "\n")
     write_table()

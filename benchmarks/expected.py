@@ -99,7 +99,11 @@ def subjects(rng: Rng, count: int) -> Table:
     """Three rows of every subject, which have more than half of the variance in common."""
     X = np.repeat(rng.normal(size=(count // 3, WIDTH)), 3, axis=0)
     y = coin(rng, 2.5 * X[::3, :3].sum(axis=1))
-    return X + 0.8 * rng.normal(size=X.shape), np.repeat(y, 3), {"groups": np.repeat(np.arange(count // 3), 3)}
+    return (
+        X + 0.8 * rng.normal(size=X.shape),
+        np.repeat(y, 3),
+        {"groups": np.repeat(np.arange(count // 3), 3)},
+    )
 
 
 DESIGNS: dict[str, tuple[int, Callable[[Rng, int], Table]]] = {
@@ -152,7 +156,11 @@ def run(design: str, number: int) -> dict[str, Any]:
 def share(hits: NDArray[np.bool_]) -> str:
     """A share with its standard error and the number it is of."""
     mean = float(hits.mean()) if len(hits) else float("nan")
-    return f"{mean:.2f} (±{np.sqrt(mean * (1 - mean) / len(hits)):.2f}, {len(hits)})" if len(hits) else ""
+    return (
+        f"{mean:.2f} (±{np.sqrt(mean * (1 - mean) / len(hits)):.2f}, {len(hits)})"
+        if len(hits)
+        else ""
+    )
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -169,7 +177,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         found = [row for row in rows if row["design"] == design]
         if not found:
             continue
-        truth, rate, guess = (np.array([row[key] for row in found]) for key in ("truth", "rate", "guess"))
+        truth, rate, guess = (
+            np.array([row[key] for row in found]) for key in ("truth", "rate", "guess")
+        )
         low, high = np.array([row["interval"] for row in found]).T
         covered = (low <= truth) & (truth <= high)
         lines.append(
@@ -184,13 +194,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--sets", type=int, default=SETS)
-    parser.add_argument("--only", nargs="*", type=int, default=range(len(DESIGNS)), help="designs, by their number from 0")
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        type=int,
+        default=range(len(DESIGNS)),
+        help="designs, by their number from 0",
+    )
     options = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
     done = {(row["design"], row["set"]) for row in rows}
     names = [list(DESIGNS)[place] for place in options.only]
-    todo = [(design, number) for number in range(options.sets) for design in names if (design, number) not in done]
+    todo = [
+        (design, number)
+        for number in range(options.sets)
+        for design in names
+        if (design, number) not in done
+    ]
     for pair in [] if options.table else todo:
         rows.append(run(*pair))
         with STORE.open("a") as store:

@@ -40,7 +40,9 @@ def cpu_seconds(command: str, source: Path, cache: str, folder: str | None = Non
     """What `chanceline COMMAND --quiet` takes, its workers included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = [sys.executable, "-m", "chanceline", *command.split(), "--quiet"]
-    subprocess.run(arguments, env=environment(source, cache), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        arguments, env=environment(source, cache), cwd=folder, check=True, stdout=subprocess.DEVNULL
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -50,7 +52,9 @@ def noise_table(folder: str) -> None:
     generator = np.random.default_rng(0)
     values = np.column_stack([generator.standard_normal((24, 30)), generator.permutation(24) % 2])
     names = ",".join([*(f"x{j}" for j in range(30)), "y"])
-    np.savetxt(Path(folder) / "noise.csv", values, delimiter=",", header=names, comments="", fmt="%.6g")
+    np.savetxt(
+        Path(folder) / "noise.csv", values, delimiter=",", header=names, comments="", fmt="%.6g"
+    )
 
 
 def main() -> None:
@@ -61,7 +65,9 @@ def main() -> None:
             times = []
             for _ in range(RUNS):
                 with tempfile.TemporaryDirectory() as cache:
-                    times.append([cpu_seconds(command, ROOT / "src", cache, folder) for _ in range(2)])
+                    times.append(
+                        [cpu_seconds(command, ROOT / "src", cache, folder) for _ in range(2)]
+                    )
             first, again = np.min(times, axis=0)
             lines.append(f"| {name} | {first:.0f} | {again:.0f} |")
             print(lines[-1], flush=True)

@@ -38,7 +38,9 @@ TABLE, RESULTS = ROOT / "docs" / "tables" / "front.md", ROOT / "results" / "fron
 MOST = 10
 REFIT_SWAPS = 300
 EL0PS_SECONDS = 10.0  # of the clock, for each penalty
-OPTIONS: dict[str, dict[str, Any]] = {"gastric_nmr": {"label": "Class", "classes": ("GC", "HE"), "missing": "median"}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "gastric_nmr": {"label": "Class", "classes": ("GC", "HE"), "missing": "median"}
+}
 
 Rules = list[tuple[np.ndarray, np.ndarray, float]]  # supports, weights, thresholds
 
@@ -53,7 +55,9 @@ def peer_abess(X: np.ndarray, y: np.ndarray) -> Rules:
     from abess import LogisticRegression as Abess
 
     sizes = range(1, min(MOST, X.shape[1]) + 1)
-    return [coefficients(Abess(support_size=k, thread=1).fit(X, (y > 0).astype(int))) for k in sizes]
+    return [
+        coefficients(Abess(support_size=k, thread=1).fit(X, (y > 0).astype(int))) for k in sizes
+    ]
 
 
 def gams_path(X: np.ndarray, y: np.ndarray, loss: str) -> Rules:
@@ -62,7 +66,9 @@ def gams_path(X: np.ndarray, y: np.ndarray, loss: str) -> Rules:
 
     # Local swaps over thousands of columns take minutes.
     algorithm = "CDPSI" if X.shape[1] <= 2500 else "CD"
-    path = fastsparsegams.fit(X, y, loss=loss, penalty="L0", num_lambda=100, algorithm=algorithm, max_support_size=MOST)
+    path = fastsparsegams.fit(
+        X, y, loss=loss, penalty="L0", num_lambda=100, algorithm=algorithm, max_support_size=MOST
+    )
     values = path.coeff().toarray()
     rules = []
     for column in values.T:
@@ -77,7 +83,9 @@ def peer_l1(X: np.ndarray, y: np.ndarray) -> Rules:
     rules: Rules = []
     strongest = 2 * len(y) / np.abs(X.T @ (y - y.mean())).max() / len(y)
     for strength in strongest * np.geomspace(1.0, 300.0, 40):
-        model = LogisticRegression(penalty="l1", solver="liblinear", C=strength, intercept_scaling=100.0, max_iter=300).fit(X, y)
+        model = LogisticRegression(
+            penalty="l1", solver="liblinear", C=strength, intercept_scaling=100.0, max_iter=300
+        ).fit(X, y)
         support = np.flatnonzero(model.coef_)
         if support.size > MOST:
             break
@@ -86,7 +94,9 @@ def peer_l1(X: np.ndarray, y: np.ndarray) -> Rules:
     return rules
 
 
-def logistic_on(X: np.ndarray, y: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def logistic_on(
+    X: np.ndarray, y: np.ndarray, support: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
     model = LogisticRegression(C=1e4, max_iter=1000).fit(X[:, support], y)
     return support, model.coef_.ravel(), float(model.intercept_[0])
 
@@ -95,9 +105,17 @@ def peer_rfe(X: np.ndarray, y: np.ndarray) -> Rules:
     """Recursive elimination by logistic regression: a tenth at a time down to fifty features, then one by one."""
     left = np.arange(X.shape[1])
     if left.size > 50:
-        left = left[RFE(LogisticRegression(max_iter=300), n_features_to_select=50, step=0.1).fit(X, y).support_]
-    ranking = RFE(LogisticRegression(max_iter=300), n_features_to_select=1).fit(X[:, left], y).ranking_
-    return [logistic_on(X, y, np.sort(left[ranking <= k])) for k in range(1, min(MOST, left.size) + 1)]
+        left = left[
+            RFE(LogisticRegression(max_iter=300), n_features_to_select=50, step=0.1)
+            .fit(X, y)
+            .support_
+        ]
+    ranking = (
+        RFE(LogisticRegression(max_iter=300), n_features_to_select=1).fit(X[:, left], y).ranking_
+    )
+    return [
+        logistic_on(X, y, np.sort(left[ranking <= k])) for k in range(1, min(MOST, left.size) + 1)
+    ]
 
 
 def peer_forward(X: np.ndarray, y: np.ndarray) -> Rules:
@@ -107,14 +125,18 @@ def peer_forward(X: np.ndarray, y: np.ndarray) -> Rules:
     probability = np.full(len(y), np.mean(y > 0))
     for _ in range(min(MOST, X.shape[1])):
         weight = np.maximum(probability * (1 - probability), 1e-9)
-        basis = np.linalg.qr(np.sqrt(weight)[:, None] * np.column_stack([np.ones(len(y)), X[:, support]]))[0]
+        basis = np.linalg.qr(
+            np.sqrt(weight)[:, None] * np.column_stack([np.ones(len(y)), X[:, support]])
+        )[0]
         scaled = np.sqrt(weight)[:, None] * X
         free = np.maximum((scaled**2).sum(axis=0) - ((basis.T @ scaled) ** 2).sum(axis=0), 1e-9)
         score = ((X.T @ ((y > 0) - probability)) ** 2) / free
         score[support] = -1.0
         support = np.sort(np.append(support, int(np.argmax(score))))
         rules.append(logistic_on(X, y, support))
-        probability = 1 / (1 + np.exp(-np.clip(X[:, support] @ rules[-1][1] + rules[-1][2], -30, 30)))
+        probability = 1 / (
+            1 + np.exp(-np.clip(X[:, support] @ rules[-1][1] + rules[-1][2], -30, 30))
+        )
     return rules
 
 
@@ -126,15 +148,22 @@ def peer_reweighted(X: np.ndarray, y: np.ndarray) -> Rules:
         scale = np.ones(X.shape[1])
         for _ in range(4):
             inside = np.flatnonzero(scale)
-            model = LogisticRegression(penalty="l1", solver="liblinear", C=strength, intercept_scaling=100.0, max_iter=300)
+            model = LogisticRegression(
+                penalty="l1", solver="liblinear", C=strength, intercept_scaling=100.0, max_iter=300
+            )
             weights = np.zeros(X.shape[1])
-            weights[inside] = model.fit(X[:, inside] * scale[inside], y).coef_.ravel() * scale[inside]
+            weights[inside] = (
+                model.fit(X[:, inside] * scale[inside], y).coef_.ravel() * scale[inside]
+            )
             scale = np.where(weights != 0, np.abs(weights) + 0.1 * np.abs(weights).max(), 0.0)
             if not np.any(weights):
                 break
         support = np.flatnonzero(weights)
         if 0 < support.size <= MOST:
-            rules += [(support, weights[support], float(model.intercept_[0])), logistic_on(X, y, support)]
+            rules += [
+                (support, weights[support], float(model.intercept_[0])),
+                logistic_on(X, y, support),
+            ]
     return rules
 
 
@@ -149,7 +178,9 @@ def peer_fasterrisk(X: np.ndarray, y: np.ndarray) -> Rules:
         beam.get_sparse_sol_via_OMP(k=k, parent_size=model.parent_size, child_size=model.child_size)
         constant, weights, products = beam.get_beta0_betas_ExpyXB()
         pool.warm_start_from_beta0_betas_ExpyXB(beta0=constant, betas=weights, ExpyXB=products)
-        constants, sets = pool.get_sparseDiversePool(gap_tolerance=0.05, select_top_m=50, maxAttempts=50)
+        constants, sets = pool.get_sparseDiversePool(
+            gap_tolerance=0.05, select_top_m=50, maxAttempts=50
+        )
         for start, values in zip(np.atleast_1d(constants), np.atleast_2d(sets), strict=True):
             support = np.flatnonzero(values)
             rules.append((support, values[support], float(start)))
@@ -166,7 +197,11 @@ def peer_el0ps(X: np.ndarray, y: np.ndarray) -> Rules:
     from el0ps.solver import BnbSolver
     from el0ps.utils import compute_lmbd_max
 
-    table, loss, ridge = np.asfortranarray(np.column_stack([X, np.ones(len(y))])), Squaredhinge(y), L2norm(0.1 * len(y))
+    table, loss, ridge = (
+        np.asfortranarray(np.column_stack([X, np.ones(len(y))])),
+        Squaredhinge(y),
+        L2norm(0.1 * len(y)),
+    )
     compiles(BnbSolver, loss.__class__, ridge.__class__)
     start, rules = None, []
     for penalty in compute_lmbd_max(loss, ridge, table) * np.geomspace(0.3, 0.001, 16):
@@ -184,14 +219,22 @@ def peer_el0ps(X: np.ndarray, y: np.ndarray) -> Rules:
 def compiles(solver: Any, loss: Any, ridge: Any) -> None:
     """Once, before it counts: El0ps compiles its classes at the first call, for ten seconds and more."""
     rng = np.random.default_rng(0)
-    solver().solve(loss(np.resize([1.0, -1.0], 12)), ridge(1.0), np.asfortranarray(rng.normal(size=(12, 3))), 0.1)
+    solver().solve(
+        loss(np.resize([1.0, -1.0], 12)),
+        ridge(1.0),
+        np.asfortranarray(rng.normal(size=(12, 3))),
+        0.1,
+    )
 
 
 PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Rules]]] = {
     "abess": ("abess", peer_abess),
     "fastsparsegams, logistic": ("fastsparsegams", lambda X, y: gams_path(X, y, "Logistic")),
     # Its exponential loss takes 0/1 features only.
-    "fastsparsegams, squared hinge": ("fastsparsegams", lambda X, y: gams_path(X, y, "SquaredHinge")),
+    "fastsparsegams, squared hinge": (
+        "fastsparsegams",
+        lambda X, y: gams_path(X, y, "SquaredHinge"),
+    ),
     "scikit-learn L1 logistic": ("scikit-learn", peer_l1),
     "scikit-learn RFE logistic": ("scikit-learn", peer_rfe),
     "forward selection": ("scikit-learn", peer_forward),
@@ -226,7 +269,9 @@ def judge(X: np.ndarray, y: np.ndarray, rules: Rules) -> tuple[np.ndarray, np.nd
         own[k] = min(own[k], make_rule(X, y, support, weights, bias).errors)
     for support in {tuple(support.tolist()) for support, _, _ in rules}:
         k, columns = len(support), np.array(support)
-        alone = chanceline.front(X[:, columns], y, max_features=k, budget=REFIT_SWAPS).points[-1].errors
+        alone = (
+            chanceline.front(X[:, columns], y, max_features=k, budget=REFIT_SWAPS).points[-1].errors
+        )
         refitted[k] = min(refitted[k], alone, rule_on(X, y, columns, True).errors)
     return np.minimum.accumulate(own)[1:], np.minimum.accumulate(refitted)[1:]
 
@@ -250,7 +295,14 @@ def measure_front(table: str, X: np.ndarray, y: np.ndarray, budget: int | None) 
     errors = np.zeros(MOST, dtype=np.int64)
     errors[: len(found.errors) - 1] = found.errors[1:]
     method = "**front**" if budget is None else f"**front**, {budget} swaps"
-    return Row(table, method, f"chanceline {chanceline.__version__}", errors.tolist(), errors.tolist(), seconds)
+    return Row(
+        table,
+        method,
+        f"chanceline {chanceline.__version__}",
+        errors.tolist(),
+        errors.tolist(),
+        seconds,
+    )
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -262,9 +314,16 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def lines_for(name: str, shape: tuple[int, int], rows: list[Row]) -> list[str]:
     sizes = " | ".join(map(str, range(1, MOST + 1)))
-    lines = [f"**{name}** ({shape[0]} × {shape[1]})", "", f"| errors at K = | {sizes} | CPU s |", "|---" * (MOST + 2) + "|"]
+    lines = [
+        f"**{name}** ({shape[0]} × {shape[1]})",
+        "",
+        f"| errors at K = | {sizes} | CPU s |",
+        "|---" * (MOST + 2) + "|",
+    ]
     for row in rows:
-        cells = [str(a) if a <= b else f"{b} ({a})" for a, b in zip(row.own, row.refitted, strict=True)]
+        cells = [
+            str(a) if a <= b else f"{b} ({a})" for a, b in zip(row.own, row.refitted, strict=True)
+        ]
         lines.append(f"| {row.method} | " + " | ".join(cells) + f" | {row.seconds:.2g} |")
     return [*lines, ""]
 
@@ -278,12 +337,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of tables")
     parser.add_argument("--tables", nargs="*", help="names of some of them")
-    parser.add_argument("--longer", type=int, default=120_000, help="swaps of a second run of the front, longer on large tables")
+    parser.add_argument(
+        "--longer",
+        type=int,
+        default=120_000,
+        help="swaps of a second run of the front, longer on large tables",
+    )
     parser.add_argument("--renew", action="store_true", help="measure the rows of the front again")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")  # peers warn of convergence; their rules are counted all the same
+    warnings.simplefilter(
+        "ignore"
+    )  # peers warn of convergence; their rules are counted all the same
     rng = np.random.default_rng(0)
-    chanceline.front(rng.normal(size=(12, 5)), np.arange(12) % 2, budget=10)  # compile before the clock starts
+    chanceline.front(
+        rng.normal(size=(12, 5)), np.arange(12) % 2, budget=10
+    )  # compile before the clock starts
     RESULTS.parent.mkdir(exist_ok=True)
     lines: list[str] = []
     better, versions = np.zeros(2, dtype=np.int64), set()
@@ -296,20 +364,32 @@ def main() -> None:
         rows, kept = [], kept_rows()
         for method in ("**front**", f"**front**, {arguments.longer} swaps", *PEERS):
             row, ours = kept.get((name, method)), method not in PEERS
-            if row is None and not ours and not find_spec(PEERS[method][0].replace("scikit-learn", "sklearn")):
+            if (
+                row is None
+                and not ours
+                and not find_spec(PEERS[method][0].replace("scikit-learn", "sklearn"))
+            ):
                 print(f"{method} is not installed here (docs/dependencies.md): left out")
                 continue
             if row is None or (ours and arguments.renew):
                 budget = arguments.longer if "swaps" in method else None
-                row = measure_front(name, X, y, budget) if ours else measure_peer(name, method, X, y)
+                row = (
+                    measure_front(name, X, y, budget) if ours else measure_peer(name, method, X, y)
+                )
                 with RESULTS.open("a") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
             rows.append(row)
             versions.add(row.package)
-        better += [sum(int(np.sum(peer.errors < mine.errors)) for peer in rows[2:]) for mine in rows[:2]]
+        better += [
+            sum(int(np.sum(peer.errors < mine.errors)) for peer in rows[2:]) for mine in rows[:2]
+        ]
         lines += lines_for(name, X.shape, rows)
         print("\n".join(lines_for(name, X.shape, rows)), flush=True)
-        write_text(TABLE, "\n".join([*heading(sorted(versions)), *lines, summary(better, arguments.longer)]) + "\n")
+        write_text(
+            TABLE,
+            "\n".join([*heading(sorted(versions)), *lines, summary(better, arguments.longer)])
+            + "\n",
+        )
     print(summary(better, arguments.longer))
 
 

@@ -76,7 +76,12 @@ def small_fronts() -> Iterator[Claim]:
                 missed += last.verdict == FOUND or last.undecided > 0
     share = 1 - missed / points
     what = "front of 60 small problems (noise, planted with flipped labels, ties, unequal classes) against all supports"
-    yield Claim(what, "minimum at 95 % of the points", f"{points - missed} of {points} points ({share:.1%})", share >= 0.95)
+    yield Claim(
+        what,
+        "minimum at 95 % of the points",
+        f"{points - missed} of {points} points ({share:.1%})",
+        share >= 0.95,
+    )
 
 
 def six_errors() -> Iterator[Claim]:
@@ -91,7 +96,12 @@ def six_errors() -> Iterator[Claim]:
         sizes.append(outcome.n_selected / 128)
     measured = f"{np.mean(sizes):.4f} ± {np.std(sizes, ddof=1) / np.sqrt(12):.4f}, {max(seconds):.1f} s at most"
     holds = bool(np.mean(sizes) <= 0.118 and max(seconds) <= 10)
-    yield Claim("mean K/N, Gaussian noise, N = P = 128, six errors, 12 problems", "0.118, 10 s each", measured, holds)
+    yield Claim(
+        "mean K/N, Gaussian noise, N = P = 128, six errors, 12 problems",
+        "0.118, 10 s each",
+        measured,
+        holds,
+    )
 
 
 def correlated_pairs() -> Iterator[Claim]:
@@ -117,10 +127,13 @@ def proven_minima() -> Iterator[Claim]:
         seconds.append(time.process_time() - start)
         sizes.append(outcome.n_selected)
         proven += outcome.minimum_proven
-    measured = (
-        f"{proven} of 10 proven (M = {min(sizes)} to {max(sizes)}), {np.mean(seconds):.1f} s each, {max(seconds):.1f} s at most"
+    measured = f"{proven} of 10 proven (M = {min(sizes)} to {max(sizes)}), {np.mean(seconds):.1f} s each, {max(seconds):.1f} s at most"
+    yield Claim(
+        "`exact`, N = P = 48, ±1, seeds 0 to 9",
+        "25 s",
+        measured,
+        proven == 10 and max(seconds) <= 25,
     )
-    yield Claim("`exact`, N = P = 48, ±1, seeds 0 to 9", "25 s", measured, proven == 10 and max(seconds) <= 25)
 
 
 def run_alone(command: list[str]) -> tuple[bytes, float, float]:
@@ -137,7 +150,9 @@ def run_alone(command: list[str]) -> tuple[bytes, float, float]:
 
 def large_tables() -> Iterator[Claim]:
     """Gaussian noise from an .npz file at the command line, with a threshold; memory above that of the import."""
-    imported = run_alone(["-c", "import chanceline.cli.main, chanceline.select, chanceline.tables"])[2]
+    imported = run_alone(
+        ["-c", "import chanceline.cli.main, chanceline.select, chanceline.tables"]
+    )[2]
     with tempfile.TemporaryDirectory() as folder:
         for patterns, n in ((1_000, 5_000), (1_000, 20_000), (100, 200_000)):
             path = Path(folder) / "noise.npz"
@@ -149,8 +164,12 @@ def large_tables() -> Iterator[Claim]:
             narrow = n == 5_000
             holds = seconds <= 60 and size <= 101 if narrow else seconds <= 120 and times <= 3
             limit = "101 variables, 60 s" if narrow else "120 s, 3 times X"
-            measured = f"{size} variables, {seconds:.0f} s, {times:.2f} times X ({peak / 1e9:.2f} GB)"
-            yield Claim(f"`chanceline search` on noise, {patterns:,} × {n:,} (.npz)", limit, measured, holds)
+            measured = (
+                f"{size} variables, {seconds:.0f} s, {times:.2f} times X ({peak / 1e9:.2f} GB)"
+            )
+            yield Claim(
+                f"`chanceline search` on noise, {patterns:,} × {n:,} (.npz)", limit, measured, holds
+            )
 
 
 CLAIMS: dict[str, Callable[[], Iterator[Claim]]] = {
@@ -172,9 +191,13 @@ def main() -> None:
     X, y = random_problem(30, 1.0, 0)
     for method in ("auto", "exact"):
         for errors in (0, 2):
-            chanceline.search(X, y, method=method, errors=errors, budget=50)  # compiles before the clock starts
+            chanceline.search(
+                X, y, method=method, errors=errors, budget=50
+            )  # compiles before the clock starts
     for claim in (claim for each in chosen for claim in CLAIMS[each]()):
-        lines.append(f"| {claim.what} | {claim.limit} | {claim.measured}{'' if claim.holds else ' (missed)'} |")
+        lines.append(
+            f"| {claim.what} | {claim.limit} | {claim.measured}{'' if claim.holds else ' (missed)'} |"
+        )
         print(lines[-1], flush=True)
     if chosen == list(CLAIMS):
         write_text(TABLE, "\n".join([*lines, ""]))

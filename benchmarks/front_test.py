@@ -69,7 +69,9 @@ def main() -> None:
             products.append(product_seconds(columns.fitted, PERMUTATIONS))
         ratio = min(shuffles) / min(products)
         shape = " × ".join(map(str, columns.fitted.shape))
-        lines.append(f"| {name} | {shape} | {once:.2f} | {min(shuffles):.2f} | {min(products):.2f} | {ratio:.1f} |")
+        lines.append(
+            f"| {name} | {shape} | {once:.2f} | {min(shuffles):.2f} | {min(products):.2f} | {ratio:.1f} |"
+        )
         print(lines[-1], flush=True)
     write_text(TABLE, "\n".join(lines) + "\n")
 

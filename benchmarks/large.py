@@ -24,7 +24,12 @@ def measure(n: int, method: str) -> dict[str, float | str]:
     X, y = random_problem(n, 1.0, 0)
     begin = time.process_time()
     found = search(X, y, method=method)
-    return {"n": n, "method": method, "selected": found.n_selected, "seconds": time.process_time() - begin}
+    return {
+        "n": n,
+        "method": method,
+        "selected": found.n_selected,
+        "seconds": time.process_time() - begin,
+    }
 
 
 def main() -> None:
@@ -42,7 +47,11 @@ def main() -> None:
     rows = ["| N = P | `omp`: K/N | CPU s | `auto`: K/N | CPU s |", "|---|---|---|---|---|"]
     for n in sorted({n for n, _ in found}):
         cells = [found[n, method] for method in ("omp", "auto") if (n, method) in found]
-        rows.append(f"| {n} | " + " | ".join(f"{row['selected'] / n:.4f} | {row['seconds']:.1f}" for row in cells) + " |")
+        rows.append(
+            f"| {n} | "
+            + " | ".join(f"{row['selected'] / n:.4f} | {row['seconds']:.1f}" for row in cells)
+            + " |"
+        )
     write_text(TABLE, "\n".join(rows) + "\n")
 
 

@@ -47,7 +47,15 @@ def row(wiring: str, excitatory: float | None) -> str:
 
 
 def main() -> None:
-    heads = ["wiring", "signs", "solved", "median κ", "inputs used", "silent", "CV of \\(\\lvert w\\rvert\\)"]
+    heads = [
+        "wiring",
+        "signs",
+        "solved",
+        "median κ",
+        "inputs used",
+        "silent",
+        "CV of \\(\\lvert w\\rvert\\)",
+    ]
     heads += ["reciprocal pairs : chance", "their strength", "CPU s"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     lines += [row(wiring, share) for wiring in WIRINGS for share in (None, EXCITATORY)]

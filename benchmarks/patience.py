@@ -74,12 +74,17 @@ def main() -> None:
             with RESULTS.open("a") as file:
                 file.write(json.dumps(kept[n, seed]) + "\n")
         rows.append(kept[n, seed])
-    out = [f"| N = P = {n}, {problems} problems: ends after | mean K/N | mean CPU s |", "|---|---|---|"]
+    out = [
+        f"| N = P = {n}, {problems} problems: ends after | mean K/N | mean CPU s |",
+        "|---|---|---|",
+    ]
     for share in SHARES:
         found, seconds = zip(*(ending(row, share) for row in rows), strict=True)
         name = "the whole budget" if share == 1.0 else f"{share:.0%} of it without success"
         name += " (default)" if share == auto.PATIENCE else ""
-        out.append(f"| {name} | {statistics.mean(found) / n:.5f} | {statistics.mean(seconds):.3f} |")
+        out.append(
+            f"| {name} | {statistics.mean(found) / n:.5f} | {statistics.mean(seconds):.3f} |"
+        )
     print("\n".join(out))
     write_text(TABLE, "\n".join(out) + "\n")
 

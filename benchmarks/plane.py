@@ -40,14 +40,24 @@ def main() -> None:
         for seed in range(1000, 1100)
         for X, y in [table(seed, kind)]
     )
-    rows = [("300 tables of 4 to 8 samples, a third on a grid, a third in decimals", f"{equal} of 300 equal to enumeration", "")]
+    rows = [
+        (
+            "300 tables of 4 to 8 samples, a third on a grid, a third in decimals",
+            f"{equal} of 300 equal to enumeration",
+            "",
+        )
+    ]
     if find_spec("e01loss"):
         import e01loss.exact_classify01loss as peer
 
-        data = np.genfromtxt(Path(peer.__file__).parent / "test" / "voicepath_data.csv", delimiter=",")
+        data = np.genfromtxt(
+            Path(peer.__file__).parent / "test" / "voicepath_data.csv", delimiter=","
+        )
         X, y = data[:, :2], np.where(data[:, 2] > 0, 1.0, -1.0)
         split, seconds = timed(best_split, X, y)
-        answer, theirs = timed(lambda: peer.exact_classify01loss_cell(X, y, display=False, max_margin=True))
+        answer, theirs = timed(
+            lambda: peer.exact_classify01loss_cell(X, y, display=False, max_margin=True)
+        )
         found = f"{split.errors} errors, published {PUBLISHED}, e01loss {int(answer[1])}"
         rows.append(("704 voices of e01loss", found, f"{seconds:.2f} (e01loss {theirs:.1f})"))
     rng = np.random.default_rng(0)
@@ -55,9 +65,17 @@ def main() -> None:
         X = rng.normal(size=(samples, 2))
         split, seconds = timed(best_split, X, np.sign(X[:, 0] + rng.normal(size=samples)))
         rows.append(
-            (f"{samples:,} noisy Gaussian samples", f"{split.errors} errors, none fewer than {split.below}", f"{seconds:.2f}")
+            (
+                f"{samples:,} noisy Gaussian samples",
+                f"{split.errors} errors, none fewer than {split.below}",
+                f"{seconds:.2f}",
+            )
         )
-    lines = ["| two variables | errors | CPU s |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    lines = [
+        "| two variables | errors | CPU s |",
+        "|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
     write_text(TREE / "docs" / "tables" / "plane.md", "\n".join(lines) + "\n")
     print("\n".join(lines))
 

@@ -60,27 +60,44 @@ def renewed(problem: Problem, width: int, rounds: int, swaps: int) -> int:
 
 def plain(problem: Problem, width: int) -> int:
     """The number of variables that `auto` finds."""
-    return min(event.support.size for event in run_auto(problem, None, 0, pool=width) if isinstance(event, Candidate))
+    return min(
+        event.support.size
+        for event in run_auto(problem, None, 0, pool=width)
+        if isinstance(event, Candidate)
+    )
 
 
 def main() -> None:
     search(*random_problem(64, 1.0, 0), budget=3)  # compiles
     ways: dict[str, tuple[Callable[..., int], tuple[int, ...]]] = {
         **{f"`auto`, pool of {width:,}": (plain, (width,)) for width in WIDTHS},
-        **{f"pool of {way[0]:,}, {way[2]:,} swaps, rounds: {way[1]}": (renewed, way) for way in RENEWED},
+        **{
+            f"pool of {way[0]:,}, {way[2]:,} swaps, rounds: {way[1]}": (renewed, way)
+            for way in RENEWED
+        },
     }
     sizes: dict[str, list[int]] = {way: [] for way in ways}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        problem = make_problem(rng.standard_normal((SAMPLES, VARIABLES), dtype=np.float32), rng.choice([-1, 1], SAMPLES), False)
+        problem = make_problem(
+            rng.standard_normal((SAMPLES, VARIABLES), dtype=np.float32),
+            rng.choice([-1, 1], SAMPLES),
+            False,
+        )
         for way, (run, arguments) in ways.items():
             begin = time.process_time()
             sizes[way].append(run(problem, *arguments))
             seconds[way].append(time.process_time() - begin)
             print(seed, way, sizes[way][-1], f"{seconds[way][-1]:.1f}", flush=True)
-    lines = [f"| noise, {SAMPLES} × {VARIABLES:,}, {len(SEEDS)} tables | variables | mean CPU s |", "|---|---|---|"]
-    lines += [f"| {way} | {', '.join(map(str, sizes[way]))} | {np.mean(seconds[way]):.1f} |" for way in ways]
+    lines = [
+        f"| noise, {SAMPLES} × {VARIABLES:,}, {len(SEEDS)} tables | variables | mean CPU s |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {way} | {', '.join(map(str, sizes[way]))} | {np.mean(seconds[way]):.1f} |"
+        for way in ways
+    ]
     write_text(TABLE, "\n".join(lines) + "\n")
 
 

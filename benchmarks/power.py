@@ -166,7 +166,10 @@ DESIGNS: dict[str, Callable[[Rng], tuple[Floats, ...]]] = {
     "100 × 200, exclusive or of two": exclusive,
     "100 × 1000 counts, 5 of them 2.2-fold": counts,
     "150 × 300, a covariate drives label and sixty columns": covariate,
-    "60 × 500, noise: the level": lambda rng: (rng.normal(size=(60, 500)), rng.permutation(np.repeat([1.0, -1.0], 30))),
+    "60 × 500, noise: the level": lambda rng: (
+        rng.normal(size=(60, 500)),
+        rng.permutation(np.repeat([1.0, -1.0], 30)),
+    ),
 }
 
 
@@ -205,7 +208,9 @@ def share(values: Floats) -> float:
 def ours(case: Case) -> float:
     """The default test's permutation reading."""
     columns = make_columns(case.X, case.scheme, True)
-    draws, _ = draw_front(columns, case.scheme, permutations=FAST, steps=TestSettings().largest, seed=case.number)
+    draws, _ = draw_front(
+        columns, case.scheme, permutations=FAST, steps=TestSettings().largest, seed=case.number
+    )
     return draws.reading().pvalue
 
 
@@ -221,7 +226,9 @@ def global_test(case: Case) -> float:
 def higher_criticism(case: Case) -> float:
     """Donoho and Jin 2004: the largest standardised excess of small p-values, over the smaller half and p ≥ 1/N."""
     count = case.correlations.shape[1]
-    p = np.sort(2 * ndtr(-np.abs(case.correlations) * np.sqrt(len(case.Z) - 1)), axis=1)[:, : count // 2]
+    p = np.sort(2 * ndtr(-np.abs(case.correlations) * np.sqrt(len(case.Z) - 1)), axis=1)[
+        :, : count // 2
+    ]
     excess = (np.arange(1, p.shape[1] + 1) / count - p) / np.sqrt(np.maximum(p * (1 - p), 1e-300))
     return share(np.where(p >= 1 / count, excess, -np.inf).max(axis=1))
 
@@ -231,7 +238,10 @@ def energy(case: Case) -> float:
     squares = (case.Z**2).sum(axis=1)
     distance = np.sqrt(np.maximum(squares[:, None] + squares - 2 * case.Z @ case.Z.T, 0.0))
     means = [side / side.sum(axis=1, keepdims=True) for side in (case.labels > 0, case.labels < 0)]
-    inner = [np.einsum("bi,ij,bj->b", one, distance, two, optimize=True) for one, two in (means, means[:1] * 2, means[1:] * 2)]
+    inner = [
+        np.einsum("bi,ij,bj->b", one, distance, two, optimize=True)
+        for one, two in (means, means[:1] * 2, means[1:] * 2)
+    ]
     return share(2 * inner[0] - inner[1] - inner[2])
 
 
@@ -251,15 +261,21 @@ def centroids(case: Case) -> float:
         spread = np.sqrt(np.maximum((Z**2).sum(axis=0) - between, 1e-12) / (train.sum() - 2))
         spread += np.median(spread, axis=1, keepdims=True)
         scaled = [
-            np.sqrt(1 / (1 / size - 1 / train.sum())) * middle / spread for size, middle in zip(sizes, middles, strict=True)
+            np.sqrt(1 / (1 / size - 1 / train.sum())) * middle / spread
+            for size, middle in zip(sizes, middles, strict=True)
         ]
         most = np.maximum(*(np.abs(side).max(axis=1, keepdims=True) for side in scaled))
         new = case.Z[test] - case.Z[train].mean(axis=0)
         for place, shrinkage in enumerate(SHRINKAGES):
             shrunk = [np.sign(d) * np.maximum(np.abs(d) - shrinkage * most, 0.0) for d in scaled]
-            plus, minus = (d * np.sqrt(1 / size - 1 / train.sum()) for d, size in zip(shrunk, sizes, strict=True))
+            plus, minus = (
+                d * np.sqrt(1 / size - 1 / train.sum())
+                for d, size in zip(shrunk, sizes, strict=True)
+            )
             # Difference of the squared distances to the two centroids, in units of the spread.
-            scores[place][:, test] = 2 * ((plus - minus) / spread) @ new.T + ((minus**2 - plus**2).sum(axis=1))[:, None]
+            scores[place][:, test] = (
+                2 * ((plus - minus) / spread) @ new.T + ((minus**2 - plus**2).sum(axis=1))[:, None]
+            )
     return share(np.max([areas(of, case.labels) for of in scores], axis=0))
 
 
@@ -267,7 +283,9 @@ def areas(scores: Floats, labels: Floats) -> Floats:
     """Area under the curve of every row."""
     ranks, positive = rankdata(scores, axis=1), labels > 0
     sizes = positive.sum(axis=1)
-    return ((ranks * positive).sum(axis=1) - sizes * (sizes + 1) / 2) / (sizes * (labels.shape[1] - sizes))
+    return ((ranks * positive).sum(axis=1) - sizes * (sizes + 1) / 2) / (
+        sizes * (labels.shape[1] - sizes)
+    )
 
 
 def lasso(case: Case) -> float:
@@ -279,7 +297,9 @@ def lasso(case: Case) -> float:
         for train, test in folds.split(case.Z, labels):
             scale = case.Z[train].std(axis=0)
             Z = (case.Z - case.Z[train].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-            model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.5, random_state=0).fit(Z[train], labels[train])
+            model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.5, random_state=0).fit(
+                Z[train], labels[train]
+            )
             held.append(areas((Z[test] @ model.coef_[0])[None], labels[None, test])[0])
         found.append(np.mean(held))
     return share(np.array(found))
@@ -297,7 +317,11 @@ def multiscale(case: Case) -> float:
     """Multiscale graph correlation (Vogelstein et al. 2019) of the columns with the label."""
     from hyppo.independence import MGC
 
-    return float(MGC().test(case.Z, case.scheme.y[:, None], reps=FAST, workers=1, random_state=case.number)[1])
+    return float(
+        MGC().test(case.Z, case.scheme.y[:, None], reps=FAST, workers=1, random_state=case.number)[
+            1
+        ]
+    )
 
 
 def permuted_trees(case: Case) -> float:
@@ -307,10 +331,24 @@ def permuted_trees(case: Case) -> float:
     from treeple import HonestForestClassifier
     from treeple.stats import PermutationHonestForestClassifier, build_coleman_forest
 
-    how = {"n_estimators": TREES, "bootstrap": True, "max_samples": 1.6, "max_features": 0.3, "random_state": case.number}
+    how = {
+        "n_estimators": TREES,
+        "bootstrap": True,
+        "max_samples": 1.6,
+        "max_features": 0.3,
+        "random_state": case.number,
+    }
     forests = HonestForestClassifier(**how), PermutationHonestForestClassifier(**how)
     labels = (case.scheme.y[:, None] > 0).astype(int)
-    found = build_coleman_forest(*forests, case.Z, labels, metric="mi", n_repeats=FAST, return_posteriors=False, seed=case.number)
+    found = build_coleman_forest(
+        *forests,
+        case.Z,
+        labels,
+        metric="mi",
+        n_repeats=FAST,
+        return_posteriors=False,
+        seed=case.number,
+    )
     return float(found.pvalue)
 
 
@@ -332,7 +370,9 @@ FEWER = ("L1 logistic", "random forest", "hyppo, MGC", "treeple, forest")
 def make_case(design: str, number: int) -> Case:
     """Set `number` of a design; one with fewer than five in a class is drawn again."""
     for attempt in range(100):
-        X, y, *age = DESIGNS[design](np.random.default_rng([SEED, list(DESIGNS).index(design), number, attempt]))
+        X, y, *age = DESIGNS[design](
+            np.random.default_rng([SEED, list(DESIGNS).index(design), number, attempt])
+        )
         if min(np.sum(y > 0), np.sum(y < 0)) >= 5:
             return Case(X, make_scheme(y, covariates={"age": age[0]} if age else None), number)
     raise RuntimeError(f"no set of {design} has two classes")
@@ -341,7 +381,11 @@ def make_case(design: str, number: int) -> Case:
 def read_store() -> dict[tuple[str, str, int], dict[str, float]]:
     if not STORE.exists():
         return {}
-    rows = [json.loads(line) for line in STORE.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    rows = [
+        json.loads(line)
+        for line in STORE.read_text(encoding="utf-8").splitlines()
+        if line.endswith("}")
+    ]
     return {(row["design"], row["test"], row["set"]): row for row in rows}
 
 
@@ -351,14 +395,24 @@ def fill(sets: int, tests: list[str]) -> None:
     there = read_store()
     with STORE.open("a", encoding="utf-8") as store:
         for slow, number, design in product((False, True), range(sets), DESIGNS):
-            wanted = [test for test in tests if (test in FEWER) == slow and (design, test, number) not in there]
+            wanted = [
+                test
+                for test in tests
+                if (test in FEWER) == slow and (design, test, number) not in there
+            ]
             if not wanted or (slow and number >= FEWER_SETS):
                 continue
             case = make_case(design, number)
             for test in wanted:
                 begin = time.process_time()
                 pvalue = TESTS[test](case)
-                row = {"design": design, "test": test, "set": number, "p": pvalue, "cpu": time.process_time() - begin}
+                row = {
+                    "design": design,
+                    "test": test,
+                    "set": number,
+                    "p": pvalue,
+                    "cpu": time.process_time() - begin,
+                }
                 store.write(json.dumps(row) + "\n")
             store.flush()
 

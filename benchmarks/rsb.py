@@ -36,7 +36,9 @@ def main() -> None:
     first = capacity_from_scratch(float(RHOS[middle]))
     made = {middle: first}
     for indices in (range(middle - 1, -1, -1), range(middle + 1, len(RHOS))):
-        for index, point in zip(indices, capacities_along([float(RHOS[i]) for i in indices], first), strict=True):
+        for index, point in zip(
+            indices, capacities_along([float(RHOS[i]) for i in indices], first), strict=True
+        ):
             made[index] = point
     scratch = time.process_time() - start
 

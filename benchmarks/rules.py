@@ -56,7 +56,9 @@ class Abess(ClassifierMixin, BaseEstimator):
 
         self.classes_ = np.unique(y)
         most = min(30, X.shape[1], len(y) // 3)
-        self.model_ = LogisticRegression(support_size=range(most + 1), cv=5, alpha=[0.0, 0.1, 1.0]).fit(X, (y > 0).astype(int))
+        self.model_ = LogisticRegression(
+            support_size=range(most + 1), cv=5, alpha=[0.0, 0.1, 1.0]
+        ).fit(X, (y > 0).astype(int))
         return self
 
     def predict(self, X: Floats) -> Floats:
@@ -78,7 +80,9 @@ class Faster(ClassifierMixin, BaseEstimator):
 
         self.classes_ = np.unique(y)
         with contextlib.redirect_stdout(io.StringIO()):
-            search = RiskScoreOptimizer(X=X, y=y, k=min(self.sparsity, X.shape[1]), parent_size=5, child_size=5)
+            search = RiskScoreOptimizer(
+                X=X, y=y, k=min(self.sparsity, X.shape[1]), parent_size=5, child_size=5
+            )
             search.optimize()
             scale, intercept, weights = search.get_models(model_index=0)
         self.model_ = RiskScoreClassifier(scale, intercept, weights)
@@ -92,7 +96,10 @@ class Faster(ClassifierMixin, BaseEstimator):
 def logistic(ratio: float) -> Any:
     """Logistic regression with an L1 (1) or ridge (0) penalty, tuned by the likelihood."""
     how = {"penalty": "l1" if ratio else "l2", "solver": "liblinear" if ratio else "lbfgs"}
-    return make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=2000, **how))
+    return make_pipeline(
+        StandardScaler(),
+        LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=2000, **how),
+    )
 
 
 METHODS: dict[str, Callable[[], Any]] = {
@@ -100,10 +107,15 @@ METHODS: dict[str, Callable[[], Any]] = {
     "L1 logistic": lambda: logistic(1.0),
     "ridge logistic": lambda: logistic(0.0),
     "shrunken centroids": lambda: make_pipeline(
-        StandardScaler(), GridSearchCV(NearestCentroid(), {"shrink_threshold": [None, *np.arange(0.25, 4.1, 0.25)]}, cv=5)
+        StandardScaler(),
+        GridSearchCV(
+            NearestCentroid(), {"shrink_threshold": [None, *np.arange(0.25, 4.1, 0.25)]}, cv=5
+        ),
     ),
     "abess": lambda: make_pipeline(StandardScaler(), Abess()),
-    "FasterRisk": lambda: make_pipeline(StandardScaler(), GridSearchCV(Faster(), {"sparsity": [2, 4, 8]}, cv=3)),
+    "FasterRisk": lambda: make_pipeline(
+        StandardScaler(), GridSearchCV(Faster(), {"sparsity": [2, 4, 8]}, cv=3)
+    ),
 }
 
 
@@ -164,9 +176,17 @@ def load(name: str, folder: Path) -> tuple[Floats, Floats]:
     if name == "gastric_nmr":
         frame = pd.read_excel(folder / "gastric_nmr.xlsx", sheet_name=0)
         frame = frame[frame["Class"].isin(["GC", "HE"])]
-        values = frame[[column for column in frame.columns if str(column).startswith("M") and str(column)[1:].isdigit()]]
+        values = frame[
+            [
+                column
+                for column in frame.columns
+                if str(column).startswith("M") and str(column)[1:].isdigit()
+            ]
+        ]
         values = np.log(values.where(values > 0))
-        return values.fillna(values.median()).to_numpy(float), np.where(frame["Class"] == "GC", 1.0, -1.0)
+        return values.fillna(values.median()).to_numpy(float), np.where(
+            frame["Class"] == "GC", 1.0, -1.0
+        )
     frame = pd.read_csv(folder / f"{name}.csv.gz")
     label = "label" if "label" in frame.columns else frame.columns[-1]
     X = frame.drop(columns=label).select_dtypes("number").to_numpy(float)
@@ -180,7 +200,9 @@ def run(name: str, part: int, methods: list[str], folder: Path) -> list[dict[str
     """Errors on one fold of a table, or the true error of the rules from one set of a design."""
     if name in PUBLISHED:
         X, y = load(name, folder)
-        training, rest = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[part]
+        training, rest = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[
+            part
+        ]
         fresh = iter([(X[rest], y[rest])])
         X, y = X[training], y[training]
     else:
@@ -193,8 +215,13 @@ def run(name: str, part: int, methods: list[str], folder: Path) -> list[dict[str
         started = time.process_time()
         models[method] = METHODS[method]().fit(X, y)
         seconds, features = round(time.process_time() - started, 2), features_of(models[method])
-        rows.append({"name": name, "part": part, "method": method, "seconds": seconds, "features": features})
-    wrong = [[(model.predict(values) != labels).astype(float) for model in models.values()] for values, labels in fresh]
+        rows.append(
+            {"name": name, "part": part, "method": method, "seconds": seconds, "features": features}
+        )
+    wrong = [
+        [(model.predict(values) != labels).astype(float) for model in models.values()]
+        for values, labels in fresh
+    ]
     for row, pieces in zip(rows, zip(*wrong, strict=True), strict=True):
         errors = np.concatenate(pieces)
         row["errors"] = errors.tolist() if name in PUBLISHED else [float(errors.mean())]
@@ -213,17 +240,27 @@ def table(rows: list[dict[str, Any]]) -> str:
     ]
     for name in (*PUBLISHED, *DESIGNS):
         found = {(row["part"], row["method"]): row for row in rows if row["name"] == name}
-        parts = [part for part in range(FOLDS) if all((part, method) in found for method in METHODS)]
+        parts = [
+            part for part in range(FOLDS) if all((part, method) in found for method in METHODS)
+        ]
         if not parts:
             continue
-        errors = {method: np.concatenate([found[part, method]["errors"] for part in parts]) for method in METHODS}
-        sizes = {method: np.median([found[part, method]["features"] for part in parts]) for method in METHODS}
+        errors = {
+            method: np.concatenate([found[part, method]["errors"] for part in parts])
+            for method in METHODS
+        }
+        sizes = {
+            method: np.median([found[part, method]["features"] for part in parts])
+            for method in METHODS
+        }
         best = min(list(METHODS)[1:], key=lambda method: errors[method].mean())
         beyond = errors["SparseRule"] - errors[best]
         spread = beyond.std(ddof=1) / np.sqrt(len(beyond))
         cells = [f"{errors[method].mean():.3f} ({sizes[method]:.0f})" for method in METHODS]
         known = "" if len(parts) == FOLDS else f" ({len(parts)} of {FOLDS} parts)"
-        lines.append(f"| {name}{known} | {' | '.join(cells)} | {beyond.mean():+.3f} (±{spread:.3f}), {best} |")
+        lines.append(
+            f"| {name}{known} | {' | '.join(cells)} | {beyond.mean():+.3f} (±{spread:.3f}), {best} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -232,7 +269,12 @@ def main() -> None:
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--tables", type=Path, default=SHARED)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), help="the others do not change with this package")
+    parser.add_argument(
+        "--methods",
+        nargs="*",
+        default=list(METHODS),
+        help="the others do not change with this package",
+    )
     options = parser.parse_args()
     STORE.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []

@@ -40,7 +40,9 @@ def smallest(X: np.ndarray, y: np.ndarray, supports: Iterable[np.ndarray]) -> in
     return None
 
 
-def bisect_size(X: np.ndarray, y: np.ndarray, support_of_size: Callable[[int], np.ndarray]) -> int | None:
+def bisect_size(
+    X: np.ndarray, y: np.ndarray, support_of_size: Callable[[int], np.ndarray]
+) -> int | None:
     """Smallest size whose support separates, by bisection between 1 and P."""
     low, high = 0, min(X.shape)
     if not separate(X, y, np.flatnonzero(support_of_size(high))).separates:
@@ -68,7 +70,13 @@ def peer_fastsparsegams(X: np.ndarray, y: np.ndarray) -> int | None:
     import fastsparsegams
 
     most = min(X.shape)
-    options = {"loss": "SquaredHinge", "penalty": "L0", "num_lambda": 100, "algorithm": "CDPSI", "intercept": False}
+    options = {
+        "loss": "SquaredHinge",
+        "penalty": "L0",
+        "num_lambda": 100,
+        "algorithm": "CDPSI",
+        "intercept": False,
+    }
     path = fastsparsegams.fit(X, y, max_support_size=most, **options)
     coefficients = path.coeff(include_intercept=False).toarray()
     return smallest(X, y, (column != 0 for column in coefficients.T))
@@ -87,7 +95,9 @@ def peer_rfe(X: np.ndarray, y: np.ndarray) -> int | None:
     from sklearn.feature_selection import RFE
     from sklearn.svm import LinearSVC
 
-    ranking = RFE(LinearSVC(C=100.0, fit_intercept=False), n_features_to_select=1).fit(X, y).ranking_
+    ranking = (
+        RFE(LinearSVC(C=100.0, fit_intercept=False), n_features_to_select=1).fit(X, y).ranking_
+    )
     return bisect_size(X, y, lambda size: ranking <= size)
 
 
@@ -95,7 +105,10 @@ def peer_l1_svm(X: np.ndarray, y: np.ndarray) -> int | None:
     from sklearn.svm import LinearSVC
 
     costs = np.geomspace(1e-3, 1e2, 40)
-    models = (LinearSVC(penalty="l1", dual=False, C=c, fit_intercept=False, random_state=0).fit(X, y) for c in costs)
+    models = (
+        LinearSVC(penalty="l1", dual=False, C=c, fit_intercept=False, random_state=0).fit(X, y)
+        for c in costs
+    )
     return smallest(X, y, [model.coef_.ravel() != 0 for model in models])
 
 
@@ -133,9 +146,13 @@ class Cell:
         return f"{np.mean(found):.4f} ± {error:.4f} ({self.seconds:.2g} s{missing})"
 
 
-def measure(run: Callable[[np.ndarray, np.ndarray], int | None], n: int, alpha: float, instances: int) -> Cell:
+def measure(
+    run: Callable[[np.ndarray, np.ndarray], int | None], n: int, alpha: float, instances: int
+) -> Cell:
     start = time.process_time()
-    sizes = [run(*random_problem(n, alpha, seed)) for seed in range(FIRST_SEED, FIRST_SEED + instances)]
+    sizes = [
+        run(*random_problem(n, alpha, seed)) for seed in range(FIRST_SEED, FIRST_SEED + instances)
+    ]
     return Cell(n, sizes, (time.process_time() - start) / instances)
 
 
@@ -177,16 +194,25 @@ def wide_input(shape: tuple[int, int]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=8, help="problems a cell")
-    parser.add_argument("--large", type=int, default=0, help="problems at N = 1024, α = 1 with auto; also two wide inputs")
+    parser.add_argument(
+        "--large",
+        type=int,
+        default=0,
+        help="problems at N = 1024, α = 1 with auto; also two wide inputs",
+    )
     parser.add_argument("--no-peers", action="store_true", help="only the methods here")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")  # peers warn of convergence; their supports are checked all the same
+    warnings.simplefilter(
+        "ignore"
+    )  # peers warn of convergence; their supports are checked all the same
     runs = {method: own(method) for method in OWN} | ({} if arguments.no_peers else PEERS)
     X, y = random_problem(64, 1.0, 0)
     for run in runs.values():
         run(X, y)  # compile and import before the clock starts
     lines = [
-        "| method | " + " | ".join(f"N = {n}, α = {alpha:g}" for n, alpha in CELLS) + " | fewer than `auto` |",
+        "| method | "
+        + " | ".join(f"N = {n}, α = {alpha:g}" for n, alpha in CELLS)
+        + " | fewer than `auto` |",
         "|---|" + "---|" * len(CELLS) + "---|",
     ]
     total = arguments.instances * len(CELLS)
@@ -198,7 +224,9 @@ def main() -> None:
     for label, run in runs.items():
         cells = [measure(run, n, alpha, arguments.instances) for n, alpha in CELLS]
         reference = reference or cells
-        lines.append(f"| {label} | " + " | ".join(map(str, cells)) + f" | {fewer(cells, reference)} |")
+        lines.append(
+            f"| {label} | " + " | ".join(map(str, cells)) + f" | {fewer(cells, reference)} |"
+        )
         print(lines[-1], flush=True)
         write([title, "", *lines, ""])
     notes = [proofs(reference[0], CELLS[0][1]), biht.compare()]

@@ -63,12 +63,20 @@ def run(more: bool) -> pd.DataFrame:
             for n, sets in sizes.items():
                 for seed in range(sets if more else 0):
                     if (kind, n, load, seed) not in known:
-                        row = {"kind": kind, "n": n, "load": load, "seed": seed, **measure(kind, n, load, seed)}
+                        row = {
+                            "kind": kind,
+                            "n": n,
+                            "load": load,
+                            "seed": seed,
+                            **measure(kind, n, load, seed),
+                        }
                         file.write(json.dumps(row) + "\n")
                         file.flush()
                         kept.append(row)
     wanted = {(kind, n, load): sets for kind, sizes, load in work for n, sets in sizes.items()}
-    return pd.DataFrame([row for row in kept if row["seed"] < wanted.get((row["kind"], row["n"], row["load"]), 0)])
+    return pd.DataFrame(
+        [row for row in kept if row["seed"] < wanted.get((row["kind"], row["n"], row["load"]), 0)]
+    )
 
 
 def log_moment(n: int, patterns: int, size: int, signs: str) -> float:
@@ -92,7 +100,10 @@ def moment_limit(load: float, signs: str) -> float:
 def count_rows(data: pd.DataFrame, load: float) -> list[str]:
     """Rules 1 and 2, and the limit of Σ by the fit of docs/experiments.md: median ln Z/N less the first moment, in 1/N."""
     theory = {signs: chanceline.solve(load, DENSITY, signs=signs).entropy for signs in WORDS}
-    gap, limit = theory["free"] - theory["given"], moment_limit(load, "free") - moment_limit(load, "given")
+    gap, limit = (
+        theory["free"] - theory["given"],
+        moment_limit(load, "free") - moment_limit(load, "given"),
+    )
     rows = [
         f"Counts at α = {load:g}, ρ = {DENSITY:g}; Σ is {gap:.4f} less with given signs:",
         "",
@@ -105,15 +116,29 @@ def count_rows(data: pd.DataFrame, load: float) -> list[str]:
         patterns, size = round(load * n), round(DENSITY * n)
         moments = {signs: log_moment(n, patterns, size, signs) for signs in WORDS}
         for signs in WORDS:
-            middle, error = typical([math.log(found) / n if found else -math.inf for found in group[signs]])
-            points.append({"signs": signs, "n": n, "difference": middle - moments[signs] / n, "error": error})
+            middle, error = typical(
+                [math.log(found) / n if found else -math.inf for found in group[signs]]
+            )
+            points.append(
+                {"signs": signs, "n": n, "difference": middle - moments[signs] / n, "error": error}
+            )
         mean, error = average(group["given"])
         exact = math.exp(moments["given"])
         logs = np.log(group[["free", "given"]].clip(lower=0.5))
         value, spread = average((logs["free"] - logs["given"]) / n)
         rest = (moments["free"] - moments["given"]) / n - limit
-        cells = [n, len(group), f"{(group['given'] == 0).mean():.0%}", f"{mean:.1f} ± {error:.1f}", f"{exact:.1f}"]
-        cells += [f"{(mean - exact) / error:+.1f}", f"{value:.4f} ± {spread:.4f}", f"{value - gap:+.4f}"]
+        cells = [
+            n,
+            len(group),
+            f"{(group['given'] == 0).mean():.0%}",
+            f"{mean:.1f} ± {error:.1f}",
+            f"{exact:.1f}",
+        ]
+        cells += [
+            f"{(mean - exact) / error:+.1f}",
+            f"{value:.4f} ± {spread:.4f}",
+            f"{value - gap:+.4f}",
+        ]
         cells += [f"{2 * spread + 0.01:.4f}" if n > 12 else "–", f"{value - gap - rest:+.4f}"]
         rows.append(f"| {' | '.join(map(str, cells))} |")
     for signs, words in WORDS.items():
@@ -141,14 +166,24 @@ def size_rows(data: pd.DataFrame) -> list[str]:
     ]
     limits = []
     for signs, words in WORDS.items():
-        line, union = chanceline.density(SEARCH_LOAD, signs=signs).rho, first_moment_density(SEARCH_LOAD, Ensemble(signs=signs))
+        line, union = (
+            chanceline.density(SEARCH_LOAD, signs=signs).rho,
+            first_moment_density(SEARCH_LOAD, Ensemble(signs=signs)),
+        )
         points = []
         for n, group in data[data["kind"] == "smallest"].groupby("n"):
             value, error = average(group[signs] / n)
             moment = moment_size(int(n), round(SEARCH_LOAD * n), signs) / n
             points.append({"n": n, "difference": value - moment, "error": error})
             predicted = moment + line - union
-            cells = [signs, n, len(group), f"{value:.4f} ± {error:.4f}", f"{predicted:.4f}", f"{value / predicted - 1:+.1%}"]
+            cells = [
+                signs,
+                n,
+                len(group),
+                f"{value:.4f} ± {error:.4f}",
+                f"{predicted:.4f}",
+                f"{value / predicted - 1:+.1%}",
+            ]
             rows.append(f"| {' | '.join(map(str, cells))} | {moment:.4f} |")
         fit = fit_differences(pd.DataFrame(points))
         if fit is not None:
@@ -160,8 +195,14 @@ def size_rows(data: pd.DataFrame) -> list[str]:
             ]
     rows += limits
     for n, group in data[data["kind"] == "exact"].groupby("n"):
-        below, same = (group["given"] < group["proven"]).sum(), (group["given"] == group["proven"]).sum()
-        rows += ["", f"Of {len(group)} sets at N = {n}, search found the proven minimum in {same} and less in {below}."]
+        below, same = (
+            (group["given"] < group["proven"]).sum(),
+            (group["given"] == group["proven"]).sum(),
+        )
+        rows += [
+            "",
+            f"Of {len(group)} sets at N = {n}, search found the proven minimum in {same} and less in {below}.",
+        ]
     return rows
 
 
@@ -181,14 +222,27 @@ def weight_rows() -> list[str]:
         spread = math.sqrt(rho / s.nonzero - mean**2) / mean
         # Of the weight h/E > 0: N(h; u, V) e^{h²/2E − K}/(1 + e^{−K}B), averaged over u.
         h, V, u = np.linspace(0, 3 * s.E, 600)[:, None], s.F1 - s.F0, np.sqrt(s.F0) * rule.nodes
-        law = np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - side.log_one_plus) @ rule.weights
+        law = (
+            np.exp(-((h - u) ** 2) / (2 * V) + h**2 / (2 * s.E) - s.K - side.log_one_plus)
+            @ rule.weights
+        )
         share = end.alpha / chanceline.capacity(0.5, margin=margin, signs="given").alpha
-        cells = [f"{rho:g} | {margin:g}", f"{end.alpha:.4f}", f"{share:.3f}", f"{1 - s.nonzero / rho:.4f}", f"{spread:.3f}"]
+        cells = [
+            f"{rho:g} | {margin:g}",
+            f"{end.alpha:.4f}",
+            f"{share:.3f}",
+            f"{1 - s.nonzero / rho:.4f}",
+            f"{spread:.3f}",
+        ]
         rows.append(f"| {' | '.join(cells)} | {law[0] / law.max():.3f} |")
     start = time.process_time()
     chanceline.capacity_curve(np.linspace(0.005, 0.49, 40), replicon=True, signs="given")
     seconds = time.process_time() - start
-    return [*rows, "", f"40 densities from 0.005 to 0.49, with where symmetry breaks, take {seconds:.1f} s of processor time."]
+    return [
+        *rows,
+        "",
+        f"40 densities from 0.005 to 0.49, with where symmetry breaks, take {seconds:.1f} s of processor time.",
+    ]
 
 
 def main() -> None:

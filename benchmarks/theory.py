@@ -49,7 +49,11 @@ class PlainReplica:
         nodes, weights = self.panel
         low, high = (kink + 40) / 2, (40 - kink) / 2
         y = np.hstack([kink - low + low * nodes, kink + high + high * nodes])
-        log_weight = np.log(np.maximum(np.hstack([low * weights, high * weights]), 1e-300)) - 0.5 * y**2 - 0.5 * np.log(2 * np.pi)
+        log_weight = (
+            np.log(np.maximum(np.hstack([low * weights, high * weights]), 1e-300))
+            - 0.5 * y**2
+            - 0.5 * np.log(2 * np.pi)
+        )
         v = np.sqrt(rho - q0) * y + np.sqrt(q0) * self.z[:, None]
         positive = np.maximum(v, 0)
         exponent = -(positive**2) / (2 * chi) + log_weight
@@ -57,14 +61,25 @@ class PlainReplica:
         tilde = np.exp(exponent - top[:, None])
         a = tilde.sum(axis=1)
         first, second = (tilde * positive).sum(axis=1) / a, (tilde * positive**2).sum(axis=1) / a
-        return float(self.dz @ second), float(self.dz @ first**2), float(self.dz @ (np.log(a) + top))
+        return (
+            float(self.dz @ second),
+            float(self.dz @ first**2),
+            float(self.dz @ (np.log(a) + top)),
+        )
 
-    def supports(self, f1: float, f0: float, e: float, k: float) -> tuple[float, float, float, float]:
+    def supports(
+        self, f1: float, f0: float, e: float, k: float
+    ) -> tuple[float, float, float, float]:
         h = np.sqrt(f1 - f0) * self.x + np.sqrt(f0) * self.z[:, None]
         xi = np.exp(np.minimum(h**2 / (2 * e) - k + self.log_dx, 600))
         b = xi.sum(axis=1)
         first, second = (xi * h).sum(axis=1) / (1 + b), (xi * h**2).sum(axis=1) / (1 + b)
-        return float(self.dz @ (b / (1 + b))), float(self.dz @ second), float(self.dz @ first**2), float(self.dz @ np.log1p(b))
+        return (
+            float(self.dz @ (b / (1 + b))),
+            float(self.dz @ second),
+            float(self.dz @ first**2),
+            float(self.dz @ np.log1p(b)),
+        )
 
     def entropy(
         self, alpha: float, rho: float, start: dict[str, float], tolerance: float = 1e-7
@@ -89,7 +104,14 @@ class PlainReplica:
             change = max(abs(new[name] / o[name] - 1) for name in ("E", "q0"))
             if change >= tolerance:
                 o = {name: 0.1 * o[name] + 0.9 * new[name] for name in new}
-        sigma = alpha * log_a + log_b + o["K"] * rho + 0.5 * (o["E"] - f1) * rho - 0.5 * f1 * o["chi"] + 0.5 * f0 * o["q0"]
+        sigma = (
+            alpha * log_a
+            + log_b
+            + o["K"] * rho
+            + 0.5 * (o["E"] - f1) * rho
+            - 0.5 * f1 * o["chi"]
+            + 0.5 * f0 * o["q0"]
+        )
         return sigma, o, sweeps
 
     def capacity(
@@ -120,7 +142,9 @@ def main() -> None:
         began = time.process_time()
         found, sweeps = plain.capacity(rho, start, exact - 0.003, exact + 0.0025)
         spent.append(time.process_time() - began)
-        rows.append(f"| {rho} | {exact:.10f} | {found:.6f} | {abs(found - exact):.1e} | {sweeps} | {spent[-1]:.1f} |")
+        rows.append(
+            f"| {rho} | {exact:.10f} | {found:.6f} | {abs(found - exact):.1e} | {sweeps} | {spent[-1]:.1f} |"
+        )
     whole = 99 * float(np.mean(spent))
     lines = [
         r"| \(\rho\) | \(\alpha_\mathrm{VS}\) (ours) | \(\alpha_\mathrm{VS}\) (plain) | apart | plain sweeps | plain CPU s |",

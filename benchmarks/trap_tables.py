@@ -31,7 +31,11 @@ def sequencing_depth(seed: int) -> Trap:
     rng = np.random.default_rng(seed)
     outcome = _labels()
     depth = np.where(outcome == "case", 1.6, 1.0) * rng.lognormal(0, 0.2, SAMPLES)
-    means = depth[:, None] * rng.lognormal(3.0, 1.2, FEATURES) * rng.gamma(2.5, 0.4, (SAMPLES, FEATURES))
+    means = (
+        depth[:, None]
+        * rng.lognormal(3.0, 1.2, FEATURES)
+        * rng.gamma(2.5, 0.4, (SAMPLES, FEATURES))
+    )
     table = pd.DataFrame(rng.poisson(means), columns=[f"taxon{j}" for j in range(FEATURES)])
     return table.assign(outcome=outcome), {"transform": "clr"}
 
@@ -42,7 +46,9 @@ def detection_limit(seed: int) -> Trap:
     outcome = _labels()
     values = rng.lognormal(0.5, 1.0, (SAMPLES, FEATURES))
     limits = np.broadcast_to(np.where(outcome == "case", 1.0, 0.5)[:, None], values.shape)
-    cells = np.where(values < limits, np.char.add("<", limits.astype(str)), np.char.mod("%.4g", values))
+    cells = np.where(
+        values < limits, np.char.add("<", limits.astype(str)), np.char.mod("%.4g", values)
+    )
     table = pd.DataFrame(cells, columns=[f"protein{j}" for j in range(FEATURES)])
     return table.assign(outcome=outcome), {"below": "half"}
 
@@ -61,7 +67,9 @@ def gaps_by_class(seed: int) -> Trap:
 def identifier_by_class(seed: int) -> Trap:
     """A barcode that was given out to the cases first."""
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame(rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)])
+    table = pd.DataFrame(
+        rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)]
+    )
     table.insert(0, "barcode", 100_000 + np.cumsum(rng.integers(1, 50, SAMPLES)))
     return table.assign(outcome=_labels()), {}
 
@@ -69,9 +77,15 @@ def identifier_by_class(seed: int) -> Trap:
 def date_by_class(seed: int) -> Trap:
     """A day of sampling, as a date or as 20210304 by turns: the cases came first."""
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame(rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)])
-    days = pd.Timestamp("2021-03-01") + pd.to_timedelta(np.cumsum(rng.integers(0, 4, SAMPLES)), unit="D")
-    table.insert(0, "sampled", days.strftime("%Y-%m-%d") if seed % 2 else days.strftime("%Y%m%d").astype(int))
+    table = pd.DataFrame(
+        rng.normal(size=(SAMPLES, FEATURES)), columns=[f"gene{j}" for j in range(FEATURES)]
+    )
+    days = pd.Timestamp("2021-03-01") + pd.to_timedelta(
+        np.cumsum(rng.integers(0, 4, SAMPLES)), unit="D"
+    )
+    table.insert(
+        0, "sampled", days.strftime("%Y-%m-%d") if seed % 2 else days.strftime("%Y%m%d").astype(int)
+    )
     return table.assign(outcome=_labels()), {}
 
 
@@ -87,7 +101,9 @@ TRAPS: dict[str, Callable[[int], Trap]] = {
 def answer(table: pd.DataFrame, settings: dict[str, Any]) -> str:
     """`stops`, `warns, VERDICT` or `VERDICT`."""
     try:
-        result = separation_test(table, label="outcome", permutations=99, expected_error=False, budget=0, **settings)
+        result = separation_test(
+            table, label="outcome", permutations=99, expected_error=False, budget=0, **settings
+        )
     except InputError:
         return "stops"
     warned = any(finding.severity == "warning" for finding in result.findings)
@@ -99,7 +115,10 @@ def main(sets: int) -> None:
         plain = Counter(answer(trap(seed)[0], {}) for seed in range(sets))
         with_option = Counter(answer(*trap(seed)) for seed in range(sets))
         structure = sum(count for said, count in with_option.items() if "structure" in said)
-        print(f"{name} | {dict(plain)} | {trap(0)[1]} | {structure / sets:.2f} {dict(with_option)}", flush=True)
+        print(
+            f"{name} | {dict(plain)} | {trap(0)[1]} | {structure / sets:.2f} {dict(with_option)}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

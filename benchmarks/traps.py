@@ -29,7 +29,9 @@ FEATURES = 200
 
 def table(values: np.ndarray, outcome: np.ndarray, **columns: Any) -> pd.DataFrame:
     names = [f"gene{j}" for j in range(values.shape[1])]
-    return pd.DataFrame(values, columns=names).assign(outcome=np.where(outcome > 0, "case", "control"), **columns)
+    return pd.DataFrame(values, columns=names).assign(
+        outcome=np.where(outcome > 0, "case", "control"), **columns
+    )
 
 
 def repeated(seed: int, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -48,7 +50,9 @@ def text_subjects(seed: int) -> Trap:
 def number_subjects(seed: int) -> Trap:
     values, outcome, _ = repeated(seed)
     order = np.argsort(outcome, kind="stable")
-    return table(values[order], outcome[order], patient_id=np.repeat(np.arange(1, 16), 4)), {"groups": "patient_id"}
+    return table(values[order], outcome[order], patient_id=np.repeat(np.arange(1, 16), 4)), {
+        "groups": "patient_id"
+    }
 
 
 def equal_rows(seed: int) -> Trap:
@@ -62,7 +66,9 @@ def pairs(seed: int) -> Trap:
     rng = np.random.default_rng([seed, 2])
     subject = np.repeat(np.arange(30), 2)
     values = rng.normal(size=(30, FEATURES))[subject] + 0.3 * rng.normal(size=(60, FEATURES))
-    return table(values, np.tile([1, -1], 30), subject=[f"S{one}" for one in subject]), {"pairs": "subject"}
+    return table(values, np.tile([1, -1], 30), subject=[f"S{one}" for one in subject]), {
+        "pairs": "subject"
+    }
 
 
 def site(seed: int) -> Trap:
@@ -75,7 +81,9 @@ def site(seed: int) -> Trap:
     return table(values, outcome, site=np.where(at_a, "A", "B")), {"adjust": "site"}
 
 
-def covariate(seed: int, power: int = 1, signal: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def covariate(
+    seed: int, power: int = 1, signal: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Age (or its square) drives 60 of 300 features and the label of 120 samples; `signal`: three other features do too."""
     rng = np.random.default_rng([seed, 4])
     age = rng.normal(size=120)
@@ -138,7 +146,9 @@ def rate(sets: int, *, adjusted: bool, permutations: int = 199, **design: Any) -
     for seed in range(sets):
         X, y, age = covariate(seed, **design)
         scheme = make_scheme(y.astype(float), covariates={"age": age} if adjusted else None)
-        draws, _ = draw_front(make_columns(X, scheme, True), scheme, permutations=permutations, steps=6, seed=seed)
+        draws, _ = draw_front(
+            make_columns(X, scheme, True), scheme, permutations=permutations, steps=6, seed=seed
+        )
         hits += draws.reading().pvalue <= 0.05
     return hits / sets
 
@@ -162,7 +172,10 @@ def main(sets: int) -> None:
     ]
     for trap in TRAPS:
         mine = [row for row in rows if row["trap"] == trap and row["seed"] < sets]
-        plain = ", ".join(f"{said} ({count})" for said, count in Counter(row["plain"] for row in mine).most_common())
+        plain = ", ".join(
+            f"{said} ({count})"
+            for said, count in Counter(row["plain"] for row in mine).most_common()
+        )
         structure = np.mean(["structure" in row["with"] for row in mine])
         option = f"`{mine[0]['option']}`" if mine[0]["option"] else "none"
         lines.append(f"| {trap} | {plain} | {option} | {structure:.2f} |")
@@ -179,7 +192,9 @@ def main(sets: int) -> None:
         "three other features matter": {"signal": 1.2},
     }
     for name, design in designs.items():
-        lines.append(f"| {name} | {rate(sets, adjusted=False, **design):.2f} | {rate(sets, adjusted=True, **design):.2f} |")
+        lines.append(
+            f"| {name} | {rate(sets, adjusted=False, **design):.2f} | {rate(sets, adjusted=True, **design):.2f} |"
+        )
     (TREE / "docs" / "tables" / "traps.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
 

@@ -79,14 +79,20 @@ def imports(path: Path, known: Mapping[str, Path]) -> list[Import]:
 def graph(known: Mapping[str, Path]) -> dict[str, set[str]]:
     """Module → modules of ours it imports at any place, types included; the package's face is left out, it is only a list."""
     names = set(known) - {PACKAGE}
-    every = {name: {found.module for found in imports(known[name], known)} & names - {name} for name in names}
+    every = {
+        name: {found.module for found in imports(known[name], known)} & names - {name}
+        for name in names
+    }
     return {name: others - SHOWN_BY.get(name, set()) for name, others in every.items()}
 
 
 def cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
     """Groups of nodes that reach each other: the strongly connected components with more than one node."""
     reached = {node: _reach(node, edges) for node in edges}
-    groups = {tuple(sorted({node} | {other for other in reached[node] if node in reached[other]})) for node in edges}
+    groups = {
+        tuple(sorted({node} | {other for other in reached[node] if node in reached[other]}))
+        for node in edges
+    }
     return sorted(list(group) for group in groups if len(group) > 1)
 
 
@@ -121,7 +127,11 @@ def sizes(known: Mapping[str, Path]) -> dict[str, tuple[int, int]]:
     """(statements, files) of every package; single modules of the foundation count as "top"."""
     counted: dict[str, tuple[int, int]] = {}
     for name, path in known.items():
-        package = part(name) if any(other.startswith(f"{PACKAGE}.{part(name)}.") for other in known) else "top"
+        package = (
+            part(name)
+            if any(other.startswith(f"{PACKAGE}.{part(name)}.") for other in known)
+            else "top"
+        )
         before = counted.get(package, (0, 0))
         counted[package] = (before[0] + statements(path), before[1] + 1)
     return counted
@@ -139,7 +149,9 @@ def length(function: Function) -> int:
 
 def is_kernel(function: Function) -> bool:
     """Whether Numba compiles it."""
-    return any(word in ast.unparse(one) for one in function.decorator_list for word in ("kernel", "njit"))
+    return any(
+        word in ast.unparse(one) for one in function.decorator_list for word in ("kernel", "njit")
+    )
 
 
 def figures(tree: Path) -> dict[str, int | list[str]]:
@@ -147,11 +159,16 @@ def figures(tree: Path) -> dict[str, int | list[str]]:
     known = sources(tree)
     edges = graph(known)
     every = [(name, function) for name, path in known.items() for function in functions(path)]
-    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in known.items()}
+    lines = {
+        name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in known.items()
+    }
     kernels = [function for _, function in every if is_kernel(function)]
     return {
         "lines of source": sum(lines.values()),
-        "lines of tests": sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (tree / "tests").rglob("*.py")),
+        "lines of tests": sum(
+            len(path.read_text(encoding="utf-8").splitlines())
+            for path in (tree / "tests").rglob("*.py")
+        ),
         "compiled kernels": len(kernels),
         "lines of kernels": sum(map(length, kernels)),
         "package cycles": [" ↔ ".join(group) for group in cycles(parts(edges))],
@@ -166,20 +183,31 @@ def show(now: Path, before: Path) -> None:
         (said, files), (says, has) = old.get(name, (0, 0)), new.get(name, (0, 0))
         print(f"{name:14}{f'{said:,} → {says:,}':>20}{f'{files} → {has}':>16}")
     totals = [tuple(map(sum, zip(*counted.values(), strict=True))) for counted in (old, new)]
-    print(f"{'in all':14}{f'{totals[0][0]:,} → {totals[1][0]:,}':>20}{f'{totals[0][1]} → {totals[1][1]}':>16}")
+    print(
+        f"{'in all':14}{f'{totals[0][0]:,} → {totals[1][0]:,}':>20}{f'{totals[0][1]} → {totals[1][1]}':>16}"
+    )
     then = figures(before)
     for what, value in figures(now).items():
         was = then[what]
-        print(f"{what}: {was if isinstance(was, int) else len(was)} → {value if isinstance(value, int) else len(value)}")
+        print(
+            f"{what}: {was if isinstance(was, int) else len(was)} → {value if isinstance(value, int) else len(value)}"
+        )
         for name in value if isinstance(value, list) else ():
             print(f"    {name}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--before", metavar="COMMIT", default=LAST_RELEASE, help="the commit to compare with")
-    archive = subprocess.run(["git", "archive", parser.parse_args().before], cwd=ROOT, capture_output=True, check=True).stdout
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+    parser.add_argument(
+        "--before", metavar="COMMIT", default=LAST_RELEASE, help="the commit to compare with"
+    )
+    archive = subprocess.run(
+        ["git", "archive", parser.parse_args().before], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tarfile.open(fileobj=io.BytesIO(archive)) as packed,
+    ):
         packed.extractall(folder, filter="data")
         show(ROOT, Path(folder))
 

@@ -11,7 +11,9 @@ from mkdocs.structure.files import File, Files
 
 from chanceline.report.explorer import explorer_page
 
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\\(?P<open>[\[(])(?P<tex>.*?)\\[\])]</\1>', re.DOTALL)
+FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">\\(?P<open>[\[(])(?P<tex>.*?)\\[\])]</\1>', re.DOTALL
+)
 
 
 def on_files(files: Files, config: Any) -> Files:

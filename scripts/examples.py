@@ -61,7 +61,13 @@ def pages() -> list[Path]:
 
 def blocks(text: str) -> list[Block]:
     return [
-        Block(found["language"], found["body"], found["note"] or "", found.start("body"), found.end("body"))
+        Block(
+            found["language"],
+            found["body"],
+            found["note"] or "",
+            found.start("body"),
+            found.end("body"),
+        )
         for found in FENCE.finditer(text)
     ]
 
@@ -74,8 +80,18 @@ def steps(text: str) -> Iterator[Step]:
             yield from _commands(block)
         elif block.language == "python":
             following = found[position + 1] if position + 1 < len(found) else None
-            if following and following.language == "text" and text[block.end : following.start].strip() == "```\n\n```text":
-                yield Step("python", block.body, following.body, block.note, (following.start, following.end))
+            if (
+                following
+                and following.language == "text"
+                and text[block.end : following.start].strip() == "```\n\n```text"
+            ):
+                yield Step(
+                    "python",
+                    block.body,
+                    following.body,
+                    block.note,
+                    (following.start, following.end),
+                )
             else:
                 yield Step("python", block.body, None, block.note, (block.end, block.end))
 
@@ -98,16 +114,24 @@ def run_command(command: str) -> str:
     if words[0] == "cat":
         return "".join(Path(name).read_text(encoding="utf-8") for name in words[1:])
     if words[0] == "python":
-        done = subprocess.run([sys.executable, *words[1:]], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, *words[1:]], capture_output=True, text=True, check=True
+        )
         return done.stdout
-    raise ValueError(f"only chanceline, python and cat can be shown in a console block, not {command!r}; use ```sh")
+    raise ValueError(
+        f"only chanceline, python and cat can be shown in a console block, not {command!r}; use ```sh"
+    )
 
 
 def run_chanceline(arguments: list[str]) -> str:
     from chanceline.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.suppress(SystemExit):
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.suppress(SystemExit),
+    ):
         main(arguments)
     return out.getvalue() or err.getvalue()
 
@@ -148,7 +172,12 @@ def run_page(text: str) -> Iterator[tuple[Step, str]]:
         for step in steps(text):
             if step.note:
                 continue
-            yield step, run_command(step.code) if step.language == "console" else run_python(step.code, names)
+            yield (
+                step,
+                run_command(step.code)
+                if step.language == "console"
+                else run_python(step.code, names),
+            )
 
 
 def main() -> int:

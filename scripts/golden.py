@@ -68,13 +68,23 @@ def tables(folder: Path) -> None:
     """The files that the commands read."""
     import numpy as np
 
-    for name, (samples, features, shift) in {"noise": (24, 30, 0.0), "wide": (60, 200, 0.9)}.items():
+    for name, (samples, features, shift) in {
+        "noise": (24, 30, 0.0),
+        "wide": (60, 200, 0.9),
+    }.items():
         generator = np.random.default_rng(7)
         labels = generator.permutation(samples) % 2
         values = generator.standard_normal((samples, features))
         values[:, :2] += shift * labels[:, None]
         header = ",".join([*(f"x{j}" for j in range(features)), "y"])
-        np.savetxt(folder / f"{name}.csv", np.column_stack([values, labels]), "%.6g", ",", header=header, comments="")
+        np.savetxt(
+            folder / f"{name}.csv",
+            np.column_stack([values, labels]),
+            "%.6g",
+            ",",
+            header=header,
+            comments="",
+        )
     (folder / "small.toml").write_text(SWEEP)
 
 
@@ -84,7 +94,13 @@ def run_command(name: str) -> Any:
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        code = run([*COMMANDS[name].split(), "--json", *(["--quiet"] if _has_quiet(COMMANDS[name]) else [])])
+        code = run(
+            [
+                *COMMANDS[name].split(),
+                "--json",
+                *(["--quiet"] if _has_quiet(COMMANDS[name]) else []),
+            ]
+        )
     assert code == 0, f"{COMMANDS[name]}: exit code {code}"
     record = json.loads(printed.getvalue())
     if name == "sweep":
@@ -116,9 +132,15 @@ def supports() -> Iterator[tuple[str, Any]]:
                 yield f"{method}-{inputs}-{seed}", [int(j) for j in found.support]
     for seed in range(8):
         generator = np.random.default_rng([5, seed])
-        X, y = generator.standard_normal((60, 150)), np.where(generator.permutation(60) % 2 == 0, 1.0, -1.0)
+        X, y = (
+            generator.standard_normal((60, 150)),
+            np.where(generator.permutation(60) % 2 == 0, 1.0, -1.0),
+        )
         for point in front(X, y, max_features=5, seed=seed).points:
-            yield f"front-{seed}-{point.k}", [int(point.errors), *(int(j) for j in point.rule.support)]
+            yield (
+                f"front-{seed}-{point.k}",
+                [int(point.errors), *(int(j) for j in point.rule.support)],
+            )
 
 
 def plain(value: Any) -> Any:
@@ -153,7 +175,11 @@ def make(name: str) -> Any:
         os.chdir(folder)
         try:
             tables(Path(folder))
-            return plain(json.loads(json.dumps(dict(supports()) if name == "supports" else run_command(name))))
+            return plain(
+                json.loads(
+                    json.dumps(dict(supports()) if name == "supports" else run_command(name))
+                )
+            )
         finally:
             os.chdir(before)
 
@@ -168,7 +194,12 @@ def main() -> None:
     for name in given.names:
         found = action(FOLDER / f"{name}.json", make(name))
         different += bool(found)
-        print(f"{name}: {'different' if found else 'written' if given.write else 'equal'}", *found[:20], sep="\n    ", flush=True)
+        print(
+            f"{name}: {'different' if found else 'written' if given.write else 'equal'}",
+            *found[:20],
+            sep="\n    ",
+            flush=True,
+        )
     sys.exit(1 if different else 0)
 
 

@@ -57,7 +57,11 @@ OPTIONS = {
 
 def summary_row(name: str, result: SeparationTest, seconds: float) -> str:
     found, rule = result.separating, result.rule
-    smallest = f"{found.n_selected} separate" if found.separates else f"{found.n_selected} leave {found.errors} errors"
+    smallest = (
+        f"{found.n_selected} separate"
+        if found.separates
+        else f"{found.n_selected} leave {found.errors} errors"
+    )
     expected = "–"
     if rule is not None and rule.expected_error is not None:
         error = rule.expected_error
@@ -104,7 +108,10 @@ def main() -> None:
         begin, wall = time.process_time(), time.monotonic()
         result = judge(dataset)
         seconds = time.process_time() - begin
-        print(f"{name}: {result.summary()} ({seconds:.1f} CPU s, {time.monotonic() - wall:.1f} s)", flush=True)
+        print(
+            f"{name}: {result.summary()} ({seconds:.1f} CPU s, {time.monotonic() - wall:.1f} s)",
+            flush=True,
+        )
         if not options.names:
             draw(name, result)
         rows.append(summary_row(name, result, seconds))

@@ -45,14 +45,18 @@ def sweep(middle: RSBCapacity) -> dict[float, RSBCapacity]:
         try:
             for point in capacities_along(side, middle):
                 found[point.rho] = point
-                say(f"{point.steps} step(s), ρ = {point.rho:g}: α = {point.alpha:.10f} ± {point.error:.1e}")
+                say(
+                    f"{point.steps} step(s), ρ = {point.rho:g}: α = {point.alpha:.10f} ± {point.error:.1e}"
+                )
         except ConvergenceError as error:
             say(f"{middle.steps} step(s): {error}; the rows beyond stay empty")
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True, help="the CSV file to write")
     out: Path = parser.parse_args().out
 
@@ -80,15 +84,30 @@ def main() -> None:
             row |= dict.fromkeys(FULL)
         assert points[0] is not None
         state, order = points[0].state, points[0].state.order
-        row |= {"replicon_inner": state.replicon_inner, "chi": order.chi, "K": order.K, "E": order.E, "F1": order.F1}
-        row |= {"p0": order.p[0], "p1": order.p[1], "G0": order.G[0], "G1": order.G[1], "x": order.x[0]}
+        row |= {
+            "replicon_inner": state.replicon_inner,
+            "chi": order.chi,
+            "K": order.K,
+            "E": order.E,
+            "F1": order.F1,
+        }
+        row |= {
+            "p0": order.p[0],
+            "p1": order.p[1],
+            "G0": order.G[0],
+            "G1": order.G[1],
+            "x": order.x[0],
+        }
         rows.append(row)
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.with_suffix(".tmp")
     with temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: "" if value is None else repr(float(value)) for key, value in row.items()} for row in rows)
+        writer.writerows(
+            {key: "" if value is None else repr(float(value)) for key, value in row.items()}
+            for row in rows
+        )
     os.replace(temporary, out)
     say(f"wrote {len(rows)} rows to {out}")
 

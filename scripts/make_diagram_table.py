@@ -32,9 +32,18 @@ def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ..
 def equal_classes() -> list[tuple[float, ...]]:
     """The lines at Chebyshev points of logit ρ, from large ρ to small."""
     middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
-    points = capacity_curve(expit(middle + half * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)).tolist(), replicon=True)
+    points = capacity_curve(
+        expit(middle + half * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)).tolist(),
+        replicon=True,
+    )
     return [
-        (point.rho, point.replicon_alpha or float("nan"), point.alpha, point.bounds.union, point.bounds.l0_gardner)
+        (
+            point.rho,
+            point.replicon_alpha or float("nan"),
+            point.alpha,
+            point.bounds.union,
+            point.bounds.l0_gardner,
+        )
         for point in points
     ]
 
@@ -56,7 +65,11 @@ def unequal_classes() -> list[tuple[float, ...]]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the tables of the explorer.")
-    parser.add_argument("--unequal", action="store_true", help="only the one for unequal classes and errors")
+    parser.add_argument(
+        "--unequal", action="store_true", help="only the one for unequal classes and errors"
+    )
     if not parser.parse_args().unequal:
         write_csv(Path(str(TABLE)), COLUMNS, equal_classes())
-    write_csv(Path(str(UNEQUAL)), ("rho", "balance", "errors", "alpha", "typical"), unequal_classes())
+    write_csv(
+        Path(str(UNEQUAL)), ("rho", "balance", "errors", "alpha", "typical"), unequal_classes()
+    )

@@ -39,7 +39,11 @@ from chanceline.theory.capacity import capacity_curve, evenly_spaced
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 # Width and height on a desk, height on a phone; the report's first screen without its margins is the card of the README.
-PAGES = {"explorer": (1280, 1100, 1500), "report": (920, 985, 1225), "reproduce": (1280, 1100, 1500)}
+PAGES = {
+    "explorer": (1280, 1100, 1500),
+    "report": (920, 985, 1225),
+    "reproduce": (1280, 1100, 1500),
+}
 
 
 def draw_zones(ax: Any) -> None:
@@ -54,7 +58,12 @@ def draw_zones(ax: Any) -> None:
              ("every", [0.0] * len(rho), rho))  # fmt: skip
     for colour, lower, upper in zones:
         ax.fill_between(rho, lower, upper, color=COLOURS[colour], linewidth=0)
-    for colour, line, width in (("rs", edge, 2.8), ("cover-gardner", typical, 1.8), ("vc", rho, 1.8), ("limit", proof, 1.8)):
+    for colour, line, width in (
+        ("rs", edge, 2.8),
+        ("cover-gardner", typical, 1.8),
+        ("vc", rho, 1.8),
+        ("limit", proof, 1.8),
+    ):
         ax.plot(rho, line, color=COLOURS[colour], linewidth=width)
     names = [
         (0.21, 2.19, "structure, proven"),
@@ -90,19 +99,40 @@ def draw_designs(ax: Any) -> None:
         ax.text(left, 1.0, name, ha="center", va="bottom", family="monospace", fontsize=9)
         for rows in exchanged:
             low, high = -max(rows) - 0.42, -min(rows) + 0.42
-            ax.fill_between([left - 0.95, left + 0.95], low, high, color=COLOURS["silent"], linewidth=0)
-            ax.annotate("", (left + 1.15, low), (left + 1.15, high), arrowprops={"arrowstyle": "<->", "color": COLOURS["ink"]})
+            ax.fill_between(
+                [left - 0.95, left + 0.95], low, high, color=COLOURS["silent"], linewidth=0
+            )
+            ax.annotate(
+                "",
+                (left + 1.15, low),
+                (left + 1.15, high),
+                arrowprops={"arrowstyle": "<->", "color": COLOURS["ink"]},
+            )
         for unit in units:
-            ax.plot([left - 0.35] * len(unit), [-row for row in unit], color=COLOURS["ink"], linewidth=5 * (len(unit) > 1))
+            ax.plot(
+                [left - 0.35] * len(unit),
+                [-row for row in unit],
+                color=COLOURS["ink"],
+                linewidth=5 * (len(unit) > 1),
+            )
         for row, label in enumerate(labels):
             colour = COLOURS["rs"] if label == "+" else COLOURS["cover-gardner"]
             ax.scatter(left - 0.35, -row, s=70, color=colour, zorder=3)
-            ax.text(left + 0.25, -row, "case" if label == "+" else "control", va="center", ha="center", fontsize=8)
+            ax.text(
+                left + 0.25,
+                -row,
+                "case" if label == "+" else "control",
+                va="center",
+                ha="center",
+                fontsize=8,
+            )
     ax.set(xlim=(-1.4, 11.2), ylim=(-8.0, 2.0))
     ax.axis("off")
 
 
-def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, float], grid: bool) -> None:
+def write_picture(
+    name: str, draw: Callable[[Any], None], size: tuple[float, float], grid: bool
+) -> None:
     with figure_style(), plt.rc_context({"axes.grid": grid, "savefig.facecolor": "white"}):
         chart, ax = plt.subplots(figsize=size, layout="constrained")
         draw(ax)
@@ -116,10 +146,21 @@ def write_picture(name: str, draw: Callable[[Any], None], size: tuple[float, flo
 def write_page(name: str, folder: Path, options: argparse.Namespace) -> str:
     """The page of that name in the folder, that of reproduce from an earlier run if there is one; its address."""
     if name == "explorer":
-        return write_explorer(folder / "explorer.html").resolve().as_uri() + "#N=2000&P=62&M=3&positives=40"
+        return (
+            write_explorer(folder / "explorer.html").resolve().as_uri()
+            + "#N=2000&P=62&M=3&positives=40"
+        )
     if name == "report":
-        data = load_data(options.table, options.label) if options.table else load_example("breast-cancer")
-        return write_test_report(separation_test(data), folder / "report.html", data).resolve().as_uri()
+        data = (
+            load_data(options.table, options.label)
+            if options.table
+            else load_example("breast-cancer")
+        )
+        return (
+            write_test_report(separation_test(data), folder / "report.html", data)
+            .resolve()
+            .as_uri()
+        )
     reproduced = options.reproduced or folder / "reproduce"
     if options.reproduced is None:
         run_all(Folder(reproduced, "quick", lambda line: None))
@@ -136,8 +177,15 @@ def write_screenshots(names: list[str], options: argparse.Namespace) -> None:
             address = write_page(name, Path(folder), options)
             desk, *heights = PAGES[name]
             for suffix, width, height in (("", desk, heights[0]), ("-phone", 390, heights[1])):
-                outer, target = framed(address, width, height, Path(folder)), Path(folder) / "shot.png"
-                run_chromium(f"--window-size={max(width, 500)},{height}", f"--screenshot={target}", outer.as_uri())
+                outer, target = (
+                    framed(address, width, height, Path(folder)),
+                    Path(folder) / "shot.png",
+                )
+                run_chromium(
+                    f"--window-size={max(width, 500)},{height}",
+                    f"--screenshot={target}",
+                    outer.as_uri(),
+                )
                 with Image.open(target) as picture:
                     shown = picture.crop((0, 0, width, height)).convert("RGB")
                     shown.quantize(128).save(IMAGES / f"{name}{suffix}.png", optimize=True)
@@ -145,18 +193,37 @@ def write_screenshots(names: list[str], options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the pictures of the README and the docs.")
-    parser.add_argument("--screenshots", nargs="*", choices=PAGES, help="of these pages, or of all, too (needs Chromium)")
-    parser.add_argument("--reproduced", type=Path, metavar="FOLDER", help="what chanceline reproduce wrote, instead of a new run")
-    parser.add_argument("--table", type=Path, metavar="FILE", help="the table of the report's picture")
+    parser.add_argument(
+        "--screenshots",
+        nargs="*",
+        choices=PAGES,
+        help="of these pages, or of all, too (needs Chromium)",
+    )
+    parser.add_argument(
+        "--reproduced",
+        type=Path,
+        metavar="FOLDER",
+        help="what chanceline reproduce wrote, instead of a new run",
+    )
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="the table of the report's picture"
+    )
     parser.add_argument("--label", metavar="COLUMN", help="its label")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     write_picture("diagram", draw_zones, (5, 3.9), grid=False)
     write_picture("designs", draw_designs, (7.6, 3.6), grid=False)
     free, given = (capacity_curve(evenly_spaced(199), signs=signs) for signs in ("free", "given"))
-    write_picture("signs", lambda ax: draw_signs(ax, free.to_frame(), given.to_frame()), (6.4, 4.4), grid=True)
-    held, points = load_curve(100, [0.1, 0.2, 0.3, 0.5], seed=1, budget=1000, neurons=20), free.points[1:106:3]
-    write_picture("memory-capacity", lambda ax: draw_capacity(ax, held, points), (6.4, 4.4), grid=True)
+    write_picture(
+        "signs", lambda ax: draw_signs(ax, free.to_frame(), given.to_frame()), (6.4, 4.4), grid=True
+    )
+    held, points = (
+        load_curve(100, [0.1, 0.2, 0.3, 0.5], seed=1, budget=1000, neurons=20),
+        free.points[1:106:3],
+    )
+    write_picture(
+        "memory-capacity", lambda ax: draw_capacity(ax, held, points), (6.4, 4.4), grid=True
+    )
     if options.screenshots is not None:
         write_screenshots(options.screenshots or list(PAGES), options)
     print(f"pictures in {IMAGES.relative_to(ROOT)}")

@@ -16,7 +16,13 @@ from pathlib import Path
 import pandas as pd
 
 from chanceline._io import write_text
-from chanceline.experiments.scaling import SWEEPS, capacity_limits, entropy_limits, shipped_points, stored_points
+from chanceline.experiments.scaling import (
+    SWEEPS,
+    capacity_limits,
+    entropy_limits,
+    shipped_points,
+    stored_points,
+)
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.figures.experiments import draw_sweep
@@ -39,9 +45,15 @@ def ship(store_path: Path, machine: str) -> None:
         for name in names:
             tasks = load_sweep(name).tasks
             times = [seconds[task.id] for task in tasks if task.id in seconds]
-            sweeps[name] = {"tasks": len(tasks), "finished": len(times), "core_minutes": round(sum(times) / 60, 1)}
+            sweeps[name] = {
+                "tasks": len(tasks),
+                "finished": len(times),
+                "core_minutes": round(sum(times) / 60, 1),
+            }
     provenance = {"machine": machine, "made_with": versions, "sweeps": sweeps}
-    write_text(TARGET / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n")
+    write_text(
+        TARGET / "provenance.json", json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
 def markdown(header: str, rows: Iterable[Iterable[str]]) -> str:
@@ -86,7 +98,9 @@ def capacity_table() -> str:
         ]
         for row in capacity_limits(shipped_points("capacity")).itertuples()
     ]
-    return markdown(r"inputs|α|\(\rho_\mathrm{VS}\), RS|\(\rho_\mathrm{VS}\), 1RSB|search, N → ∞", rows)
+    return markdown(
+        r"inputs|α|\(\rho_\mathrm{VS}\), RS|\(\rho_\mathrm{VS}\), 1RSB|search, N → ∞", rows
+    )
 
 
 def smallest_table() -> str:
@@ -134,7 +148,12 @@ def main() -> None:
         if not arguments.machine:
             parser.error("say with --machine what the store was made on")
         ship(arguments.store, arguments.machine)
-    tables = {"entropy": entropy_table, "capacity": capacity_table, "smallest": smallest_table, "runs": runs_table}
+    tables = {
+        "entropy": entropy_table,
+        "capacity": capacity_table,
+        "smallest": smallest_table,
+        "runs": runs_table,
+    }
     for name, table in tables.items():
         write_text(ROOT / "docs" / "tables" / f"experiments-{name}.md", table())
     for figure in SWEEPS:

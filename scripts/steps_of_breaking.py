@@ -61,11 +61,21 @@ def one_level_more(order: RSBOrder, rho: float, spread: float) -> RSBOrder:
         # One break point has no slope to continue.
         x = order.x[0] * np.array([0.85, 1.2])
     else:
-        x = np.exp(_line((np.arange(k) + 0.5) / k, np.log(order.x), (np.arange(k + 1) + 0.5) / (k + 1)))
+        x = np.exp(
+            _line((np.arange(k) + 0.5) / k, np.log(order.x), (np.arange(k + 1) + 0.5) / (k + 1))
+        )
     parts *= (np.array(order.x) @ np.diff(order.G)) / (x @ parts)
     G = order.G[0] + np.append(0.0, np.cumsum(parts))
     F1 = order.F1 - order.G[-1] + G[-1]
-    return RSBOrder(order.chi, order.K, order.E, float(F1), tuple(map(float, p)), tuple(map(float, G)), tuple(map(float, x)))
+    return RSBOrder(
+        order.chi,
+        order.K,
+        order.E,
+        float(F1),
+        tuple(map(float, p)),
+        tuple(map(float, G)),
+        tuple(map(float, x)),
+    )
 
 
 def _line(at: Array, values: Array, wanted: Array) -> Array:
@@ -99,7 +109,9 @@ def _free_level(order: RSBOrder, branch: RSBBranch) -> Solved[RSBState]:
 
     def with_ends_moved(spread: float) -> Solved[RSBState]:
         point = pack(one_level_more(order, branch.rho, spread), branch.rho)
-        held = branch.solve_with(point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True)
+        held = branch.solve_with(
+            point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True
+        )
         return branch.at_chi(float(point[0]), held.unknowns)
 
     return first_success(with_ends_moved, (0.3, 0.0, 0.6, 1.0))

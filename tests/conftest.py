@@ -50,7 +50,11 @@ def command(capsys):
 
 
 def start_dask(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 @pytest.fixture
@@ -72,13 +76,27 @@ def dask_processes(tmp_path, wait_for):
     distributed = pytest.importorskip("distributed")
     file = tmp_path / "scheduler.json"
     common = ("--scheduler-file", str(file))
-    processes = [start_dask("scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+    processes = [
+        start_dask("scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    ]
     try:
         wait_for(lambda: file.exists() and file.read_text().strip().endswith("}"))
         # One thread a worker, and no nanny: a killed worker stays dead.
-        worker = ("worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        worker = (
+            "worker",
+            *common,
+            "--host",
+            "127.0.0.1",
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+        )
         folders = [tmp_path / "first", tmp_path / "second"]
-        processes += [start_dask(*worker, "--name", path.name, "--local-directory", str(path)) for path in folders]
+        processes += [
+            start_dask(*worker, "--name", path.name, "--local-directory", str(path))
+            for path in folders
+        ]
         address = json.loads(file.read_text())["address"]
         # With one worker there joblib would do the work here.
         with distributed.Client(address) as client:

@@ -22,7 +22,9 @@ from chanceline._results import Result, plain
 from chanceline.cli.main import main
 from chanceline.tables import load_data
 
-FEW = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 CPU_SECONDS = 30
 SWEEP = """name = "tiny"
 [[block]]
@@ -62,21 +64,57 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 6))
 Y = np.where(X[:, 0] - X[:, 1] > 0, 1, -1)
 CALLS = (
-    (chanceline.chance_bound, {"n_samples": 40, "n_features": 100, "n_selected": 3, "positives": 20, "errors": 0}),
+    (
+        chanceline.chance_bound,
+        {"n_samples": 40, "n_features": 100, "n_selected": 3, "positives": 20, "errors": 0},
+    ),
     (chanceline.chance_size, {"n_samples": 40, "n_features": 100, "positives": 15, "errors": 0}),
-    (chanceline.largest_convincing, {"n_samples": 40, "n_features": 100, "positives": 20, "level": 0.05, "errors": 0}),
-    (chanceline.samples_needed, {"n_features": 100, "n_selected": 3, "balance": 0.4, "level": 0.05, "errors": 0}),
+    (
+        chanceline.largest_convincing,
+        {"n_samples": 40, "n_features": 100, "positives": 20, "level": 0.05, "errors": 0},
+    ),
+    (
+        chanceline.samples_needed,
+        {"n_features": 100, "n_selected": 3, "balance": 0.4, "level": 0.05, "errors": 0},
+    ),
     (chanceline.capacity, {"rho": 0.5, "ansatz": "rs", "balance": 0.5, "margin": 0.0}),
     (chanceline.density, {"alpha": 1.0}),
     (chanceline.capacity_curve, {"rhos": [0.2, 0.5]}),
     (chanceline.solve, {"alpha": 1.2, "rho": 0.5, "ansatz": "rs"}),
-    (chanceline.search, {"X": X, "y": Y, "method": "auto", "budget": 20, "seed": 0, "intercept": True}),
+    (
+        chanceline.search,
+        {"X": X, "y": Y, "method": "auto", "budget": 20, "seed": 0, "intercept": True},
+    ),
     (chanceline.front, {"X": X, "y": Y, "max_features": 3, "budget": 50, "seed": 0}),
-    (chanceline.separation_test, {"X": X, "y": Y, "features": None, "permutations": 9, "budget": 20, "level": 0.05}),
-    (chanceline.AssociativeMemory, {"n_neurons": 8, "fan_in": 0.5, "wiring": "selected", "seed": 0, "budget": 20}),
+    (
+        chanceline.separation_test,
+        {"X": X, "y": Y, "features": None, "permutations": 9, "budget": 20, "level": 0.05},
+    ),
+    (
+        chanceline.AssociativeMemory,
+        {"n_neurons": 8, "fan_in": 0.5, "wiring": "selected", "seed": 0, "budget": 20},
+    ),
     (load_data, {"path": "data.csv", "label": "class"}),
 )
-VALUES = (0, 1, -1, 2, 0.5, 40.5, 1e308, 1e-9, np.nan, np.inf, 2**63, np.float32(0.3), None, "", "abc", "nowhere.csv", [])
+VALUES = (
+    0,
+    1,
+    -1,
+    2,
+    0.5,
+    40.5,
+    1e308,
+    1e-9,
+    np.nan,
+    np.inf,
+    2**63,
+    np.float32(0.3),
+    None,
+    "",
+    "abc",
+    "nowhere.csv",
+    [],
+)
 
 
 def put(value: float) -> Any:
@@ -85,21 +123,40 @@ def put(value: float) -> Any:
     return spoiled
 
 
-ARRAYS = (put(np.nan), put(np.inf), put(1e308), X * 1e-200, X + 1e15, X * 0, X > 0, X.astype(str), X[:0], X[:, :0], X[0], X[:7])
+ARRAYS = (
+    put(np.nan),
+    put(np.inf),
+    put(1e308),
+    X * 1e-200,
+    X + 1e15,
+    X * 0,
+    X > 0,
+    X.astype(str),
+    X[:0],
+    X[:, :0],
+    X[0],
+    X[:7],
+)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The files that the good command lines name, and damaged ones."""
     folder = tmp_path_factory.mktemp("files")
-    rows = [",".join([*map(repr, map(float, x)), "ab"[int(label > 0)]]) for x, label in zip(X, Y, strict=True)]
+    rows = [
+        ",".join([*map(repr, map(float, x)), "ab"[int(label > 0)]])
+        for x, label in zip(X, Y, strict=True)
+    ]
     (folder / "data.csv").write_text("\n".join(["a,b,c,d,e,f,class", *rows, ""]))
     np.savez(folder / "data.npz", X=X, y=Y)
     np.save(folder / "patterns.npy", RNG.choice([-1, 1], size=(3, 8)))
     (folder / "sweep.toml").write_text(SWEEP)
     (folder / "empty").touch()
     with chdir(folder):
-        assert run(["sweep", "run", "sweep.toml", "--store", "store.sqlite", "-j", "1", "--quiet"])[0] == 0
+        assert (
+            run(["sweep", "run", "sweep.toml", "--store", "store.sqlite", "-j", "1", "--quiet"])[0]
+            == 0
+        )
     for name in ("data.csv", "data.npz", "store.sqlite"):
         content = (folder / name).read_bytes()
         (folder / f"cut.{name.partition('.')[2]}").write_bytes(content[: len(content) // 2])
@@ -171,14 +228,25 @@ def test_good_calls(function, arguments, files):
 
 
 @FEW
-@given(call=st.sampled_from(CALLS), place=st.integers(0, 7), value=st.sampled_from(VALUES), array=st.integers(0, len(ARRAYS) - 1))
+@given(
+    call=st.sampled_from(CALLS),
+    place=st.integers(0, 7),
+    value=st.sampled_from(VALUES),
+    array=st.integers(0, len(ARRAYS) - 1),
+)
 def test_bad_calls(files, call, place, value, array):
     """An ordinary exception, or a result that can be shown, stored and whose weights are numbers."""
     function, good = call
     name = list(good)[place % len(good)]
     result = None
-    with fresh(files), limited(), suppress(chanceline.ChancelineError, ValueError, TypeError, OverflowError, OSError):
-        result = function(**{**good, name: ARRAYS[array] if isinstance(good[name], np.ndarray) else value})
+    with (
+        fresh(files),
+        limited(),
+        suppress(chanceline.ChancelineError, ValueError, TypeError, OverflowError, OSError),
+    ):
+        result = function(
+            **{**good, name: ARRAYS[array] if isinstance(good[name], np.ndarray) else value}
+        )
     if isinstance(result, Result):
         assert "\n" not in repr(result)
         assert json.dumps(plain(result.to_dict()), allow_nan=False)

@@ -51,7 +51,9 @@ def script(tmp_path_factory):
 
     def run(count: int, workers: int, **variables: str) -> dict:
         command = [sys.executable, str(path), str(count), str(workers)]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, **variables}
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -85,7 +87,9 @@ BLAS = ("Haswell", "Nehalem", "Prescott")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the names are those of x86 processors")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the names are those of x86 processors"
+)
 @pytest.mark.parametrize("core", BLAS)
 def test_blas_for_another_processor_changes_supports_of_amp_only(script, core):
     """Message passing multiplies matrices over and over, so that a last digit grows; the others choose by their own kernels."""
@@ -97,7 +101,9 @@ def test_blas_for_another_processor_changes_supports_of_amp_only(script, core):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the names are those of x86 processors")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the names are those of x86 processors"
+)
 def test_numpy_for_another_processor_changes_last_digits_of_the_theory_only(script):
     """Loops of NumPy without AVX2 and AVX-512; what it does not know it ignores, with a warning."""
     here, there = script(15, 1), script(15, 1, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL")

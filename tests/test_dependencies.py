@@ -19,13 +19,17 @@ BY_NAME = {"pyarrow", "dask"}
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {re.split(r"[\[<>=!~ ]", requirement, maxsplit=1)[0].lower() for requirement in requirements}
+    return {
+        re.split(r"[\[<>=!~ ]", requirement, maxsplit=1)[0].lower() for requirement in requirements
+    }
 
 
 def imported(*folders: str) -> set[str]:
     """The distributions of everything that the files of these folders import, at any place."""
     modules: set[str] = set()
-    local = {path.stem for folder in folders for path in (TREE / folder).rglob("*.py")} - set(DISTRIBUTIONS)
+    local = {path.stem for folder in folders for path in (TREE / folder).rglob("*.py")} - set(
+        DISTRIBUTIONS
+    )
     for folder in folders:
         for path in (TREE / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -39,21 +43,31 @@ def imported(*folders: str) -> set[str]:
 
 def test_what_the_package_imports_is_declared():
     declared = names(PROJECT["dependencies"])
-    optional = set().union(*(names(PROJECT["optional-dependencies"][extra]) for extra in ("dask", "parquet", "anndata")))
+    optional = set().union(
+        *(
+            names(PROJECT["optional-dependencies"][extra])
+            for extra in ("dask", "parquet", "anndata")
+        )
+    )
     used = imported("src")
     assert used - declared - optional == set()
     assert (declared | optional) - used - BY_NAME == set(), "declared, but nothing imports it"
 
 
 def test_what_the_tests_import_is_declared():
-    known = set().union(*(names(requirements) for requirements in PROJECT["optional-dependencies"].values()))
+    known = set().union(
+        *(names(requirements) for requirements in PROJECT["optional-dependencies"].values())
+    )
     assert imported("tests", "scripts") - names(PROJECT["dependencies"]) - known == set()
 
 
 def test_every_dependency_has_its_reason():
     page = (TREE / "docs" / "dependencies.md").read_text(encoding="utf-8")
     told = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", page, re.MULTILINE))
-    floors = dict(re.match(r"([\w-]+)>=([\d.]+)$", requirement).groups() for requirement in PROJECT["dependencies"])
+    floors = dict(
+        re.match(r"([\w-]+)>=([\d.]+)$", requirement).groups()
+        for requirement in PROJECT["dependencies"]
+    )
     assert told == floors
     for extra in ("dask", "parquet", "bench", "docs"):
         for name in names(PROJECT["optional-dependencies"][extra]):
@@ -62,4 +76,6 @@ def test_every_dependency_has_its_reason():
 
 def test_the_version_stands_in_one_place():
     assert "version" in PROJECT["dynamic"]
-    assert f"version: {chanceline.__version__}\n" in (TREE / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {chanceline.__version__}\n" in (TREE / "CITATION.cff").read_text(
+        encoding="utf-8"
+    )

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-SPEC = importlib.util.spec_from_file_location("golden", Path(__file__).resolve().parents[1] / "scripts" / "golden.py")
+SPEC = importlib.util.spec_from_file_location(
+    "golden", Path(__file__).resolve().parents[1] / "scripts" / "golden.py"
+)
 assert SPEC is not None
 assert SPEC.loader is not None
 golden = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(golden)
 
 
-@pytest.mark.parametrize("name", [*golden.COMMANDS, pytest.param("supports", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [*golden.COMMANDS, pytest.param("supports", marks=pytest.mark.slow)]
+)
 def test_nothing_changed_unseen(name):
     kept = json.loads((golden.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert list(golden.differences(kept, golden.make(name))) == []

@@ -13,7 +13,11 @@ from chanceline._io import check_target, write_bytes, write_text
 def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "x.csv"
     write_text(path, "old")
-    monkeypatch.setattr(_io.os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        _io.os,
+        "fsync",
+        lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
     with pytest.raises(OSError, match="No space left"):
         write_text(path, "new")
     assert path.read_text() == "old"

@@ -30,14 +30,15 @@ FOUNDATION = {
     "errors": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
 }  # fmt: skip
 PACKAGES = {
-    "perceptron": set(),
-    "select": {"perceptron"},
+    "kernels": set(),
+    "perceptron": {"kernels"},
+    "select": {"kernels", "perceptron"},
     "prediction": {"perceptron", "select"},
     "theory": set(),
     "chance": set(),
     "tables": {"chance", "perceptron"},
     "significance": {"theory", "chance", "perceptron", "select", "prediction", "tables"},
-    "experiments": {"theory", "chance", "perceptron", "select"},
+    "experiments": {"theory", "chance", "kernels", "perceptron", "select"},
     "memory": {"perceptron", "select"},
     "figures": {"theory", "select", "significance", "experiments", "memory"},
     "report": {"theory", "chance", "tables", "significance", "experiments", "figures"},
@@ -77,17 +78,34 @@ def test_no_package_and_no_module_waits_for_itself():
 
 def test_our_own_modules_are_imported_at_the_top():
     for name in library():
-        inside = [found for found in architecture.imports(MODULES[name], MODULES) if found.inside and found.module in MODULES]
-        inside = [found for found in inside if found.module not in architecture.SHOWN_BY.get(name, set())]
-        lines = [f"{MODULES[name].relative_to(TREE)}:{found.line} {found.module}" for found in inside]
+        inside = [
+            found
+            for found in architecture.imports(MODULES[name], MODULES)
+            if found.inside and found.module in MODULES
+        ]
+        inside = [
+            found for found in inside if found.module not in architecture.SHOWN_BY.get(name, set())
+        ]
+        lines = [
+            f"{MODULES[name].relative_to(TREE)}:{found.line} {found.module}" for found in inside
+        ]
         assert not inside, lines
 
 
 def test_the_library_does_not_speak_of_flags():
     flag = re.compile(r"(?<![\w-])(?<!var\()--[a-z]")
     for name in library():
-        constants = [node for node in ast.walk(architecture.parse(MODULES[name])) if isinstance(node, ast.Constant)]
-        found = [node.lineno for node in constants if isinstance(node.value, str) for _ in flag.finditer(node.value)]
+        constants = [
+            node
+            for node in ast.walk(architecture.parse(MODULES[name]))
+            if isinstance(node, ast.Constant)
+        ]
+        found = [
+            node.lineno
+            for node in constants
+            if isinstance(node.value, str)
+            for _ in flag.finditer(node.value)
+        ]
         assert not found, f"{name} names flags in lines {found}; the command line does that"
 
 
@@ -108,11 +126,15 @@ def test_the_reader_of_the_tree_sees_a_cycle_wherever_it_hides(tmp_path):
     assert architecture.cycles(architecture.parts(edges)) == [["a", "b"]]
 
 
-@pytest.mark.parametrize("code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"])
+@pytest.mark.parametrize(
+    "code", ["import chanceline", "from chanceline.cli.main import build_app; build_app()"]
+)
 def test_science_packages_load_on_use(code):
     heavy = "{'numpy', 'scipy', 'numba', 'pandas', 'sklearn', 'matplotlib', 'distributed'}"
     check = f"{code}\nimport sys\nprint(sorted({heavy} & set(sys.modules)))"
-    output = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    ).stdout
     assert output.strip() == "[]"
 
 

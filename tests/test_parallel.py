@@ -32,7 +32,9 @@ def toy(monkeypatch):
 def test_order_values_and_progress_do_not_depend_on_the_jobs(toy, n_jobs):
     items, common = range(50), (7, 2.0)
     heard = []
-    values = run_ordered(toy.draw, items, common=common, n_jobs=n_jobs, progress=lambda *told: heard.append(told))
+    values = run_ordered(
+        toy.draw, items, common=common, n_jobs=n_jobs, progress=lambda *told: heard.append(told)
+    )
     assert list(values) == [toy.draw(item, *common) for item in items]
     assert heard == [(done, 50) for done in range(1, 51)]
     assert list(run_ordered(toy.draw, [], n_jobs=n_jobs)) == []
@@ -84,7 +86,9 @@ def test_ctrl_c_ends_the_run_and_its_workers_within_two_seconds(tmp_path, wait_f
         'if __name__ == "__main__":\n'
         "    list(run_ordered(toy_calls.note_pid, range(1000), common=(sys.argv[1], 60.0), n_jobs=2))\n"
     )
-    process = subprocess.Popen([sys.executable, script, marks], stderr=subprocess.PIPE, text=True, process_group=0)
+    process = subprocess.Popen(
+        [sys.executable, script, marks], stderr=subprocess.PIPE, text=True, process_group=0
+    )
     wait_for(lambda: len(list(marks.iterdir())) == 2)
     workers = [psutil.Process(int(mark.name.partition("-")[2])) for mark in marks.iterdir()]
     # In a terminal it reaches the whole group.

@@ -10,7 +10,9 @@ from chanceline._results import plain, visible
 
 
 def test_plain_values():
-    record = plain({"a": np.arange(3), 1: (np.float64(0.5), float("nan"), np.inf), "b": np.bool_(True)})
+    record = plain(
+        {"a": np.arange(3), 1: (np.float64(0.5), float("nan"), np.inf), "b": np.bool_(True)}
+    )
     assert json.loads(json.dumps(record)) == {"a": [0, 1, 2], "1": [0.5, None, None], "b": True}
 
 

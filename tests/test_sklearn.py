@@ -19,7 +19,9 @@ from chanceline.sklearn import SparseRule, SparseSeparator
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # Some of the checks fit noise, where the rule has no feature.
 @pytest.mark.filterwarnings("ignore:No features were selected")
-@parametrize_with_checks([SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False), SparseRule()])
+@parametrize_with_checks(
+    [SparseSeparator(), SparseSeparator(n_features=1, fit_intercept=False), SparseRule()]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -56,10 +56,17 @@ if TYPE_CHECKING:
     from chanceline.select import SearchOutcome as SearchOutcome
     from chanceline.select.api import search as search
     from chanceline.select.pareto import Front as Front, front as front
-    from chanceline.significance import SeparationTest as SeparationTest, separation_test as separation_test
+    from chanceline.significance import (
+        SeparationTest as SeparationTest,
+        separation_test as separation_test,
+    )
     from chanceline.significance.replica import ChanceSize as ChanceSize, chance_size as chance_size
     from chanceline.tables import load_data as load_data
-    from chanceline.theory.capacity import capacity as capacity, capacity_curve as capacity_curve, density as density
+    from chanceline.theory.capacity import (
+        capacity as capacity,
+        capacity_curve as capacity_curve,
+        density as density,
+    )
     from chanceline.theory.solve import solve as solve
 
 __getattr__ = lazy(__name__, _HOMES)

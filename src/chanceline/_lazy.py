@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy(package: str, homes: Mapping[str, str], moved: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+def lazy(
+    package: str, homes: Mapping[str, str], moved: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
     """A module's `__getattr__`: ``__getattr__ = lazy(__name__, {"name": "chanceline.its.module"})``.
 
     Parameters
@@ -23,7 +25,11 @@ def lazy(package: str, homes: Mapping[str, str], moved: Mapping[str, str] | None
         if not module:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name in former:
-            warnings.warn(f"{package}.{name} is now {module}.{new or name}; the old name will go in 0.4.", DeprecationWarning, 2)
+            warnings.warn(
+                f"{package}.{name} is now {module}.{new or name}; the old name will go in 0.4.",
+                DeprecationWarning,
+                2,
+            )
         return getattr(import_module(module), new or name)
 
     return get

@@ -26,7 +26,11 @@ Progress = Callable[[int, int], None]
 # A call that takes its worker with it every time must end too.
 MOST_LOSSES = 5
 MOST_JOBS = 10_000  # more processes than any machine starts
-LOSSES = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}  # what joblib and Dask raise when a worker died
+LOSSES = {
+    "TerminatedWorkerError",
+    "BrokenProcessPool",
+    "KilledWorker",
+}  # what joblib and Dask raise when a worker died
 CONNECT_SECONDS = 10
 
 
@@ -119,7 +123,9 @@ def check_jobs(n_jobs: int | None) -> int | None:
         return None
     is_whole = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)
     if not is_whole or n_jobs == 0 or abs(n_jobs) > MOST_JOBS:
-        raise InputError(f"n_jobs must be a whole number from 1 to {MOST_JOBS:,}, or -1 for all cores, not {n_jobs!r}.")
+        raise InputError(
+            f"n_jobs must be a whole number from 1 to {MOST_JOBS:,}, or -1 for all cores, not {n_jobs!r}."
+        )
     return n_jobs
 
 
@@ -142,11 +148,15 @@ def cluster(scheduler: str | None) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise InputError("a Dask cluster needs distributed: pip install 'chanceline[dask]'") from error
+        raise InputError(
+            "a Dask cluster needs distributed: pip install 'chanceline[dask]'"
+        ) from error
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {scheduler} ({error}); start one or correct the address") from error
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler} ({error}); start one or correct the address"
+        ) from error
     with client, parallel_config("dask", client=client):
         yield
 

@@ -32,7 +32,10 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the fields, what is derived from them, and `kind`."""
         names = [field.name for field in fields(self) if field.name not in self._hidden]  # type: ignore[arg-type]
-        return {name: plain(getattr(self, name)) for name in dict.fromkeys([*names, *self._derived, "kind"])}
+        return {
+            name: plain(getattr(self, name))
+            for name in dict.fromkeys([*names, *self._derived, "kind"])
+        }
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"

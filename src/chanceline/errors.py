@@ -43,12 +43,18 @@ def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LAR
     if number is None or isinstance(value, bool):
         raise InputError(f"{name} must be a whole number, not {shown(value)}.")
     if not at_least <= number <= at_most:
-        limits = f"at least {at_least:,}" if at_most == LARGEST else f"between {at_least:,} and {at_most:,}"
+        limits = (
+            f"at least {at_least:,}"
+            if at_most == LARGEST
+            else f"between {at_least:,} and {at_most:,}"
+        )
         raise InputError(f"{name} must be {limits}, not {shown(number)}.")
     return number
 
 
-def real_number(value: Any, name: str, *, above: float = -math.inf, below: float = math.inf) -> float:
+def real_number(
+    value: Any, name: str, *, above: float = -math.inf, below: float = math.inf
+) -> float:
     """The value as a finite float strictly within limits; text and truth values will not do."""
     if isinstance(value, bool | str | bytes):
         raise InputError(f"{name} must be a number, not {shown(value)}.")
@@ -59,7 +65,11 @@ def real_number(value: Any, name: str, *, above: float = -math.inf, below: float
     if not math.isfinite(number):
         raise InputError(f"{name} must be a finite number, not {shown(value)}.")
     if not above < number < below:
-        limits = f"lie strictly between {above:g} and {below:g}" if below < math.inf else f"be greater than {above:g}"
+        limits = (
+            f"lie strictly between {above:g} and {below:g}"
+            if below < math.inf
+            else f"be greater than {above:g}"
+        )
         raise InputError(f"{name} must {limits}, not {shown(value)}.")
     return number
 

@@ -30,10 +30,14 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
         check_classification_targets(labels)
         kind = type_of_target(labels, input_name="y", raise_unknown=True)
         if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"{type(self).__name__} needs two classes, but y has one class only: {self.classes_[0]!r}")
+            raise ValueError(
+                f"{type(self).__name__} needs two classes, but y has one class only: {self.classes_[0]!r}"
+            )
         return data, np.where(codes == 1, 1.0, -1.0)
 
     def _keep(self, rule: Rule | PredictionRule) -> None:
@@ -44,12 +48,19 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
 
     def _seed(self) -> int:
         seed = self.random_state
-        return int(seed if isinstance(seed, numbers.Integral) else check_random_state(seed).randint(2**31 - 1))
+        return int(
+            seed
+            if isinstance(seed, numbers.Integral)
+            else check_random_state(seed).randint(2**31 - 1)
+        )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Signed value of the rule; positive for `classes_[1]`."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_[0] + self.intercept_[0]
+        return (
+            validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_[0]
+            + self.intercept_[0]
+        )
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row."""
@@ -136,12 +147,16 @@ class SparseSeparator(_SparseLinear):
         if size is not None:
             if size < 1:
                 raise ValueError(f"n_features must be at least 1, but is {size}.")
-            found = front(X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=seed)
+            found = front(
+                X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=seed
+            )
             # Without any feature there would be nothing to select.
             points = [point for point in found.points if point.k > 0]
             return next((point for point in points if point.errors <= allowed), points[-1]).rule
         rows = np.arange(len(y)) if allowed else consistent_rows(X, y)
-        outcome = search(X[rows], y[rows], self.method, self.budget, seed, self.fit_intercept, errors=allowed)
+        outcome = search(
+            X[rows], y[rows], self.method, self.budget, seed, self.fit_intercept, errors=allowed
+        )
         rule = make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
         if rule.errors > allowed:
             warnings.warn(
@@ -181,14 +196,21 @@ class SparseRule(_SparseLinear):
     True
     """
 
-    def __init__(self, *, max_features: int | None = None, random_state: int | np.random.RandomState | None = 0) -> None:
+    def __init__(
+        self,
+        *,
+        max_features: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
         self.max_features = max_features
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> SparseRule:
         """Choose the features and their weights; samples of one group stay together in cross-validation."""
         data, labels = self._check(X, y)
-        self.rule_ = fit_rule(data, labels, groups=groups, max_features=self.max_features, seed=self._seed())
+        self.rule_ = fit_rule(
+            data, labels, groups=groups, max_features=self.max_features, seed=self._seed()
+        )
         self._keep(self.rule_)
         return self
 

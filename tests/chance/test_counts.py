@@ -17,7 +17,9 @@ from chanceline.chance.fixed_classes import EXACT_ERRORS, log_fixed_class_labell
 from chanceline.chance.hamming import log_hamming_ball, log_neighbours
 from chanceline.chance.planar_sets import log_planar_sets
 
-_spec = importlib.util.spec_from_file_location("chance_oracle", Path(__file__).with_name("oracle.py"))
+_spec = importlib.util.spec_from_file_location(
+    "chance_oracle", Path(__file__).with_name("oracle.py")
+)
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
@@ -26,13 +28,17 @@ _spec.loader.exec_module(oracle)
 @settings(max_examples=150, deadline=None)
 def test_binomial_is_exact(n, k):
     exact = comb(n, k) if 0 <= k <= n else 0
-    assert float(log_binomial(n, k)) == pytest.approx(log(exact) if exact else -np.inf, rel=1e-13, abs=1e-11)
+    assert float(log_binomial(n, k)) == pytest.approx(
+        log(exact) if exact else -np.inf, rel=1e-13, abs=1e-11
+    )
 
 
 @given(st.integers(1, 2000), st.integers(1, 2200))
 @settings(max_examples=60, deadline=None)
 def test_cover_is_exact(points, dimension):
-    assert log_cover(points, dimension) == pytest.approx(log(oracle.cover(points, dimension)), rel=1e-12)
+    assert log_cover(points, dimension) == pytest.approx(
+        log(oracle.cover(points, dimension)), rel=1e-12
+    )
 
 
 def test_cover_of_large_numbers():
@@ -51,7 +57,9 @@ def test_hamming_ball_is_exact():
         assert log_hamming_ball(points, errors) == pytest.approx(log(exact), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(("points", "positives", "errors"), [(7, 3, 0), (7, 3, 2), (8, 4, 3), (8, 1, 4), (6, 5, 6)])
+@pytest.mark.parametrize(
+    ("points", "positives", "errors"), [(7, 3, 0), (7, 3, 2), (8, 4, 3), (8, 1, 4), (6, 5, 6)]
+)
 def test_neighbours_by_enumeration(points, positives, errors):
     k, log_w = log_neighbours(points, positives, errors)
     goals = [set(c) for c in combinations(range(points), positives)]
@@ -86,7 +94,9 @@ def test_counts_bound_every_configuration(cloud, intercept, points, selected):
     for errors in (0, 1, 2):
         for positives in range(1, points):
             exact = oracle.with_positives(oracle.within_errors(found, errors), positives)
-            (value,), (form,) = log_fixed_class_labellings(points, positives, np.array([selected]), errors, intercept)
+            (value,), (form,) = log_fixed_class_labellings(
+                points, positives, np.array([selected]), errors, intercept
+            )
             assert exact <= np.exp(value) * (1 + 1e-9)
             if cloud == "general" and selected == 1 and intercept and errors == 0:
                 assert form == "threshold"
@@ -98,7 +108,9 @@ def test_planar_sets_bound_what_lines_cut_off():
     for points in (5, 6, 8, 9):
         clouds = [rng.normal(size=(points, 2))]
         angle = 2 * np.pi * np.arange(points) / points
-        clouds.append(np.column_stack([np.cos(angle), np.sin(angle)]) + 1e-3 * rng.normal(size=(points, 2)))
+        clouds.append(
+            np.column_stack([np.cos(angle), np.sin(angle)]) + 1e-3 * rng.normal(size=(points, 2))
+        )
         # Three arms from a centre have many halving lines.
         arm, radius = np.arange(points) % 3, 1.0 + np.arange(points) // 3
         turn = 2 * np.pi * arm / 3 + 0.05 * radius
@@ -133,15 +145,20 @@ def test_identity_behind_the_planar_bound():
             edges = [(i, j) for i, j in combinations(range(n), 2) if k in (left[i, j], left[j, i])]
             degree = np.bincount(np.array(edges).ravel(), minlength=n)
             crossings = sum(
-                side(X[a], X[b], X[c]) != side(X[a], X[b], X[d]) and side(X[c], X[d], X[a]) != side(X[c], X[d], X[b])
+                side(X[a], X[b], X[c]) != side(X[a], X[b], X[d])
+                and side(X[c], X[d], X[a]) != side(X[c], X[d], X[b])
                 for (a, b), (c, d) in combinations(edges, 2)
                 if len({a, b, c, d}) == 4
             )
             if 2 * k < n - 2:
-                lower = sum(min(left[i, j], n - 2 - left[i, j]) < k for i, j in combinations(range(n), 2))
+                lower = sum(
+                    min(left[i, j], n - 2 - left[i, j]) < k for i, j in combinations(range(n), 2)
+                )
                 assert crossings + sum(comb(int(g) // 2, 2) for g in degree) == lower <= n * k
             else:
-                assert crossings + sum(comb((int(g) + 1) // 2, 2) for g in degree) == comb(n // 2, 2)
+                assert crossings + sum(comb((int(g) + 1) // 2, 2) for g in degree) == comb(
+                    n // 2, 2
+                )
 
 
 def test_many_errors_fall_back_to_the_larger_ball():

@@ -8,7 +8,12 @@ from scipy.optimize import linprog
 
 from chanceline.chance.binomial import log_binomial
 from chanceline.chance.cover import log_cover
-from chanceline.chance.gaussian_cones import log_cone_share, log_expected_supports, log_intrinsic_volume, log_separable
+from chanceline.chance.gaussian_cones import (
+    log_cone_share,
+    log_expected_supports,
+    log_intrinsic_volume,
+    log_separable,
+)
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.first_moment import first_moment_load
 
@@ -31,13 +36,18 @@ def test_shares_of_a_plane_in_closed_form():
 def test_one_feature_is_a_threshold():
     """The positives are the largest values or the smallest: 2 of C(P, n₊) subsets."""
     for samples, positives in ((10, 5), (30, 4)):
-        assert log_separable(samples, positives, 1) == pytest.approx(math.log(2 / math.comb(samples, positives)), rel=1e-12)
+        assert log_separable(samples, positives, 1) == pytest.approx(
+            math.log(2 / math.comb(samples, positives)), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize(("samples", "selected"), [(9, 2), (14, 5), (30, 11)])
 def test_all_class_sizes_together_are_covers_count(samples, selected):
     """Σ over n₊ of C(P, n₊) P_sep = D(P, M + 1), whatever the inputs in general position."""
-    terms = [float(log_binomial(samples, n)) + log_separable(samples, n, selected) for n in range(samples + 1)]
+    terms = [
+        float(log_binomial(samples, n)) + log_separable(samples, n, selected)
+        for n in range(samples + 1)
+    ]
     assert np.logaddexp.reduce(terms) == pytest.approx(log_cover(samples, selected + 1), rel=1e-12)
 
 
@@ -49,10 +59,17 @@ def test_against_linear_programs():
         found = 0
         for _ in range(draws):
             rows = np.column_stack([rng.normal(size=(samples, selected)), np.ones(samples)])
-            program = linprog(np.zeros(selected + 1), A_ub=-labels[:, None] * rows, b_ub=-np.ones(samples), bounds=(None, None))
+            program = linprog(
+                np.zeros(selected + 1),
+                A_ub=-labels[:, None] * rows,
+                b_ub=-np.ones(samples),
+                bounds=(None, None),
+            )
             found += program.status == 0
         probability = math.exp(log_separable(samples, positives, selected))
-        assert abs(found - draws * probability) < 4 * math.sqrt(draws * probability * (1 - probability))
+        assert abs(found - draws * probability) < 4 * math.sqrt(
+            draws * probability * (1 - probability)
+        )
 
 
 def test_its_limit_is_the_first_moment_of_the_theory():
@@ -71,4 +88,6 @@ def test_errors_are_counted_as_pairs():
     without_a_positive = math.log(2) + log_separable(5, 1, 2)
     without_a_negative = math.log(4) + log_separable(5, 2, 2)
     by_hand = np.logaddexp(without_a_positive, without_a_negative)
-    assert log_expected_supports(6, 10, 2, 2, 1) == pytest.approx(float(log_binomial(10, 2)) + by_hand, rel=1e-12)
+    assert log_expected_supports(6, 10, 2, 2, 1) == pytest.approx(
+        float(log_binomial(10, 2)) + by_hand, rel=1e-12
+    )

@@ -31,7 +31,9 @@ COMMANDS = {" ".join(path): command for path, command in walk(APP)}
 
 
 def examples(command) -> list[str]:
-    return re.findall(r"^Example: (?:\[bold\])?(chanceline [^\[\n]+)", command.help or "", re.MULTILINE)
+    return re.findall(
+        r"^Example: (?:\[bold\])?(chanceline [^\[\n]+)", command.help or "", re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -70,7 +72,12 @@ def test_no_color_is_honoured():
 
     def help_with(**variables: str) -> str:
         settings = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color", **variables}
-        return subprocess.run([sys.executable, "-m", "chanceline", "--help"], capture_output=True, text=True, env=settings).stdout
+        return subprocess.run(
+            [sys.executable, "-m", "chanceline", "--help"],
+            capture_output=True,
+            text=True,
+            env=settings,
+        ).stdout
 
     assert colour.search(help_with())
     assert not colour.search(help_with(NO_COLOR="1"))

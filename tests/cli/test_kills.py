@@ -51,7 +51,10 @@ def table(tmp_path_factory):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(40, 60)), rng.permutation(np.arange(40) % 2)
     X[:, 0] = np.where(y == 1, 1, -1) * np.abs(X[:, 0])
-    rows = [",".join([*(f"{value:.6f}" for value in x), "ab"[label]]) for x, label in zip(X, y, strict=True)]
+    rows = [
+        ",".join([*(f"{value:.6f}" for value in x), "ab"[label]])
+        for x, label in zip(X, y, strict=True)
+    ]
     path = folder / "table.csv"
     path.write_text("\n".join([",".join([*(f"f{j}" for j in range(60)), "class"]), *rows, ""]))
     (folder / "deadly.py").write_text(DEADLY)
@@ -60,9 +63,24 @@ def table(tmp_path_factory):
 
 def run(table, *command):
     # A search on every shuffle.
-    work = ["--search", "auto", "--permutations", SHUFFLES, "--budget", 200, "--always-permute", "--no-expected-error"]
+    work = [
+        "--search",
+        "auto",
+        "--permutations",
+        SHUFFLES,
+        "--budget",
+        200,
+        "--always-permute",
+        "--no-expected-error",
+    ]
     arguments = [*command, table.name, "--label", "class", "--json", *work]
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300, cwd=table.parent)
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=table.parent,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +106,11 @@ def test_a_command_asked_to_end_says_what_the_shuffles_so_far_are_worth(table, u
     reading = json.loads(ended.stdout)["permutation"]
     assert (reading["done"], reading["interrupted"]) == (5, True)
     assert reading["null_sizes"] == undisturbed["permutation"]["null_sizes"][:5]
-    workers = [psutil.Process(pid) for pid in json.loads(ended.stderr.splitlines()[0]) if psutil.pid_exists(pid)]
+    workers = [
+        psutil.Process(pid)
+        for pid in json.loads(ended.stderr.splitlines()[0])
+        if psutil.pid_exists(pid)
+    ]
     assert psutil.wait_procs(workers, timeout=30)[1] == []
 
 

@@ -5,7 +5,15 @@ import json
 import pytest
 
 from chanceline.cli import terminal
-from chanceline.cli.terminal import complain, in_flags, print_json, progress_bar, say, show, status_line
+from chanceline.cli.terminal import (
+    complain,
+    in_flags,
+    print_json,
+    progress_bar,
+    say,
+    show,
+    status_line,
+)
 
 
 def test_messages_show_what_is_hidden_and_name_flags(capsys):

@@ -37,7 +37,9 @@ def files(tmp_path, monkeypatch):
         run_tasks([make_task("smallest", n=8, alpha=0.5, method="omp")], store=store)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "numbers.csv").write_text("quantity,value,error,source,paper\nx,1,,y,\n")
-    (tmp_path / "folder" / "provenance.json").write_text('{"figures": [], "mode": "quick", "packages": {"chanceline": "0"}}')
+    (tmp_path / "folder" / "provenance.json").write_text(
+        '{"figures": [], "mode": "quick", "packages": {"chanceline": "0"}}'
+    )
     return tmp_path
 
 
@@ -49,10 +51,21 @@ def test_a_policy_in_every_page(files, name):
     assert policy is not None
     rules = dict(rule.strip().partition(" ")[::2] for rule in policy[1].split(";") if rule.strip())
     assert rules["default-src"] == "'none'"
-    assert not any("unsafe" in value or "http" in value or "*" in value for name, value in rules.items() if "style" not in name)
+    assert not any(
+        "unsafe" in value or "http" in value or "*" in value
+        for name, value in rules.items()
+        if "style" not in name
+    )
 
 
 def test_no_page_is_forgotten():
-    commands = {command.name or command.callback.__name__: command for command in build_app().registered_commands}
-    writers = {name for name, command in commands.items() if "report" in (command.callback.__annotations__ | {name: 0})}
+    commands = {
+        command.name or command.callback.__name__: command
+        for command in build_app().registered_commands
+    }
+    writers = {
+        name
+        for name, command in commands.items()
+        if "report" in (command.callback.__annotations__ | {name: 0})
+    }
     assert writers - {"report"} <= set(PAGES)

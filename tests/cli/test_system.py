@@ -17,14 +17,22 @@ CHANCELINE = [sys.executable, "-m", "chanceline"]
 
 
 def in_shell(line: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["bash", "-c", line], capture_output=True, timeout=120, env={**os.environ, "PYTHON": sys.executable})
+    return subprocess.run(
+        ["bash", "-c", line],
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, "PYTHON": sys.executable},
+    )
 
 
 def one_sentence(text: bytes) -> bool:
     return text.startswith(b"chanceline: ") and text.count(b"\n") == 1
 
 
-@pytest.mark.parametrize(("arguments", "code"), [("capacity 0.5 --report page.html", 0), ("--help", 0), ("capacity 1.5", 2)])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("capacity 0.5 --report page.html", 0), ("--help", 0), ("capacity 1.5", 2)],
+)
 def test_a_reader_that_leaves_is_no_error(tmp_path, monkeypatch, arguments, code):
     """The reader is gone before anything is written, so that every write fails; files are written all the same."""
     monkeypatch.chdir(tmp_path)
@@ -72,7 +80,9 @@ def test_the_wrong_kind_of_file_is_one_sentence(command, tmp_path, monkeypatch, 
 def test_a_full_disk_is_the_machines_fault(command, tmp_path, monkeypatch, small_disk, arguments):
     monkeypatch.chdir(tmp_path)
     grid = "grid = { n = [8], alpha = [0.5] }"
-    Path("sweep.toml").write_text(f'name = "tiny"\n[[block]]\nkind = "smallest"\ntrials = 1\n{grid}\n')
+    Path("sweep.toml").write_text(
+        f'name = "tiny"\n[[block]]\nkind = "smallest"\ntrials = 1\n{grid}\n'
+    )
     (small_disk / "filler").write_bytes(bytes((64 << 10) - os.statvfs(small_disk).f_frsize))
     code, _, err = command(*arguments)
     assert code == 3, err
@@ -90,7 +100,10 @@ def test_too_little_memory_is_one_sentence(command, monkeypatch):
     assert "memory" in err
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyError, TypeError, OverflowError, IndexError, UnicodeError, RuntimeError])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError, KeyError, TypeError, OverflowError, IndexError, UnicodeError, RuntimeError],
+)
 def test_an_error_of_ours_looks_like_one(command, monkeypatch, error):
     """Nobody is told that the input is bad where the program is; and a name with an escape in it stays harmless."""
 
@@ -102,7 +115,9 @@ def test_an_error_of_ours_looks_like_one(command, monkeypatch, error):
     assert (code, out) == (1, "")
     assert err.startswith("Traceback")
     assert 'raise error("odd' in err
-    assert err.splitlines()[-1].startswith(f"chanceline: internal error ({error.__name__}); please report")
+    assert err.splitlines()[-1].startswith(
+        f"chanceline: internal error ({error.__name__}); please report"
+    )
     assert "\x1b" not in err
 
 
@@ -115,7 +130,9 @@ def test_an_error_of_ours_looks_like_one(command, monkeypatch, error):
     (("memory", "--neurons", 8, "--quiet", "-j", 2**63), "n_jobs must be a whole number from 1 to 10,000"),
     (("test", "empty.csv", "--label", "y", "--unlabelled", "drop"), "label column 'y' is empty in every row"),
 ], ids=lambda value: " ".join(map(str, value))[:30] if isinstance(value, tuple) else "")  # fmt: skip
-def test_bad_input_that_used_to_reach_a_library(command, tmp_path, monkeypatch, arguments, sentence):
+def test_bad_input_that_used_to_reach_a_library(
+    command, tmp_path, monkeypatch, arguments, sentence
+):
     monkeypatch.chdir(tmp_path)
     Path("broken.html").write_text('<pre id="result">{"explorer": "#N=3",</pre>')
     Path("other.html").write_text('<pre id="result">{"alpha": 3}</pre>')
@@ -130,8 +147,21 @@ def test_bad_input_that_used_to_reach_a_library(command, tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
-    arguments = ["memory", "--neurons", "400", "--load", "1.2", "--fan-in", "minimal", "-j", "2", "--quiet"]
-    process = subprocess.Popen([*CHANCELINE, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    arguments = [
+        "memory",
+        "--neurons",
+        "400",
+        "--load",
+        "1.2",
+        "--fan-in",
+        "minimal",
+        "-j",
+        "2",
+        "--quiet",
+    ]
+    process = subprocess.Popen(
+        [*CHANCELINE, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     parent = psutil.Process(process.pid)
     try:
         deadline = time.monotonic() + 60
@@ -151,7 +181,9 @@ def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
 
 
 def test_old_names_of_options_work_with_a_warning(command):
-    old = command("memory", "--neurons", 10, "--quiet", "--json", "--workers", 1, "--engine", "processes")
+    old = command(
+        "memory", "--neurons", 10, "--quiet", "--json", "--workers", 1, "--engine", "processes"
+    )
     new = command("memory", "--neurons", 10, "--quiet", "--json", "-j", 1)
     assert (old[0], new[0], new[2]) == (0, 0, "")
     assert json.loads(old[1])["retrieval"] == json.loads(new[1])["retrieval"]

@@ -36,7 +36,9 @@ def test_every_setting_is_an_option_that_sentences_name():
     words = {bool: [], tuple: ["a,b"]}
     for field in fields(TableSettings):
         number = field.name == "split_at"
-        value = words.get(type(field.default), [field.metadata.get("choices", ("2.5" if number else "file",))[-1]])
+        value = words.get(
+            type(field.default), [field.metadata.get("choices", ("2.5" if number else "file",))[-1]]
+        )
         extra = ["--labels", "file"] if field.name == "id" else []
         code, table, _ = invoke(f"--{field.name.replace('_', '-')}", *value, *extra)
         assert code == 0
@@ -47,7 +49,9 @@ def test_every_setting_is_an_option_that_sentences_name():
 
 
 def test_values_arrive():
-    code, table, seed = invoke("--transpose", "--decimal", ",", "--na", "?,<LOD", "--drop", '"odd, one",g2', "--seed", "3")
+    code, table, seed = invoke(
+        "--transpose", "--decimal", ",", "--na", "?,<LOD", "--drop", '"odd, one",g2', "--seed", "3"
+    )
     wanted = TableSettings(transpose=True, decimal=",", na=("?", "<LOD"), drop=("odd, one", "g2"))
     assert (code, table, seed) == (0, wanted, 3)
 
@@ -70,7 +74,9 @@ def genes(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [["test", "--permutations", "0"], ["search", "--intercept"], ["front"]])
+@pytest.mark.parametrize(
+    "command", [["test", "--permutations", "0"], ["search", "--intercept"], ["front"]]
+)
 def test_every_command_that_reads_a_table_takes_the_options(genes, command, capsys):
     table = [str(genes / "genes.tsv"), "--label", "outcome"]
     with pytest.raises(SystemExit) as stopped:
@@ -78,7 +84,19 @@ def test_every_command_that_reads_a_table_takes_the_options(genes, command, caps
     assert stopped.value.code == 2
     assert "--transpose (and --labels FILE" in capsys.readouterr().err
     with pytest.raises(SystemExit) as done:
-        main([*command, *table, "--transpose", "--labels", str(genes / "clinic.csv"), "--id", "sample", "--json", "--quiet"])
+        main(
+            [
+                *command,
+                *table,
+                "--transpose",
+                "--labels",
+                str(genes / "clinic.csv"),
+                "--id",
+                "sample",
+                "--json",
+                "--quiet",
+            ]
+        )
     assert done.value.code == 0
     assert '"g3"' in capsys.readouterr().out
 

@@ -16,7 +16,9 @@ examples = importlib.util.module_from_spec(SPEC)
 sys.modules["examples"] = examples
 SPEC.loader.exec_module(examples)
 
-PAGES = [page for page in examples.pages() if list(examples.steps(page.read_text(encoding="utf-8")))]
+PAGES = [
+    page for page in examples.pages() if list(examples.steps(page.read_text(encoding="utf-8")))
+]
 
 
 def name(page: Path) -> str:
@@ -46,11 +48,15 @@ def test_there_are_examples_to_run():
 
 
 def test_the_checker_sees_a_wrong_output():
-    console = "```console\n$ chanceline bound -P 20 -N 10 -M 1 --positives 10\nsomething else\n```\n"
+    console = (
+        "```console\n$ chanceline bound -P 20 -N 10 -M 1 --positives 10\nsomething else\n```\n"
+    )
     text = f"{console}\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
     verdicts = [examples.matches(step.expected, output) for step, output in examples.run_page(text)]
     assert verdicts == [False, False]
-    right = text.replace("\n3\n", "\n2\n").replace("something else", "p ≤ ... for 1 of 10 features...")
+    right = text.replace("\n3\n", "\n2\n").replace(
+        "something else", "p ≤ ... for 1 of 10 features..."
+    )
     assert all(examples.matches(step.expected, output) for step, output in examples.run_page(right))
 
 

@@ -34,14 +34,22 @@ exec("\\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] =
 
 def run(program: str, *arguments: object, **environment: str) -> None:
     command = [sys.executable, "-c", program, *map(str, arguments)]
-    settings = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"} | environment
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False, env=settings)
+    settings = {
+        name: value for name, value in os.environ.items() if name != "MPLBACKEND"
+    } | environment
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=500, check=False, env=settings
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
 def shown(cells: list[dict]) -> list[dict[str, str]]:
     """What every cell with code shows, by kind; of pictures, that there is one: how they are drawn depends on Matplotlib."""
-    outputs = [[output.get("data", output) for output in cell["outputs"]] for cell in cells if cell["cell_type"] == "code"]
+    outputs = [
+        [output.get("data", output) for output in cell["outputs"]]
+        for cell in cells
+        if cell["cell_type"] == "code"
+    ]
     return [
         {
             kind: DRAWING.sub("<svg>", "".join(part[kind])) if "text" in kind else ""
@@ -58,10 +66,18 @@ def test_notebook_runs(path, tmp_path):
         run(PLAIN, path, MPLBACKEND="Agg")
         return
     run(RUN, path, tmp_path / "done.ipynb")
-    before, after = (json.loads(one.read_text(encoding="utf-8"))["cells"] for one in (path, tmp_path / "done.ipynb"))
-    assert shown(after) == shown(before), "the outputs stored in the notebook are those of another version"
+    before, after = (
+        json.loads(one.read_text(encoding="utf-8"))["cells"]
+        for one in (path, tmp_path / "done.ipynb")
+    )
+    assert shown(after) == shown(before), (
+        "the outputs stored in the notebook are those of another version"
+    )
     assert any({"text/html", "text/plain"} <= set(parts) for parts in shown(after))
-    assert any("STRUCTURE" in parts.get("text/html", "") and "<svg>" in parts["text/html"] for parts in shown(after))
+    assert any(
+        "STRUCTURE" in parts.get("text/html", "") and "<svg>" in parts["text/html"]
+        for parts in shown(after)
+    )
 
 
 def test_there_is_a_notebook():

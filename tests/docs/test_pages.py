@@ -19,7 +19,11 @@ TABLE = (DOCS / "theory-to-code.md").read_text(encoding="utf-8")
 
 
 def rows() -> list[list[str]]:
-    lines = [line for line in TABLE.splitlines() if line.startswith("| ") and not line.startswith("| paper")]
+    lines = [
+        line
+        for line in TABLE.splitlines()
+        if line.startswith("| ") and not line.startswith("| paper")
+    ]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
@@ -34,7 +38,9 @@ def test_every_equation_and_figure_has_a_row():
         assert figure in named
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:theory|search|experiments|reproduce)\.[\w.]+)`", TABLE))))
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"`((?:theory|search|experiments|reproduce)\.[\w.]+)`", TABLE)))
+)
 def test_named_code_exists(name):
     parts = f"chanceline.{name}".split(".")
     for cut in range(len(parts) - 1, 0, -1):
@@ -61,16 +67,25 @@ def test_every_benchmark_table_is_shown_somewhere():
         assert f'--8<-- "docs/tables/{table.name}"' in shown, table.name
 
 
-@pytest.mark.parametrize("script", sorted((DOCS / "tutorials").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "script", sorted((DOCS / "tutorials").glob("*.py")), ids=lambda path: path.name
+)
 def test_tutorials_run(script, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}
+        [sys.executable, "-W", "error", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name
+)
 def test_links_lead_to_files(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
@@ -79,27 +94,42 @@ def test_links_lead_to_files(page):
 
 
 def test_every_page_is_in_the_navigation():
-    listed = set(re.findall(r":\s+([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
-    shown = {str(page.relative_to(DOCS)) for page in PAGES if page.parts[len(DOCS.parts)] != "tables"}
+    listed = set(
+        re.findall(
+            r":\s+([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
+    shown = {
+        str(page.relative_to(DOCS)) for page in PAGES if page.parts[len(DOCS.parts)] != "tables"
+    }
     assert listed == shown
 
 
 PACKAGES = [
     "chanceline",
-    *(f"chanceline.{path.parent.name}" for path in sorted((ROOT / "src" / "chanceline").glob("*/__init__.py"))),
+    *(
+        f"chanceline.{path.parent.name}"
+        for path in sorted((ROOT / "src" / "chanceline").glob("*/__init__.py"))
+    ),
 ]
 
 
 LISTED = {
     name.rpartition(".")[2]: name
     for page in (DOCS / "api").glob("*.md")
-    for name in re.findall(r"^::: (chanceline\.[\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    for name in re.findall(
+        r"^::: (chanceline\.[\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
 }
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_place_in_the_api(package):
-    missing = set(getattr(importlib.import_module(package), "__all__", ())) - {"__version__"} - set(LISTED)
+    missing = (
+        set(getattr(importlib.import_module(package), "__all__", ()))
+        - {"__version__"}
+        - set(LISTED)
+    )
     assert not missing
 
 
@@ -116,7 +146,17 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("latex2mathml", reason="the docs extra is not installed")
     folder = tmp_path_factory.mktemp("docs") / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", ROOT / "mkdocs.yml", "--site-dir", folder],
+        [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--strict",
+            "-f",
+            ROOT / "mkdocs.yml",
+            "--site-dir",
+            folder,
+        ],
         cwd=folder.parent,  # from anywhere
         capture_output=True,
         text=True,
@@ -130,7 +170,10 @@ def test_site_needs_no_network(site):
     assert "<math" in (site / "theory.html").read_text(encoding="utf-8")
     assert (site / "explorer-page.html").stat().st_size > 30_000
     for page in site.rglob("*.html"):
-        outside = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"(https?://[^\"]+)", page.read_text(encoding="utf-8"))
+        outside = re.findall(
+            r"<(?:script|link|img)[^>]+(?:src|href)=\"(https?://[^\"]+)",
+            page.read_text(encoding="utf-8"),
+        )
         assert outside == [], page.name
 
 

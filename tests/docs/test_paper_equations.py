@@ -14,7 +14,13 @@ from chanceline.select.biht import greedy_biht_plain, threshold
 def feasible(X, y, support) -> bool:
     """Eq. (2) by a linear program: y_μ Σ_{i∈c} w_i x_μi ≥ 1 for some w, which the scale of w leaves free."""
     rows = -(y[:, None] * X[:, list(support)])
-    found = linprog(np.zeros(len(support)), A_ub=rows, b_ub=-np.ones(len(y)), bounds=(None, None), method="highs")
+    found = linprog(
+        np.zeros(len(support)),
+        A_ub=rows,
+        b_ub=-np.ones(len(y)),
+        bounds=(None, None),
+        method="highs",
+    )
     return found.status == 0
 
 

@@ -18,6 +18,8 @@ def walks():
 
     def build(count, pause=0.0, **parameters):
         parameters.setdefault("n", 10)
-        return [make_task("toy_kinds:walk", trial=k, pause=pause, **parameters) for k in range(count)]
+        return [
+            make_task("toy_kinds:walk", trial=k, pause=pause, **parameters) for k in range(count)
+        ]
 
     return build

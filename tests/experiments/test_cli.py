@@ -28,7 +28,13 @@ def sweep(tmp_path, monkeypatch):
 def test_run_status_export_merge(sweep, command, tmp_path):
     code, out, err = command("sweep", "run", sweep, "-j", "1", "--trials", "3", "--json")
     assert code == 0
-    assert json.loads(out) == {"sweep": "walks", "store": "walks.sqlite", "tasks": 6, "new": 6, "left": 0}
+    assert json.loads(out) == {
+        "sweep": "walks",
+        "store": "walks.sqlite",
+        "tasks": 6,
+        "new": 6,
+        "left": 0,
+    }
     assert "for the tests" in err
 
     code, out, err = command("sweep", "run", sweep, "-j", "1", "--quiet")
@@ -69,13 +75,26 @@ def test_mistakes_are_one_sentence_and_exit_code_2(sweep, command, arguments, se
 
 def test_verify_says_what_fits_and_refuses_what_does_not(sweep, command):
     command("sweep", "run", sweep, "-j", "1", "--trials", "1", "--quiet")
-    assert command("sweep", "verify", "walks.sqlite") == (0, "walks.sqlite: 2 results, every id and checksum fits\n", "")
-    assert json.loads(command("sweep", "verify", "walks.sqlite", "--json")[1])["stores"][0]["checksums"] is True
+    assert command("sweep", "verify", "walks.sqlite") == (
+        0,
+        "walks.sqlite: 2 results, every id and checksum fits\n",
+        "",
+    )
+    assert (
+        json.loads(command("sweep", "verify", "walks.sqlite", "--json")[1])["stores"][0][
+            "checksums"
+        ]
+        is True
+    )
     connection = sqlite3.connect("walks.sqlite")
     connection.execute("UPDATE results SET result = replace(result, '1', '2')")
     connection.commit()
     connection.close()
-    for words in (("verify", "walks.sqlite"), ("export", "walks.sqlite", "--out", "x.csv"), ("status", sweep)):
+    for words in (
+        ("verify", "walks.sqlite"),
+        ("export", "walks.sqlite", "--out", "x.csv"),
+        ("status", sweep),
+    ):
         code, out, err = command("sweep", *words)
         assert (code, out) == (2, "")
         assert "walks.sqlite is damaged (in the row of task" in err

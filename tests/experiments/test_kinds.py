@@ -37,7 +37,12 @@ def test_problems_have_the_classes_asked_for_and_depend_on_the_trial_alone():
 
 
 def test_mean_exact_count_is_the_exact_first_moment():
-    counts = np.array([count_classes(0, n=10, alpha=1.2, balance=0.25, selected=3, trial=t)["count"] for t in range(300)])
+    counts = np.array(
+        [
+            count_classes(0, n=10, alpha=1.2, balance=0.25, selected=3, trial=t)["count"]
+            for t in range(300)
+        ]
+    )
     expected = math.exp(log_expected_supports(12, 10, 3, 3, 0))
     assert abs(counts.mean() - expected) < 3 * counts.std() / math.sqrt(len(counts))
 
@@ -46,7 +51,9 @@ def test_smallest_support_by_enumeration():
     found = smallest_classes(1, n=8, alpha=1.5, balance=0.25)
     X, y = draw_classes(8, 1.5, 0.25, 0)
     assert found["n_selected"] == next(
-        size for size in range(1, 9) if any(separate(X, y, c, intercept=True).separates for c in combinations(range(8), size))
+        size
+        for size in range(1, 9)
+        if any(separate(X, y, c, intercept=True).separates for c in combinations(range(8), size))
     )
 
 
@@ -65,7 +72,10 @@ def test_count_agrees_with_enumeration():
         X, y = draw_problem(10, 10, inputs, 1)
         hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=RIDGE)
         brute = sum(fits(hinge, np.array(support)) for support in combinations(range(10), 5))
-        assert count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {"m": 5, "count": brute}
+        assert count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {
+            "m": 5,
+            "count": brute,
+        }
 
 
 def test_smallest_is_proven_by_exact_and_never_beaten():
@@ -87,7 +97,11 @@ def test_share_is_covers_on_the_sphere_and_smaller_for_few_signs():
     # A set of directions separates when some w has positive product with all of them; w in {−2 … 2}³ finds it.
     weights = np.array(list(product(range(-2, 3), repeat=3)))
     positive = signs @ weights.T > 0
-    good = [np.any(positive[list(subset)].all(axis=0)) for size in range(1, 7) for subset in combinations(range(8), size)]
+    good = [
+        np.any(positive[list(subset)].all(axis=0))
+        for size in range(1, 7)
+        for subset in combinations(range(8), size)
+    ]
     sizes = [size for size in range(1, 7) for _ in combinations(range(8), size)]
     # Maps of 6 patterns onto a given set of k directions, by inclusion and exclusion.
     onto = {k: sum((-1) ** j * comb(k, j) * (k - j) ** 6 for j in range(k)) for k in range(1, 7)}

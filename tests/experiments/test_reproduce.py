@@ -31,15 +31,37 @@ fixed = {fixed}
 def small_sweeps(tmp_path, monkeypatch):
     """The stage with sweeps of a few cheap tasks in place of the built-in ones."""
     blocks = {
-        "small-fig3": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "greedy-biht"}'),
-        "small-best": ("smallest", 2, "{n = [16, 24], alpha = [0.5, 1.0]}", '{method = "auto", budget = 20}'),
-        "small-entropy": ("count", 12, "{n = [8, 10, 12], alpha = [1.0]}", '{rho = 0.5, inputs = "sphere"}'),
-        "small-capacity": ("smallest", 4, "{n = [16, 20, 24], alpha = [1.25]}", '{method = "exact", inputs = "sphere"}'),
+        "small-fig3": (
+            "smallest",
+            2,
+            "{n = [16, 24], alpha = [0.5, 1.0]}",
+            '{method = "greedy-biht"}',
+        ),
+        "small-best": (
+            "smallest",
+            2,
+            "{n = [16, 24], alpha = [0.5, 1.0]}",
+            '{method = "auto", budget = 20}',
+        ),
+        "small-entropy": (
+            "count",
+            12,
+            "{n = [8, 10, 12], alpha = [1.0]}",
+            '{rho = 0.5, inputs = "sphere"}',
+        ),
+        "small-capacity": (
+            "smallest",
+            4,
+            "{n = [16, 20, 24], alpha = [1.25]}",
+            '{method = "exact", inputs = "sphere"}',
+        ),
     }
     paths = {}
     for name, (kind, trials, grid, fixed) in blocks.items():
         paths[name] = tmp_path / f"{name}.toml"
-        paths[name].write_text(TOML.format(name=name, kind=kind, trials=trials, grid=grid, fixed=fixed))
+        paths[name].write_text(
+            TOML.format(name=name, kind=kind, trials=trials, grid=grid, fixed=fixed)
+        )
     plan = {figure: tuple(str(paths[name]) for name in names) for figure, names in SMALL.items()}
     for name in ("QUICK_SWEEPS", "SWEEPS"):
         monkeypatch.setattr(stages, name, plan)

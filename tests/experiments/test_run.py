@@ -34,10 +34,18 @@ def test_jobs_batches_and_order_do_not_matter(walks, tmp_path):
         assert results(store.records()) == expected
 
 
-def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_table(dask_processes, tmp_path):
+def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_table(
+    dask_processes, tmp_path
+):
     address, (_, first, _) = dask_processes
-    tasks = [make_task("smallest", n=n, alpha=1.0, method="omp", trial=k) for n in (12, 16) for k in range(6)]
-    tasks += [make_task("log-count", n=8, rho=0.25, alpha=1.0, sweeps=20, trial=k) for k in range(4)]
+    tasks = [
+        make_task("smallest", n=n, alpha=1.0, method="omp", trial=k)
+        for n in (12, 16)
+        for k in range(6)
+    ]
+    tasks += [
+        make_task("log-count", n=8, rho=0.25, alpha=1.0, sweeps=20, trial=k) for k in range(4)
+    ]
     tasks += [make_task("toy_kinds:walk", n=10, pause=0.05, trial=k) for k in range(20)]
 
     def make(name, n_jobs, kill=None):
@@ -69,7 +77,9 @@ def test_finished_tasks_do_not_run_again_and_repetitions_run_once(walks, tmp_pat
 def test_a_failing_task_is_named_and_the_others_are_kept(tmp_path, n_jobs):
     tasks = [make_task("toy_kinds:fail", n=n) for n in range(6)]
     with Store(tmp_path / "s.sqlite", write=True) as store:
-        with pytest.raises(TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'):
+        with pytest.raises(
+            TaskError, match=r'"n":3,"trial":0\}\) failed: ZeroDivisionError: three'
+        ):
             run(tasks, store=store, n_jobs=n_jobs)
         assert {task.id for task in tasks[:3]} <= store.finished()
         assert tasks[3].id not in store.finished()
@@ -96,7 +106,17 @@ def count_rows(path):
 
 
 def start(sweep, store, *options):
-    command = [sys.executable, "-m", "chanceline", "sweep", "run", sweep, "--store", store, *options]
+    command = [
+        sys.executable,
+        "-m",
+        "chanceline",
+        "sweep",
+        "run",
+        sweep,
+        "--store",
+        store,
+        *options,
+    ]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -107,7 +127,11 @@ def workers_of(process):
 
 
 def test_sigkill_loses_at_most_what_is_in_flight(tmp_path, wait_for):
-    sweep, store, whole = tmp_path / "walks.toml", tmp_path / "killed.sqlite", tmp_path / "whole.sqlite"
+    sweep, store, whole = (
+        tmp_path / "walks.toml",
+        tmp_path / "killed.sqlite",
+        tmp_path / "whole.sqlite",
+    )
     sweep.write_text(SWEEP)
     for rows in (4, 25):
         process = start(sweep, store, "-j", "2", "--quiet")

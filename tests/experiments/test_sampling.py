@@ -71,7 +71,10 @@ def test_lowest_rung_and_walk_are_uniform_over_separating_supports():
     hinge, order, state = hinge_of(rows, m), np.arange(n), np.array([1], dtype=np.uint64)
     good = [support for support in combinations(range(n), m) if separable(rows[:, support])]
     assert 10 < len(good) < 35
-    for step in (lambda: draw(hinge, order, m, 10_000, state), lambda: walk(hinge, order, m, 12, state)):
+    for step in (
+        lambda: draw(hinge, order, m, 10_000, state),
+        lambda: walk(hinge, order, m, 12, state),
+    ):
         seen = dict.fromkeys(good, 0)
         for _ in range(6000):
             step()
@@ -86,7 +89,9 @@ def test_same_seed_same_curve_and_rungs_only_thin_it():
     X, y = draw_problem(16, 24, "sphere", 0)
     first, second = (sample_counts(X, y, 8, sweeps=40, seed=3) for _ in range(2))
     assert np.array_equal(first.log_counts, second.log_counts)
-    assert not np.array_equal(first.log_counts, sample_counts(X, y, 8, sweeps=40, seed=4).log_counts)
+    assert not np.array_equal(
+        first.log_counts, sample_counts(X, y, 8, sweeps=40, seed=4).log_counts
+    )
     wide = sample_counts(X, y, 8, sweeps=400, rung=4, seed=3)
     assert list(wide.patterns) == [16, 20, 24]
     fine = sample_counts(X, y, 8, sweeps=400, rung=1, seed=3)

@@ -110,36 +110,55 @@ def exact_first_moment(n, patterns, m):
 
 @pytest.mark.parametrize(("n", "patterns", "m"), [(12, 15, 6), (20, 20, 5), (64, 90, 30)])
 def test_first_moment_in_whole_numbers(n, patterns, m):
-    assert log_first_moment(n, patterns, m) == pytest.approx(float(math.log(exact_first_moment(n, patterns, m))), abs=1e-10)
+    assert log_first_moment(n, patterns, m) == pytest.approx(
+        float(math.log(exact_first_moment(n, patterns, m))), abs=1e-10
+    )
 
 
 def test_first_moment_size_lies_where_it_passes_one():
     for n, patterns in [(16, 16), (64, 96), (200, 100)]:
         size = first_moment_size(n, patterns)
-        assert exact_first_moment(n, patterns, math.floor(size)) < 1 <= exact_first_moment(n, patterns, math.ceil(size))
+        assert (
+            exact_first_moment(n, patterns, math.floor(size))
+            < 1
+            <= exact_first_moment(n, patterns, math.ceil(size))
+        )
 
 
 def test_first_moment_has_the_limits_of_the_theory():
     assert first_moment_exponent(1.0, first_moment_density(1.0)) == pytest.approx(0.0, abs=1e-12)
     assert union_bound(first_moment_density(1.0)) == pytest.approx(1.0)
     # ln N / N corrections: from the value at N = 10⁵ the limit is near, but not at rounding error.
-    assert first_moment_size(100_000, 100_000) / 100_000 == pytest.approx(first_moment_density(1.0), abs=1e-4)
-    assert log_first_moment(100_000, 125_000, 50_000) / 100_000 == pytest.approx(first_moment_exponent(1.25, 0.5), abs=2e-4)
+    assert first_moment_size(100_000, 100_000) / 100_000 == pytest.approx(
+        first_moment_density(1.0), abs=1e-4
+    )
+    assert log_first_moment(100_000, 125_000, 50_000) / 100_000 == pytest.approx(
+        first_moment_exponent(1.25, 0.5), abs=2e-4
+    )
 
 
 def test_counts_of_many_problems_have_the_first_moment():
     """Mean of Z over problems on the sphere = C(N, M)·D(P, M)/2^P: Cover's count is exact in general position."""
-    counts = [count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"] for k in range(150)]
+    counts = [
+        count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"] for k in range(150)
+    ]
     expected = float(exact_first_moment(8, 10, 4))
     assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / np.sqrt(150)
 
 
 def test_measured_shares_replace_covers_count_where_there_are_enough_hits():
-    counts = pd.DataFrame([{"inputs": "binary", "rho": 0.25, "alpha": 1.0, "n": 12, "count": 5} for _ in range(12)])
+    counts = pd.DataFrame(
+        [{"inputs": "binary", "rho": 0.25, "alpha": 1.0, "n": 12, "count": 5} for _ in range(12)]
+    )
     plain = entropy_points(counts, None, []).iloc[0]
-    assert (plain["first_moment"], plain["first_moment_error"]) == (log_first_moment(12, 12, 3) / 12, 0.0)
+    assert (plain["first_moment"], plain["first_moment_error"]) == (
+        log_first_moment(12, 12, 3) / 12,
+        0.0,
+    )
     for hits, used in ((19, False), (400, True)):
-        shares = pd.DataFrame([{"inputs": "binary", "m": 3, "patterns": 12, "hits": hits, "draws": 100_000}])
+        shares = pd.DataFrame(
+            [{"inputs": "binary", "m": 3, "patterns": 12, "hits": hits, "draws": 100_000}]
+        )
         point = entropy_points(counts, None, [], shares).iloc[0]
         expected = (math.log(comb(12, 3)) + math.log(0.004)) / 12 if used else plain["first_moment"]
         assert point["first_moment"] == pytest.approx(expected)
@@ -149,11 +168,15 @@ def test_measured_shares_replace_covers_count_where_there_are_enough_hits():
 def made_up_counts(entropy, correction):
     rows = []
     for n in (12, 16, 20, 24):
-        typical = n * (entropy + correction / n) + n * (log_first_moment(n, n, n // 4) / n - first_moment_exponent(1.0, 0.25))
+        typical = n * (entropy + correction / n) + n * (
+            log_first_moment(n, n, n // 4) / n - first_moment_exponent(1.0, 0.25)
+        )
         for trial in range(41):
             # Symmetric about the typical value, with a few problems that no support separates.
             log = typical + 0.2 * (trial - 20) / 20 if trial > 2 else -math.inf
-            rows.append({"inputs": "sphere", "rho": 0.25, "alpha": 1.0, "n": n, "count": math.exp(log)})
+            rows.append(
+                {"inputs": "sphere", "rho": 0.25, "alpha": 1.0, "n": n, "count": math.exp(log)}
+            )
     return pd.DataFrame(rows)
 
 
@@ -169,8 +192,12 @@ def test_entropy_limits_finds_what_was_put_in():
 
 def test_curves_are_read_at_their_rungs_only():
     curve = {"inputs": "binary", "rho": 0.25, "alpha": 1.0, "n": 16, "first": 8, "rung": 2}
-    curves = pd.DataFrame([{**curve, "log_counts": json.dumps([5.0, 4.0, None])} for _ in range(12)])
-    points = entropy_points(None, curves, [0.4375, 0.5, 0.5625, 0.625, 0.75, 1.0, 1.125]).set_index("alpha")
+    curves = pd.DataFrame(
+        [{**curve, "log_counts": json.dumps([5.0, 4.0, None])} for _ in range(12)]
+    )
+    points = entropy_points(None, curves, [0.4375, 0.5, 0.5625, 0.625, 0.75, 1.0, 1.125]).set_index(
+        "alpha"
+    )
     # P = 8, 10, 12 and 16; 7 lies below the ladder, 9 between its rungs, 18 above the load of the run.
     assert list(points.index) == [0.5, 0.625, 0.75, 1.0]
     assert points["entropy"][0.5] == 5.0 / 16
@@ -181,7 +208,15 @@ def test_curves_are_read_at_their_rungs_only():
 
 def test_capacity_points_leave_out_sizes_with_unsolved_problems():
     rows = [
-        {"inputs": "binary", "method": "auto", "alpha": 1.0, "n": n, "n_patterns": n, "n_selected": k, "separates": solved}
+        {
+            "inputs": "binary",
+            "method": "auto",
+            "alpha": 1.0,
+            "n": n,
+            "n_patterns": n,
+            "n_selected": k,
+            "separates": solved,
+        }
         for n, found in ((16, [(5, True), (6, True)]), (20, [(6, True), (20, False)]))
         for k, solved in found
     ]
@@ -189,7 +224,9 @@ def test_capacity_points_leave_out_sizes_with_unsolved_problems():
     assert list(points["n"]) == [16]
     assert points["density"][0] == 5.5 / 16
     # The paper's algorithm stops at ties, by its own rule a success.
-    tied = pd.DataFrame([{**row, "method": "greedy-biht", "n_selected": min(row["n_selected"], 9)} for row in rows])
+    tied = pd.DataFrame(
+        [{**row, "method": "greedy-biht", "n_selected": min(row["n_selected"], 9)} for row in rows]
+    )
     assert list(capacity_points(tied)["tied"]) == [0.0, 0.5]
 
 
@@ -205,7 +242,16 @@ def test_capacity_limits_finds_what_was_put_in():
         moment = first_moment_size(n, n) / n
         # At N = 16 the first moment's K is 2.8, too small to take part.
         difference = 0.05 + 0.4 / n if n > 16 else 1.0
-        rows.append({"inputs": "binary", "alpha": 1.0, "n": n, "first_moment": moment, "difference": difference, "error": 1e-3})
+        rows.append(
+            {
+                "inputs": "binary",
+                "alpha": 1.0,
+                "n": n,
+                "first_moment": moment,
+                "difference": difference,
+                "error": 1e-3,
+            }
+        )
     limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
     assert limits["searched"] == pytest.approx(first_moment_density(1.0) + 0.05, abs=1e-9)
     assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)

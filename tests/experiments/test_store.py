@@ -109,12 +109,20 @@ def test_flipped_bits_are_refused_or_harmless(filled):
 def test_a_store_of_version_0_2_goes_on(filled, walks):
     """Schema 2 had a second table and a write-ahead log."""
     before = said(filled)
-    change(filled, "PRAGMA journal_mode = WAL", "CREATE TABLE totals (rows, checksum)", "PRAGMA user_version = 2")
+    change(
+        filled,
+        "PRAGMA journal_mode = WAL",
+        "CREATE TABLE totals (rows, checksum)",
+        "PRAGMA user_version = 2",
+    )
     assert said(filled) == before
     with Store(filled, write=True) as store:
         assert len(list(iter_run(walks(22), store=store))) == 2
     connection = sqlite3.connect(filled)
-    pragmas = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id", "journal_mode")]
+    pragmas = [
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("user_version", "application_id", "journal_mode")
+    ]
     connection.close()
     assert pragmas == [SCHEMA, APPLICATION, "delete"]
     assert len(Store(filled)) == 32
@@ -158,7 +166,9 @@ def test_merge_is_a_union_in_any_order(tmp_path, walks):
         with Store(tmp_path / f"merged-{order}.sqlite", write=True) as merged:
             assert merged.merge(tmp_path / f"{name}.sqlite" for name in order) == 30
             assert merged.merge([tmp_path / "a.sqlite"]) == 0
-        assert [record.values()[:5] for record in Store(tmp_path / f"merged-{order}.sqlite").records()] == expected
+        assert [
+            record.values()[:5] for record in Store(tmp_path / f"merged-{order}.sqlite").records()
+        ] == expected
 
 
 @pytest.mark.parametrize("why", ["contradicts", "damaged"])
@@ -172,7 +182,9 @@ def test_a_refused_merge_leaves_the_target_as_it_was(filled, tmp_path, walks, wh
     if why == "damaged":
         change(bad, "UPDATE results SET result = replace(result, '0', '1')")
     before = said(filled)
-    sentence = r"bad\.sqlite is damaged" if why == "damaged" else f"task {first.id} .* has another result"
+    sentence = (
+        r"bad\.sqlite is damaged" if why == "damaged" else f"task {first.id} .* has another result"
+    )
     with Store(filled, write=True) as store, pytest.raises(InputError, match=sentence):
         store.merge([good, bad])
     assert said(filled) == before
@@ -185,7 +197,9 @@ def test_exports_hold_the_same_table(filled, tmp_path):
     table = store.frame("toy_kinds:walk")
     csv = pd.read_csv(tmp_path / "out.csv", dtype=str).astype(table.dtypes)
     pd.testing.assert_frame_equal(csv, table, check_exact=True)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), table, check_exact=True)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "out.parquet"), table, check_exact=True
+    )
     assert list(table["trial"]) == list(range(20))
     curves = store.frame("toy_kinds:curve")
     assert curves.set_index("n")["levels"][4] == "[0.0, 0.25, 0.5, 0.75]"

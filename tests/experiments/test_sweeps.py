@@ -49,7 +49,10 @@ def test_fewer_trials_are_a_part_of_the_whole(tmp_path):
         ("[[block]]\nkind = 'toy_kinds:walk'\ngrid = {n = 1}", "must be a list"),
         ("[[block]]\nkind = 'nothing'\ngrid = {n = [1]}", "no kind of task 'nothing'"),
         ("[[block", "not valid TOML"),
-        ("name = '../escaped'\n[[block]]\nkind = 'toy_kinds:walk'\ngrid = {n = [1]}", "the sweep's name is '../escaped'"),
+        (
+            "name = '../escaped'\n[[block]]\nkind = 'toy_kinds:walk'\ngrid = {n = [1]}",
+            "the sweep's name is '../escaped'",
+        ),
         ("[[block]]\nkind = 'toy_kinds:walk'\ngrid = {n = [1]}\nfixed = {n = 1}", "'n' .* twice"),
         ("[[block]]\nkind = 'toy_kinds:walk'\ngrid = {n = [1], step = [inf]}", "finite"),
     ],

@@ -33,7 +33,9 @@ numbers = st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infini
 tables = st.dictionaries(st.text(min_size=1), numbers | st.text() | st.none(), max_size=4)
 
 
-@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(tables, tables)
 def test_ids_agree_exactly_when_canonical_json_agrees(first, second):
     same = canonical(first) == canonical(second)

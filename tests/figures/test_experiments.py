@@ -59,7 +59,12 @@ def test_every_figure_can_be_drawn_from_the_shipped_run(figure):
         rhos = sorted(table["rho"].unique(), reverse=True)
         assert len(picture.axes) == 2 * len(rhos)
         for ax, rho in zip(picture.axes, rhos, strict=False):
-            shown = {value for label, (_, values) in drawn(ax).items() if "Monte Carlo" in label for value in values}
+            shown = {
+                value
+                for label, (_, values) in drawn(ax).items()
+                if "Monte Carlo" in label
+                for value in values
+            }
             assert shown == set(table.loc[table["rho"] == rho, "both"].dropna())
 
 
@@ -75,7 +80,9 @@ def test_small_store_is_drawn_and_an_empty_one_explained(tmp_path):
     with pytest.raises(InputError, match="too few results of quick-fig3"):
         stored_points("paper-fig3", store, QUICK_SWEEPS["paper-fig3"])
     with Store(store, write=True) as results:
-        tasks = [task for task in load_sweep("quick-capacity").tasks if task.parameters["alpha"] == 1.25]
+        tasks = [
+            task for task in load_sweep("quick-capacity").tasks if task.parameters["alpha"] == 1.25
+        ]
         run([task for task in tasks if task.parameters["trial"] < 4], store=results)
     points = stored_points("capacity", store, QUICK_SWEEPS["capacity"])
     assert set(points["n"]) == {16, 20, 24}

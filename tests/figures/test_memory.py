@@ -22,7 +22,11 @@ def texts(ax):
 
 def test_capacity(ax):
     theory = [capacity(rho) for rho in (0.2, 0.4)]
-    loads = [LargestLoads(11, fan_in, wiring, np.array([4, 6, 9])) for fan_in in (4, 2) for wiring in ("selected", "random")]
+    loads = [
+        LargestLoads(11, fan_in, wiring, np.array([4, 6, 9]))
+        for fan_in in (4, 2)
+        for wiring in ("selected", "random")
+    ]
     draw_capacity(ax, loads, theory)
     assert texts(ax) == ["selected inputs", "random inputs"]
     curve, hebbian, line, *points = ax.get_lines()
@@ -33,13 +37,21 @@ def test_capacity(ax):
 
 
 def test_retrieval(ax):
-    result = Retrieval(np.array([0.0, 0.1]), np.array([1.0, 0.4]), np.array([0.0, 0.1]), np.array([1.0, 0.0]), 10)
+    result = Retrieval(
+        np.array([0.0, 0.1]), np.array([1.0, 0.4]), np.array([0.0, 0.1]), np.array([1.0, 0.0]), 10
+    )
     draw_retrieval(ax, {("selected", 0.2): result, ("random", 0.4): result})
     assert texts(ax)[:3] == ["the probe itself", "selected, α = 0.2", "random, α = 0.4"]
 
 
 def test_cutting(ax):
-    result = Cutting("weakest", np.array([0.0, 0.5]), np.array([1.0, 0.7]), np.array([1.0, 0.0]), np.array([1.0, 0.3]))
+    result = Cutting(
+        "weakest",
+        np.array([0.0, 0.5]),
+        np.array([1.0, 0.7]),
+        np.array([1.0, 0.0]),
+        np.array([1.0, 0.3]),
+    )
     draw_cutting(ax, {"selected": [result]})
     assert texts(ax) == ["selected, weakest cut"]
     assert ax.get_lines()[0].get_ydata().tolist() == [1.0, 0.7]

@@ -15,7 +15,9 @@ from chanceline.tables.examples import load_example
 @pytest.fixture(scope="module", params=[0, 39])
 def result(request):
     data = load_example("noise")
-    return separation_test(data.X, data.y, permutations=request.param, budget=200, restarts=0, expected_error=False)
+    return separation_test(
+        data.X, data.y, permutations=request.param, budget=200, restarts=0, expected_error=False
+    )
 
 
 def test_front_and_band(result):
@@ -35,8 +37,13 @@ def test_front_and_band(result):
         assert not ax.collections
     else:
         star = lines["the p-value rests on this"]
-        assert (star.get_xdata()[0], star.get_ydata()[0]) == (result.evidence.k, result.evidence.explained)
-        assert lines["shuffled labels, median"].get_ydata().tolist() == [point.shuffled.median for point in result.front]
+        assert (star.get_xdata()[0], star.get_ydata()[0]) == (
+            result.evidence.k,
+            result.evidence.explained,
+        )
+        assert lines["shuffled labels, median"].get_ydata().tolist() == [
+            point.shuffled.median for point in result.front
+        ]
         edge = ax.collections[0].get_paths()[0].vertices
         for point in result.front:
             heights = edge[edge[:, 0] == point.k, 1]

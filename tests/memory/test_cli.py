@@ -14,7 +14,9 @@ SMALL = ["memory", "--neurons", "30", "--budget", "100", "-j", "1"]
 
 def test_json_is_all_there_is_on_stdout(command, tmp_path):
     path = tmp_path / "memory.npz"
-    code, out, _ = command(*SMALL, "--load", "0.7", "--fan-in", "0.3", "--seed", "3", "--save", str(path), "--json")
+    code, out, _ = command(
+        *SMALL, "--load", "0.7", "--fan-in", "0.3", "--seed", "3", "--save", str(path), "--json"
+    )
     record = json.loads(out)
     assert code == 0
     assert record["complete"]
@@ -36,7 +38,9 @@ def test_own_patterns(command, tmp_path, kind):
         np.save(path, patterns)
     else:
         np.savetxt(path, patterns, delimiter=",", fmt="%d")
-    code, out, _ = command("memory", "--patterns", str(path), "--fan-in", "minimal", "-j", "1", "--json")
+    code, out, _ = command(
+        "memory", "--patterns", str(path), "--fan-in", "minimal", "-j", "1", "--json"
+    )
     record = json.loads(out)
     assert code == 0
     assert (record["neurons"], record["patterns"], record["complete"]) == (12, 3, True)
@@ -51,7 +55,9 @@ def test_own_patterns(command, tmp_path, kind):
     ("--patterns text.csv", "does not hold a table"), ("--patterns bits.npy --load 1", "not both"),
     ("--save nothing/x.npz", "nothing"),
 ])  # fmt: skip
-def test_bad_input_gets_one_sentence_and_exit_code_2(command, tmp_path, monkeypatch, options, words):
+def test_bad_input_gets_one_sentence_and_exit_code_2(
+    command, tmp_path, monkeypatch, options, words
+):
     monkeypatch.chdir(tmp_path)
     np.save("bits.npy", np.random.default_rng(0).integers(0, 2, (5, 30)))
     np.save("short.npy", random_patterns(29, n_patterns=5))

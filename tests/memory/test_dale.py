@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import norm
 
 from chanceline import InputError
-from chanceline.memory import AssociativeMemory, connectivity, hebbian_capacity, largest_loads, random_patterns
+from chanceline.memory import (
+    AssociativeMemory,
+    connectivity,
+    hebbian_capacity,
+    largest_loads,
+    random_patterns,
+)
 from chanceline.memory.wiring import fit
 
 
@@ -33,7 +39,9 @@ def test_no_neuron_breaks_dales_law(patterns, wiring, fan_in, tmp_path):
 
 def test_signs_cost_half_of_the_load_of_given_inputs_and_half_of_the_synapses():
     """All inputs: α_c = 1 instead of 2, half of the weights zero there (Amit, Wong and Campbell 1989)."""
-    held = [largest_loads(61, 1.0, "random", seed, neurons=10, excitatory=0.5).held for seed in range(4)]
+    held = [
+        largest_loads(61, 1.0, "random", seed, neurons=10, excitatory=0.5).held for seed in range(4)
+    ]
     assert np.mean(held) / 60 == pytest.approx(1.0, abs=0.1)
     memory = AssociativeMemory(60, 1.0, "random", 1, excitatory=0.5)
     memory.store(random_patterns(60, load=0.9, seed=1))
@@ -77,9 +85,13 @@ def test_hebbs_choice_ends_at_gardner_and_holds_what_is_measured():
         while low < high:
             middle = (low + high + 1) // 2
             chosen = np.argsort(-np.abs(rows[:middle].sum(axis=0)))[: round(rho * n)]
-            low, high = (middle, high) if fit(rows[:middle], chosen).separates else (low, middle - 1)
+            low, high = (
+                (middle, high) if fit(rows[:middle], chosen).separates else (low, middle - 1)
+            )
         held.append(low / n)
-    assert np.mean(held) == pytest.approx(hebbian_capacity(rho), abs=3 * np.std(held) / np.sqrt(12) + 0.01)
+    assert np.mean(held) == pytest.approx(
+        hebbian_capacity(rho), abs=3 * np.std(held) / np.sqrt(12) + 0.01
+    )
 
 
 def test_a_share_of_excitatory_neurons_is_a_share():

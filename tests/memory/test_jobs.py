@@ -11,7 +11,11 @@ N = 24
 
 def kill_a_worker(done, _):
     if done == 4:
-        workers = [child for child in psutil.Process().children(recursive=True) if "loky" in " ".join(child.cmdline())]
+        workers = [
+            child
+            for child in psutil.Process().children(recursive=True)
+            if "loky" in " ".join(child.cmdline())
+        ]
         workers[-1].kill()
 
 
@@ -23,7 +27,9 @@ def stored_bytes(path, n_jobs, progress=None):
     return path.read_bytes(), [result.held.tolist() for result in loads]
 
 
-def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_memory(tmp_path, dask_processes):
+def test_one_job_two_jobs_a_killed_worker_and_a_cluster_make_the_same_memory(
+    tmp_path, dask_processes
+):
     address, _ = dask_processes
     one = stored_bytes(tmp_path / "one.npz", 1)
     assert stored_bytes(tmp_path / "two.npz", 2) == one

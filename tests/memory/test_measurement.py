@@ -5,7 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from chanceline import InputError
-from chanceline.memory import AssociativeMemory, cutting, largest_loads, load_curve, random_patterns, retrieval
+from chanceline.memory import (
+    AssociativeMemory,
+    cutting,
+    largest_loads,
+    load_curve,
+    random_patterns,
+    retrieval,
+)
 from chanceline.memory.measurement import add_noise, cut
 
 N = 40

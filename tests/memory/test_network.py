@@ -84,7 +84,8 @@ def test_unsolved_neurons_are_reported_and_the_rest_kept(patterns):
         assert report.unsolved.tolist() == report.impossible.tolist() == [7]
         assert not report.complete
         assert memory.is_stored(clash).tolist() == [
-            bool((np.sign(field) == pattern).all()) for field, pattern in zip(memory.fields(clash), clash, strict=True)
+            bool((np.sign(field) == pattern).all())
+            for field, pattern in zip(memory.fields(clash), clash, strict=True)
         ]
         assert memory.is_stored(clash[1:10]).any()
         assert (memory.fields(clash) * clash > 0)[:, np.arange(N) != 7].all()
@@ -94,7 +95,9 @@ def test_unsolved_neurons_are_reported_and_the_rest_kept(patterns):
 def test_progress_and_the_former_name_of_n_jobs(patterns):
     heard = []
     with pytest.warns(DeprecationWarning, match="n_jobs"):
-        AssociativeMemory(N, 5, "random").store(patterns, workers=1, progress=lambda *done: heard.append(done))
+        AssociativeMemory(N, 5, "random").store(
+            patterns, workers=1, progress=lambda *done: heard.append(done)
+        )
     assert heard == [(done, N) for done in range(1, N + 1)]
 
 
@@ -105,7 +108,9 @@ def test_kappa_is_met_or_reported(patterns):
     assert report.complete
     fields = memory.fields(few) * few
     assert fields.min() >= 0.8 - 1e-12
-    strict = AssociativeMemory(N, 0.5, kappa=fields.min(axis=0).max() + 1e-6, seed=1, budget=400).store(few)
+    strict = AssociativeMemory(
+        N, 0.5, kappa=fields.min(axis=0).max() + 1e-6, seed=1, budget=400
+    ).store(few)
     assert strict.unsolved.size == N
     impossible = AssociativeMemory(N, 1.0, kappa=50.0, seed=1).store(few)
     assert impossible.impossible.size == N
@@ -180,19 +185,27 @@ def test_a_file_that_is_no_memory_gets_one_sentence(selected, tmp_path, content)
         selected.save(path)
         whole = path.read_bytes()
         half = len(whole) // 2
-        path.write_bytes(whole[:half] if content == "torn" else whole[:half] + bytes(64) + whole[half + 64 :])
+        path.write_bytes(
+            whole[:half] if content == "torn" else whole[:half] + bytes(64) + whole[half + 64 :]
+        )
     with pytest.raises(InputError, match=r"memory\.npz"):
         AssociativeMemory.load(path)
 
 
 def test_an_empty_memory_says_so(tmp_path):
     memory = AssociativeMemory(5, 2)
-    for use in (lambda: memory.recall([1] * 5), lambda: memory.save(tmp_path / "x.npz"), lambda: memory.couplings):
+    for use in (
+        lambda: memory.recall([1] * 5),
+        lambda: memory.save(tmp_path / "x.npz"),
+        lambda: memory.couplings,
+    ):
         with pytest.raises(InputError, match="empty"):
             use()
 
 
-@pytest.mark.parametrize(("fan_in", "count"), [(3, 3), (49, 49), (0.25, 12), (1.0, 49), (0.001, 1), ("minimal", None)])
+@pytest.mark.parametrize(
+    ("fan_in", "count"), [(3, 3), (49, 49), (0.25, 12), (1.0, 49), (0.001, 1), ("minimal", None)]
+)
 def test_fan_in_is_a_count_a_share_or_minimal(fan_in, count):
     assert AssociativeMemory(50, fan_in).rule.fan_in == count
 
@@ -200,7 +213,9 @@ def test_fan_in_is_a_count_a_share_or_minimal(fan_in, count):
 @pytest.mark.slow
 def test_two_hundred_neurons_hold_a_load_of_0_8_with_a_quarter_of_the_couplings():
     patterns = random_patterns(200, 0.8, seed=1)
-    selected, chance = (AssociativeMemory(200, 0.25, wiring, seed=1) for wiring in ("selected", "random"))
+    selected, chance = (
+        AssociativeMemory(200, 0.25, wiring, seed=1) for wiring in ("selected", "random")
+    )
     assert selected.store(patterns, n_jobs=2).complete
     assert selected.is_stored(patterns).all()
     assert np.array_equal(selected.recall(patterns, steps=1), patterns)

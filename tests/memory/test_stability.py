@@ -63,13 +63,19 @@ def test_inputs_that_cannot_separate_get_weights_with_few_errors():
 
 
 def largest_by_enumeration(rows, size):
-    return max(fit(rows, np.array(inputs)).stability for inputs in combinations(range(rows.shape[1]), size))
+    return max(
+        fit(rows, np.array(inputs)).stability for inputs in combinations(range(rows.shape[1]), size)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_swaps_find_the_most_stable_inputs_of_small_problems(seed):
     rows = signs((6, 11), seed)
-    first = next(candidate for inputs in combinations(range(11), 4) if (candidate := fit(rows, np.array(inputs))).separates)
+    first = next(
+        candidate
+        for inputs in combinations(range(11), 4)
+        if (candidate := fit(rows, np.array(inputs))).separates
+    )
     best = swap(rows, first, 60, np.random.default_rng(seed))
     assert best.inputs.size == 4
     assert best.stability >= first.stability
@@ -107,5 +113,8 @@ def gardner_stability(load):
 @pytest.mark.parametrize("load", [0.3, 0.8])
 def test_dense_stability_is_gardners(load):
     n_inputs = 200
-    found = [fit(signs((round(load * n_inputs), n_inputs), seed), np.arange(n_inputs)).stability for seed in range(20)]
+    found = [
+        fit(signs((round(load * n_inputs), n_inputs), seed), np.arange(n_inputs)).stability
+        for seed in range(20)
+    ]
     assert np.mean(found) == pytest.approx(gardner_stability(load), abs=0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import shutil
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import chanceline
-from chanceline.perceptron.linalg import Uncollected
 
 ONE_SEARCH = """
 import json, sys
@@ -43,8 +41,12 @@ _CacheLocator.ensure_cache_path = refuse
 
 def run(program, **environment):
     """The program's last line as JSON, in a process of its own."""
-    variables = {key: value for key, value in os.environ.items() if key not in ("HOME", "NUMBA_CACHE_DIR")} | environment
-    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False)
+    variables = {
+        key: value for key, value in os.environ.items() if key not in ("HOME", "NUMBA_CACHE_DIR")
+    } | environment
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -60,17 +62,24 @@ def test_the_same_supports_without_a_compiler(compiled):
 
 def test_a_read_only_installation_without_a_home(tmp_path):
     package = tmp_path / "site" / "chanceline"
-    shutil.copytree(Path(chanceline.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(chanceline.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
         folder.chmod(0o555)
     program = f"""{NO_PLACE}
 import chanceline, json
-from chanceline.perceptron.linalg import CACHE, can_cache
-from chanceline.perceptron.linalg import dot_first
+from chanceline.kernels.compile import CACHE, can_cache
+from chanceline.kernels.vectors import dot_first
 import numpy as np
 print(json.dumps([chanceline.__file__, CACHE, can_cache(), dot_first(np.ones(4), np.arange(4.0), 3)]))"""
     try:
-        place, *answers = run(program, PYTHONPATH=str(package.parent), HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1")
+        place, *answers = run(
+            program,
+            PYTHONPATH=str(package.parent),
+            HOME="/nonexistent",
+            PYTHONDONTWRITEBYTECODE="1",
+        )
     finally:
         for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
             folder.chmod(0o755)
@@ -81,11 +90,11 @@ print(json.dumps([chanceline.__file__, CACHE, can_cache(), dot_first(np.ones(4),
 
 def test_a_place_named_by_the_user_is_used(tmp_path):
     program = """import json, numpy as np
-from chanceline.perceptron.linalg import dot_first
+from chanceline.kernels.vectors import dot_first
 dot_first(np.ones(4), np.arange(4.0), 3)
 print(json.dumps(0))"""
     run(program, NUMBA_CACHE_DIR=str(tmp_path))
-    assert list(tmp_path.rglob("linalg.dot_first-*.nbi"))
+    assert list(tmp_path.rglob("vectors.dot_first-*.nbi"))
 
 
 def test_no_kernel_is_compiled_in_two_versions():
@@ -108,17 +117,10 @@ print(json.dumps([[kernel.py_func.__name__, len(kernel.signatures)] for kernel i
     assert max(versions.values()) == 1, versions
 
 
-def test_collection_waits_while_kernels_compile_and_goes_on_as_before():
-    listener = Uncollected()
-    for before in (True, False):
-        (gc.enable if before else gc.disable)()
-        try:
-            listener.on_start(None)
-            listener.on_start(None)
-            assert not gc.isenabled()
-            listener.on_end(None)
-            assert not gc.isenabled()
-            listener.on_end(None)
-            assert gc.isenabled() == before
-        finally:
-            gc.enable()
+def test_importing_changes_nothing_in_the_host_program():
+    program = """
+import json
+import chanceline.select.auto, chanceline.significance.run
+from numba.core import event
+print(json.dumps([kind for kind, listeners in event._registered.items() if listeners]))"""
+    assert run(program) == []

@@ -55,7 +55,9 @@ def test_large_and_small_numbers_give_finite_rules(factor):
 def test_one_tiny_value_is_no_tiny_column():
     table = X.copy()
     table[0, 0] = 1e-309
-    assert chanceline.search(table, np.where(table[:, 1] > 0, 1, -1), "omp", intercept=True).separates
+    assert chanceline.search(
+        table, np.where(table[:, 1] > 0, 1, -1), "omp", intercept=True
+    ).separates
 
 
 def arrow_table(frame):

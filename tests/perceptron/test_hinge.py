@@ -10,7 +10,7 @@ from numba import njit
 from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
-from chanceline.perceptron import linalg
+from chanceline.kernels import inverse, selection, vectors
 from chanceline.perceptron.hinge import find_flips, fit, flip_four, make_hinge, set_support
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
@@ -34,7 +34,12 @@ def from_python(kernel):
     return njit(lambda *arguments: kernel(*arguments))
 
 
-border, combine, next_pivot, unborder = linalg.border, from_python(linalg.combine), linalg.next_pivot, linalg.unborder
+border, combine, next_pivot, unborder = (
+    inverse.border,
+    from_python(vectors.combine),
+    inverse.next_pivot,
+    inverse.unborder,
+)
 
 
 @njit
@@ -65,7 +70,9 @@ def test_inverse_that_gains_and_loses_rows():
     np.testing.assert_allclose(inverse[:6, :6], np.linalg.inv(matrix), rtol=1e-8)
     for place, left in ((2, [0, 1, 5, 3, 4]), (4, [0, 1, 5, 3])):
         unborder(inverse, len(left) + 1, place, work)
-        np.testing.assert_allclose(inverse[: len(left), : len(left)], np.linalg.inv(matrix[np.ix_(left, left)]), rtol=1e-8)
+        np.testing.assert_allclose(
+            inverse[: len(left), : len(left)], np.linalg.inv(matrix[np.ix_(left, left)]), rtol=1e-8
+        )
     assert (inverse[6:] == 1.0).all()
 
 
@@ -87,7 +94,9 @@ def test_updates_agree_with_the_inverse_from_scratch(inputs):
         before = hinge.active.copy()
         assert flip_these(hinge, np.array(patterns))
         np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), sorted(patterns))
-        np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12
+        )
     fit(hinge, add=11, drop=1, newton=0)
     np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
@@ -134,14 +143,23 @@ def test_the_smallest_margins_are_forgiven(allowed):
     set_support(hinge, np.array([1, 5, 8]), [0.5, -0.5, 0.5])
     fit(hinge, newton=0)
     before = hinge.active.copy()
-    flips = from_python(find_flips)(hinge.margins, hinge.active, allowed, 0.0, hinge.random, hinge.shift, hinge.work, hinge.loose)
+    flips = from_python(find_flips)(
+        hinge.margins,
+        hinge.active,
+        allowed,
+        0.0,
+        hinge.random,
+        hinge.shift,
+        hinge.work,
+        hinge.loose,
+    )
     inactive = np.flatnonzero((hinge.active < 0.5) & (hinge.margins < 1.0))
     assert inactive.size == allowed
     assert hinge.margins[inactive].max() <= hinge.margins[hinge.active > 0.5].min()
     assert sorted(hinge.loose[:flips]) == np.flatnonzero(before != hinge.active).tolist()
     values = np.random.default_rng(allowed).integers(0, 9, 40).astype(float)
     expected = np.sort(values)[:allowed]
-    from_python(linalg.smallest_first)(values, allowed)
+    from_python(selection.smallest_first)(values, allowed)
     np.testing.assert_array_equal(np.sort(values[:allowed]), expected)
 
 
@@ -179,7 +197,13 @@ def test_refit_separates_where_few_patterns_are_active(inputs):
 
 
 def linear_programme(rows):
-    result = linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(None, None), method="highs")
+    result = linprog(
+        np.zeros(rows.shape[1]),
+        A_ub=-rows,
+        b_ub=-np.ones(len(rows)),
+        bounds=(None, None),
+        method="highs",
+    )
     return SEPARABLE if result.status == 0 else INSEPARABLE
 
 
@@ -188,7 +212,11 @@ def test_hard_margin_agrees_with_a_linear_programme():
     verdicts = set()
     for trial in range(300):
         k, patterns = generator.integers(1, 12), generator.integers(1, 30)
-        rows = generator.choice([-1.0, 1.0], (patterns, k)) if trial % 2 else generator.standard_normal((patterns, k))
+        rows = (
+            generator.choice([-1.0, 1.0], (patterns, k))
+            if trial % 2
+            else generator.standard_normal((patterns, k))
+        )
         verdict, weights, multipliers = largest_margin(rows, early=trial % 3 == 0)
         assert verdict == linear_programme(rows)
         verdicts.add(verdict)
@@ -249,7 +277,9 @@ def test_pairs_and_singles_by_another_route():
         for i, j in itertools.combinations(range(5), 2):
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)
             # Where rounding could decide a pair is left over, and settled exactly.
-            may = pair_may_separate(values[i], values[j], first, second, is_whole[i] and is_whole[j], cone)
+            may = pair_may_separate(
+                values[i], values[j], first, second, is_whole[i] and is_whole[j], cone
+            )
             assert may == expected if is_whole.all() else may >= expected
             verdict, rule = settle_pair(ExactTable(problem), np.array([i, j]), 1)
             assert verdict == (SEPARABLE if expected else INSEPARABLE)
@@ -267,7 +297,8 @@ def test_count_agrees_with_enumeration(intercept):
         X, y = random_problem(8, 1.0, 60 + seed, inputs)
         for size in (1, 3, 5, 8):
             expected = sum(
-                bool(certify(X, y, np.array(support), intercept).separable) for support in itertools.combinations(range(8), size)
+                bool(certify(X, y, np.array(support), intercept).separable)
+                for support in itertools.combinations(range(8), size)
             )
             assert count(X, y, size, intercept).count == expected
             total += expected
@@ -277,7 +308,10 @@ def test_count_agrees_with_enumeration(intercept):
 def test_count_agrees_with_the_first_moment():
     """For continuous inputs the mean count is C(N, M)·2 Σ_{k<M} C(P−1, k)/2^P exactly (Cover)."""
     n, patterns, size, trials = 12, 14, 5, 300
-    counts = [count(*random_problem(n, None, 1000 + t, "gaussian", n_patterns=patterns), size).count for t in range(trials)]
+    counts = [
+        count(*random_problem(n, None, 1000 + t, "gaussian", n_patterns=patterns), size).count
+        for t in range(trials)
+    ]
     ways = 2 * sum(np.exp(log_binomial(patterns - 1, k)) for k in range(size))
     expected = np.exp(log_binomial(n, size)) * ways / 2**patterns
     error = np.std(counts, ddof=1) / np.sqrt(trials)
@@ -311,7 +345,10 @@ def test_fewest_errors_against_all_subsets():
     best = next(
         missed
         for missed in range(10)
-        if any(certify(X[list(kept)], y[list(kept)], [0, 1, 2]).separable for kept in itertools.combinations(rows, 9 - missed))
+        if any(
+            certify(X[list(kept)], y[list(kept)], [0, 1, 2]).separable
+            for kept in itertools.combinations(rows, 9 - missed)
+        )
     )
     found = fewest_errors(X, y, [0, 1, 2])
     wrong = y * (X @ found.weights) <= 0

@@ -13,8 +13,19 @@ import chanceline
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
-from chanceline.perceptron.rational import ExactTable, integer_columns, small_integers, solve_integers
-from chanceline.perceptron.rule import is_refuted, margin_on, rule_in_doubles, separate, separating_rule
+from chanceline.perceptron.rational import (
+    ExactTable,
+    integer_columns,
+    small_integers,
+    solve_integers,
+)
+from chanceline.perceptron.rule import (
+    is_refuted,
+    margin_on,
+    rule_in_doubles,
+    separate,
+    separating_rule,
+)
 from chanceline.select import check_weights
 
 _path = Path(__file__).resolve().parents[1] / "select" / "oracle.py"
@@ -40,7 +51,10 @@ def test_integers_are_solved_without_remainder():
         numerators, denominator, dependent = solve_integers(matrix, target)
         assert dependent is None
         for row, wanted in zip(matrix, target, strict=True):
-            assert sum(Fraction(a * b, denominator) for a, b in zip(row, numerators, strict=True)) == wanted
+            assert (
+                sum(Fraction(a * b, denominator) for a, b in zip(row, numerators, strict=True))
+                == wanted
+            )
     assert solve_integers([[1, 2], [2, 4]], [1, 2])[2] == 1
 
 
@@ -54,10 +68,16 @@ def test_decisions_are_those_of_the_simplex_method():
         seen.add((decision.separable, margin_on(problem, support).verdict))
         if decision.separable:
             for row, label in zip(X[:, support].tolist(), y, strict=True):
-                field = sum((Fraction(x) * w for x, w in zip(row, decision.slopes, strict=True)), decision.bias)
+                field = sum(
+                    (Fraction(x) * w for x, w in zip(row, decision.slopes, strict=True)),
+                    decision.bias,
+                )
                 assert field * int(label) > 0
             if signs is not None:
-                assert all(slope * int(sign) >= 0 for slope, sign in zip(decision.slopes, signs[support], strict=True))
+                assert all(
+                    slope * int(sign) >= 0
+                    for slope, sign in zip(decision.slopes, signs[support], strict=True)
+                )
         else:
             assert not table.decide(support, decision.conflict).separable
         # Wherever the method starts.
@@ -106,7 +126,9 @@ def test_between_neighbouring_doubles():
             values[5] = np.nextafter(values[4], np.inf)
             values = np.sort(values)
             y = np.where(np.arange(10) < 5, -1.0, 1.0)
-            separable, rule = separating_rule(ExactTable(make_problem(values[:, None], y, True)), np.array([0]))
+            separable, rule = separating_rule(
+                ExactTable(make_problem(values[:, None], y, True)), np.array([0])
+            )
             assert separable
             assert rule.separates
             assert check_weights(values[:, None], y, [0], rule.weights, rule.bias).separable
@@ -126,7 +148,12 @@ def test_no_rule_where_doubles_have_none():
     # Nothing is claimed then: not that one column suffices, nor that it does not.
     other = np.column_stack([X, [0.0, 3.0, 1.0, 2.0], [5.0, 1.0, 9.0, 2.0]])
     outcome = chanceline.search(other, y, "exact", intercept=True)
-    assert (outcome.n_selected, outcome.errors, outcome.lower_bound, outcome.kind) == (2, 0, 1, "certified")
+    assert (outcome.n_selected, outcome.errors, outcome.lower_bound, outcome.kind) == (
+        2,
+        0,
+        1,
+        "certified",
+    )
     assert not chanceline.front(other, y, max_features=1).at(1).proven
 
 

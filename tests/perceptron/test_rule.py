@@ -12,7 +12,12 @@ from chanceline.select import certify
 
 def separable(X, y):
     rows = np.column_stack([X, np.ones(len(X))]) * y[:, None]
-    return linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(y)), bounds=(None, None)).status == 0
+    return (
+        linprog(
+            np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(y)), bounds=(None, None)
+        ).status
+        == 0
+    )
 
 
 def test_rounding_never_decides():
@@ -60,7 +65,9 @@ def test_weights_that_fail_are_no_proof(monkeypatch):
     y = np.array([1, 1, -1])
     assert certify(X, y, [0, 1]).separable
     right, multipliers = certificate._widest_box_margin(X * y[:, None], 3)
-    monkeypatch.setattr(certificate, "_widest_box_margin", lambda rows, patterns: (right, multipliers))
+    monkeypatch.setattr(
+        certificate, "_widest_box_margin", lambda rows, patterns: (right, multipliers)
+    )
     monkeypatch.setattr(certificate, "strictly_right", lambda *rest: np.array([True, False, True]))
     found = certify(X, y, [0, 1])
     assert found.separable is None

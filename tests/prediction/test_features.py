@@ -23,7 +23,11 @@ def copied():
 
 def errors_by_another_fit(X, y, columns, penalty):
     Z = (X[:, columns] - X[:, columns].mean(axis=0)) / X[:, columns].std(axis=0)
-    return int(np.sum(LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(Z, y).predict(Z) != y))
+    return int(
+        np.sum(
+            LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(Z, y).predict(Z) != y
+        )
+    )
 
 
 def test_stand_ins_and_alternatives_are_those_of_brute_force(copied):
@@ -33,7 +37,9 @@ def test_stand_ins_and_alternatives_are_those_of_brute_force(copied):
     sets = set()
     for reading, rest in zip(found.readings, (1, 0), strict=True):
         counts = {j: errors_by_another_fit(X, y, [rest, j], 0.3) for j in range(2, 12)}
-        assert set(reading.stand_ins) == {j for j, count in counts.items() if count <= found.errors + 1}
+        assert set(reading.stand_ins) == {
+            j for j, count in counts.items() if count <= found.errors + 1
+        }
         sets |= {tuple(sorted((rest, j))) for j, count in counts.items() if count <= found.errors}
     assert set(found.alternatives) == sets
     assert found.readings[0].stand_ins == (5,)
@@ -60,8 +66,13 @@ def test_effects_and_shares(copied):
     blocks = np.arange(80) % 2
     shifted = selection_stability(X + 10.0 * blocks[:, None], y, [0, 1, 7], blocks=blocks)
     plain = selection_stability(X, y, [0, 1, 7], blocks=blocks)
-    assert [reading.stand_ins for reading in shifted.readings] == [reading.stand_ins for reading in plain.readings]
-    assert np.allclose([reading.difference for reading in shifted.readings], [reading.difference for reading in plain.readings])
+    assert [reading.stand_ins for reading in shifted.readings] == [
+        reading.stand_ins for reading in plain.readings
+    ]
+    assert np.allclose(
+        [reading.difference for reading in shifted.readings],
+        [reading.difference for reading in plain.readings],
+    )
 
 
 def test_where_the_rule_takes_every_column_nothing_stands_in():

@@ -43,7 +43,9 @@ def test_the_path_is_that_of_another_implementation(seed):
     X /= np.linalg.norm(X, axis=0)
     # Near as many columns as samples the other one leaves some out.
     joined = lars_path(X, target, method="lar", max_iter=12)[1]
-    assert [support.tolist() for support in least_angle_path(X, target, 12)] == [joined[:size] for size in range(13)]
+    assert [support.tolist() for support in least_angle_path(X, target, 12)] == [
+        joined[:size] for size in range(13)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -56,8 +58,12 @@ def test_stepwise_adds_what_lowers_the_residual_most(seed):
     support: list[int] = []
     for _ in range(6):
         rest = [j for j in range(25) if j not in support]
-        support.append(min(rest, key=lambda j: np.linalg.lstsq(X[:, [*support, j]], target, rcond=None)[1][0]))
-    assert [found.tolist() for found in stepwise_path(X, target, 6)] == [support[:size] for size in range(7)]
+        support.append(
+            min(rest, key=lambda j: np.linalg.lstsq(X[:, [*support, j]], target, rcond=None)[1][0])
+        )
+    assert [found.tolist() for found in stepwise_path(X, target, 6)] == [
+        support[:size] for size in range(7)
+    ]
 
 
 @pytest.mark.parametrize("path", [least_angle_path, stepwise_path])
@@ -82,7 +88,9 @@ def test_dense_directions_are_those_of_another_implementation(shape):
     residualized = residualize(samples, scale)
     columns, target, lengths = residualized
     beside = np.column_stack([np.ones(len(y)), age])
-    for size, (support, weights) in zip((20, shape[1]), dense_directions(residualized, (20, shape[1])), strict=True):
+    for size, (support, weights) in zip(
+        (20, shape[1]), dense_directions(residualized, (20, shape[1])), strict=True
+    ):
         assert set(support.tolist()) == set(np.argsort(-np.abs(target @ columns))[:size].tolist())
         chosen, products = columns[:, support], np.sort(np.abs(target @ columns))[::-1]
         # Column by column: what the constant and age leave of it, at length 1.
@@ -92,7 +100,9 @@ def test_dense_directions_are_those_of_another_implementation(shape):
         soft = np.sqrt(1 - left_out / np.abs(target @ chosen))
         mean = np.linalg.svd(chosen * soft, compute_uv=False) ** 2
         for row, penalty in zip(weights, DENSE_PENALTIES, strict=True):
-            model = Ridge(alpha=penalty * mean.sum() / min(len(y), size), fit_intercept=False).fit(chosen * soft, target)
+            model = Ridge(alpha=penalty * mean.sum() / min(len(y), size), fit_intercept=False).fit(
+                chosen * soft, target
+            )
             assert np.allclose(row * lengths[support], model.coef_ * soft, atol=1e-8)
         # With a large ridge they are shrunken centroids: differences of the means less that of the best column left out.
         shrunken = np.sign(target @ chosen) * (np.abs(target @ chosen) - left_out)
@@ -115,8 +125,16 @@ def test_many_features_where_no_small_set_does_as_well_and_none_where_nothing_is
     chances = rule.probabilities(fresh)
     for low in (0.0, 0.9):
         inside = (chances >= low) & (chances < low + 0.1)
-        assert np.mean(np.arange(4000)[inside] % 2) == pytest.approx(chances[inside].mean(), abs=0.1)
-    assert sum(len(fit_rule(rng.normal(size=(60, 100)), np.arange(60) % 2, seed=seed).support) == 0 for seed in range(10)) >= 5
+        assert np.mean(np.arange(4000)[inside] % 2) == pytest.approx(
+            chances[inside].mean(), abs=0.1
+        )
+    assert (
+        sum(
+            len(fit_rule(rng.normal(size=(60, 100)), np.arange(60) % 2, seed=seed).support) == 0
+            for seed in range(10)
+        )
+        >= 5
+    )
 
 
 def test_a_dense_rule_says_what_it_is_the_mean_of():
@@ -167,7 +185,9 @@ def test_fits_are_those_of_another_implementation():
     weights = fit_ridge_logistic(design, 2.0 * y - 1, training, np.array([0.3, 30.0]), 1)
     for row, mask in enumerate(training > 0):
         for column, penalty in enumerate((0.3, 30.0)):
-            model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(Z[mask, :7], y[mask])
+            model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=1000).fit(
+                Z[mask, :7], y[mask]
+            )
             assert np.allclose(weights[row, column, 1:], model.coef_[0], atol=2e-3)
             assert weights[row, column, 0] == pytest.approx(model.intercept_[0], abs=2e-3)
             alone = fit_one_ridge_logistic(design[row][mask], 2.0 * y[mask] - 1, penalty, 1)
@@ -290,7 +310,9 @@ def test_expected_error_is_counted_on_samples_left_out():
     assert found.rate == np.mean((found.predictions > 0) != y)
     assert found.interval[0] < found.rate < found.interval[1]
     assert found.guess == min(y.mean(), 1 - y.mean())
-    assert found.rate == pytest.approx(1 - (found.sensitivity * y.mean() + found.specificity * (1 - y.mean())))
+    assert found.rate == pytest.approx(
+        1 - (found.sensitivity * y.mean() + found.specificity * (1 - y.mean()))
+    )
     assert 0.8 < found.auc <= 1
     assert found.n_folds == len(found.n_features) == 10
     assert expected_error(X, y, n_jobs=2).rate == found.rate
@@ -313,8 +335,16 @@ def test_a_very_wide_table_is_screened_within_the_training_samples():
     blocks = np.arange(120) % 3
     training = np.arange(120) < 90
     member = blocks[:90]
-    centred = [column - np.array([column[member == b].mean() for b in range(3)])[member] for column in (*X[:90].T, y[:90])]
-    sizes = np.abs([column @ centred[-1] / part.std() for column, part in zip(centred[:-1], X[:90].T, strict=True)])
+    centred = [
+        column - np.array([column[member == b].mean() for b in range(3)])[member]
+        for column in (*X[:90].T, y[:90])
+    ]
+    sizes = np.abs(
+        [
+            column @ centred[-1] / part.std()
+            for column, part in zip(centred[:-1], X[:90].T, strict=True)
+        ]
+    )
     limits = ScreeningLimits(max_unscreened=30, n_screened=8)
     samples = make_samples(X, y, blocks=blocks)
     screened, kept = screen_columns(samples, training, (39,), limits)
@@ -333,9 +363,13 @@ def test_of_a_screened_table_the_rule_and_its_stability_are_told_in_all_columns(
     screened = train(samples, samples.all_rows, narrow, [0])
     assert screened.support.tolist() == plain.support.tolist()
     np.testing.assert_allclose(screened.scores(samples), plain.scores(samples), atol=1e-9)
-    np.testing.assert_allclose(screened.scores(samples), fit_rule(X, y, max_features=2).scores(X), atol=1e-9)
+    np.testing.assert_allclose(
+        screened.scores(samples), fit_rule(X, y, max_features=2).scores(X), atol=1e-9
+    )
     support = np.array([3, 11, 20])
-    found = stability_of_support(samples, support, penalty=3.0, family=Family.LEAST_ANGLE, seed=0, screening=limits)
+    found = stability_of_support(
+        samples, support, penalty=3.0, family=Family.LEAST_ANGLE, seed=0, screening=limits
+    )
     assert [reading.feature for reading in found.readings] == [3, 11, 20]
     kept = screen_columns(samples, samples.all_rows, limits=limits)[1].tolist()
     assert {j for reading in found.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}

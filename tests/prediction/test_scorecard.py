@@ -29,10 +29,13 @@ def test_few_more_errors_than_any_whole_weights(seed):
     assert found.loss == found.errors - np.sum((rule.scores(X) > 0) != y)
     assert np.abs(found.points).max() <= 3
     assert found.points.dtype.kind == "i"
-    assert [float(f"{step:.2g}") for step in X[:, found.support].std(axis=0)] == found.steps.tolist()
+    assert [
+        float(f"{step:.2g}") for step in X[:, found.support].std(axis=0)
+    ] == found.steps.tolist()
     labels = 2.0 * y - 1
     fewest = min(
-        best_threshold(X[:, :3] / found.steps @ np.array(points), labels).errors for points in product(range(-3, 4), repeat=3)
+        best_threshold(X[:, :3] / found.steps @ np.array(points), labels).errors
+        for points in product(range(-3, 4), repeat=3)
     )
     assert found.errors <= fewest + 2
 

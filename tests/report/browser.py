@@ -32,7 +32,11 @@ FLAGS = (
 
 
 def run_chromium(*arguments: str) -> str:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
         absent = "no Chromium is installed (Debian: apt-get install chromium)"
         if os.environ.get("CHANCELINE_BROWSER") == "required":
@@ -40,7 +44,11 @@ def run_chromium(*arguments: str) -> str:
         pytest.skip(absent)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         done = subprocess.run(
-            [program, *FLAGS, f"--user-data-dir={profile}", *arguments], capture_output=True, text=True, timeout=180, check=False
+            [program, *FLAGS, f"--user-data-dir={profile}", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
         )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -49,7 +57,9 @@ def run_chromium(*arguments: str) -> str:
 def framed(address: str, width: int, height: int, folder: Path) -> Path:
     """A page that shows another in a frame: Chromium's own window is never narrower than 500 pixels, a phone's is."""
     file = folder / "framed.html"
-    listen = "addEventListener('message',(e)=>{document.getElementById('outcome').textContent=e.data})"
+    listen = (
+        "addEventListener('message',(e)=>{document.getElementById('outcome').textContent=e.data})"
+    )
     frame = f'<iframe src="{html.escape(address)}" style="display:block;border:0;width:{width}px;height:{height}px"></iframe>'
     body = f'<body style="margin:0"><script>{listen}</script>{frame}<pre id="outcome"></pre></body>'
     file.write_text(f'<!doctype html><meta charset="utf-8">{body}', encoding="utf-8")
@@ -68,7 +78,10 @@ def run_script(page: str, script: str, folder: Path, width: int = 800, state: st
     """Open `page` with `script` at its end; the value of `script`, which must be an expression of plain data."""
     file = folder / "page.html"
     tell = f"{{let o;try{{o={script}}}catch(e){{o={{failure:String(e.stack)}}}}parent.postMessage(JSON.stringify(o),'*')}}"
-    file.write_text(admitting(page, tell).replace("</body>", f"<script>{tell}</script></body>"), encoding="utf-8")
+    file.write_text(
+        admitting(page, tell).replace("</body>", f"<script>{tell}</script></body>"),
+        encoding="utf-8",
+    )
     outer = framed(file.as_uri() + state, width, 900, folder)
     document = run_chromium("--window-size=1400,1000", "--dump-dom", outer.as_uri())
     found = re.search(r'<pre id="outcome">(.+?)</pre>', document, re.DOTALL)

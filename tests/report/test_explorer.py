@@ -37,7 +37,9 @@ def random_queries(count: int) -> list[dict]:
         M = max(1, min(N, int(P * 10 ** rng.uniform(-2.5, 0.3))))
         query = {"N": N, "P": P, "M": M, "positives": int(rng.integers(1, P))}
         query["errors"] = int(rng.choice([0, 0, 0, 1, 5])) if P > 10 else 0
-        queries.append({**query, "fixed": bool(rng.random() < 0.7), "intercept": bool(rng.random() < 0.7)})
+        queries.append(
+            {**query, "fixed": bool(rng.random() < 0.7), "intercept": bool(rng.random() < 0.7)}
+        )
     # The sharper counts at M = 1 and 2, equal classes, everything selected, more errors than the exact count follows.
     plain = {"errors": 0, "fixed": True, "intercept": True}
     queries += [
@@ -60,12 +62,18 @@ def test_bounds_agree_with_python(page, tmp_path):
     script = f"{json.dumps(queries)}.map((q) => Chance.bound(q)).map((b) => [b, formatP(b.log10P)])"
     for q, (got, printed) in zip(queries, run_script(page, script, tmp_path), strict=True):
         null = {"positives": q["positives"], "null": "fixed"} if q["fixed"] else {"null": "coin"}
-        bound = chance_bound(q["P"], q["N"], q["M"], errors=q["errors"], intercept=q["intercept"], **null)
+        bound = chance_bound(
+            q["P"], q["N"], q["M"], errors=q["errors"], intercept=q["intercept"], **null
+        )
         assert close(got["log10P"], bound.log10_p), q
         assert printed == format_p(bound.log10_p), q
         assert close(got["log10Union"], bound.log10_union), q
         assert close(got["log10Supports"], bound.log10_supports), q
-        assert (got["bestSize"], got["dimension"], got["form"]) == (bound.best_size, bound.dimension, bound.form), q
+        assert (got["bestSize"], got["dimension"], got["form"]) == (
+            bound.best_size,
+            bound.dimension,
+            bound.form,
+        ), q
 
 
 def test_planning_agrees_with_python(page, tmp_path):
@@ -74,17 +82,31 @@ def test_planning_agrees_with_python(page, tmp_path):
     both = "[Chance.samplesNeeded(q, q.positives / q.P, 0.05), Chance.largestConvincing(q, 0.05)]"
     script = f"{json.dumps(queries)}.map((q) => {both})"
     for q, (samples, largest) in zip(queries, run_script(page, script, tmp_path), strict=True):
-        options = {"errors": q["errors"], "null": "fixed" if q["fixed"] else "coin", "intercept": q["intercept"], "level": 0.05}
-        assert samples == samples_needed(q["N"], q["M"], balance=q["positives"] / q["P"], **options).n_samples, q
+        options = {
+            "errors": q["errors"],
+            "null": "fixed" if q["fixed"] else "coin",
+            "intercept": q["intercept"],
+            "level": 0.05,
+        }
+        assert (
+            samples
+            == samples_needed(q["N"], q["M"], balance=q["positives"] / q["P"], **options).n_samples
+        ), q
         positives = q["positives"] if q["fixed"] else None
-        assert largest == largest_convincing(q["P"], q["N"], positives=positives, **options).largest, q
+        assert (
+            largest == largest_convincing(q["P"], q["N"], positives=positives, **options).largest
+        ), q
 
 
 def test_lines_agree_with_the_solver(page, tmp_path):
     rng = np.random.default_rng(3)
     rhos = [*10 ** rng.uniform(-5.9, -0.5, 8), *rng.uniform(0.1, 0.999, 8)]
     names = ["replicon_alpha", "alpha_rs", "union", "l0_gardner"]
-    found = run_script(page, f"{json.dumps(rhos)}.map((r) => {json.dumps(names)}.map((n) => lines.at(n, r)))", tmp_path)
+    found = run_script(
+        page,
+        f"{json.dumps(rhos)}.map((r) => {json.dumps(names)}.map((n) => lines.at(n, r)))",
+        tmp_path,
+    )
     for point, got in zip(capacity_curve(rhos, replicon=True), found, strict=True):
         expected = (point.replicon_alpha, point.alpha, point.bounds.union, point.bounds.l0_gardner)
         assert got == pytest.approx(expected, rel=1e-9), point.rho
@@ -94,7 +116,9 @@ def test_lines_agree_with_the_solver(page, tmp_path):
 
 def test_broken_line_lies_on_the_capacity_with_breaking(page, tmp_path):
     rhos = [0.0275, 0.31, 0.5, 0.87]
-    *found, below, above = run_script(page, f"{json.dumps([*rhos, 0.001, 0.999])}.map(brokenAt)", tmp_path)
+    *found, below, above = run_script(
+        page, f"{json.dumps([*rhos, 0.001, 0.999])}.map(brokenAt)", tmp_path
+    )
     expected = [capacity(rho, "1rsb").alpha for rho in rhos]
     assert found == pytest.approx(expected, rel=1e-5)
     assert (below, above) == (None, None)
@@ -107,11 +131,17 @@ def test_lines_follow_class_sizes_and_errors(page, tmp_path):
         for share in (0, 0, 0.001, 0.05, 0.1, 0.4)
     ]
     asked = json.dumps([(rho, balance, share * balance) for rho, balance, share in triples])
-    script = f"{asked}.map((q) => [surface.chance(q[0], q[1])(q[2]), surface.typical(q[0], q[1])(q[2])])"
+    script = (
+        f"{asked}.map((q) => [surface.chance(q[0], q[1])(q[2]), surface.typical(q[0], q[1])(q[2])])"
+    )
     for (rho, balance, share), got in zip(triples, run_script(page, script, tmp_path), strict=True):
         (point,) = capacity_curve([rho], balance=balance, errors=share * balance)
         accuracy = 2e-3 if share < 0.1 else 1e-2
-        assert got == pytest.approx([point.alpha, point.bounds.cover_gardner], rel=accuracy), (rho, balance, share)
+        assert got == pytest.approx([point.alpha, point.bounds.cover_gardner], rel=accuracy), (
+            rho,
+            balance,
+            share,
+        )
 
 
 def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
@@ -120,16 +150,26 @@ def test_a_fixed_number_of_errors_is_a_share_of_the_samples(page, tmp_path):
     seen = run_script(page, script, tmp_path, state="#N=2000&P=100&M=3&positives=20&errors=4")
     for rho, (chance, typical) in zip(rhos, seen, strict=True):
         assert typical < chance
-        for alpha, at in ((chance, lambda point: point.alpha), (typical, lambda point: point.bounds.cover_gardner)):
+        for alpha, at in (
+            (chance, lambda point: point.alpha),
+            (typical, lambda point: point.bounds.cover_gardner),
+        ):
             (point,) = capacity_curve([rho], balance=0.2, errors=4 / (alpha * 2000))
             assert alpha == pytest.approx(at(point), rel=3e-3), rho
 
 
 def test_balance_matters_only_with_a_threshold_and_fixed_classes(page, tmp_path):
-    changes = [{}, {"positives": 10, "intercept": "no"}, {"positives": 10, "null": "coin"}, {"positives": 10}]
+    changes = [
+        {},
+        {"positives": 10, "intercept": "no"},
+        {"positives": 10, "null": "coin"},
+        {"positives": 10},
+    ]
     change = "state = { ...START, N: 2000, P: 100, M: 20, ...change };"
     lines_at = f"(change) => {{ {change} return [chanceLine(0.01), typicalLine(0.01)]; }}"
-    equal, no_threshold, coin, unequal = run_script(page, f"{json.dumps(changes)}.map({lines_at})", tmp_path)
+    equal, no_threshold, coin, unequal = run_script(
+        page, f"{json.dumps(changes)}.map({lines_at})", tmp_path
+    )
     assert equal[1] == pytest.approx(0.02, rel=1e-6)
     assert no_threshold == equal
     assert coin == equal
@@ -146,8 +186,12 @@ def test_table_of_unequal_classes_is_what_the_solver_gives():
         i, j, k = (int(rng.integers(len(nodes))) for nodes in (balances, shares, densities))
         rho, balance, errors = densities[k], balances[i], shares[j] * balances[i]
         (point,) = capacity_curve([rho], balance=balance, errors=errors)
-        assert table["chance"][i][j][k] == pytest.approx(np.log(point.alpha / capacity_curve([rho])[0].alpha), abs=2e-9)
-        assert table["typical"][i][j] == pytest.approx(np.log(point.bounds.cover_gardner / (2 * rho)), abs=2e-9)
+        assert table["chance"][i][j][k] == pytest.approx(
+            np.log(point.alpha / capacity_curve([rho])[0].alpha), abs=2e-9
+        )
+        assert table["typical"][i][j] == pytest.approx(
+            np.log(point.bounds.cover_gardner / (2 * rho)), abs=2e-9
+        )
         assert point.bounds.cover_gardner < point.alpha
 
 
@@ -187,11 +231,15 @@ def test_typed_numbers_and_pointer_drive_the_page(page, tmp_path):
     assert seen["leukaemia"]["axes"] == "log"
     bound = chance_bound(38, 3051, 1, positives=27).log10_p
     assert seen["leukaemia"]["facts"]["fact-p"] == f"p ≤ {format_p(bound)}"
-    assert seen["leukaemia"]["facts"]["fact-samples"] == str(samples_needed(3051, 1, balance=27 / 38).n_samples)
+    assert seen["leukaemia"]["facts"]["fact-samples"] == str(
+        samples_needed(3051, 1, balance=27 / 38).n_samples
+    )
     assert seen["impossible"]["trouble"] == "M must be a whole number from 1 to N = 3051."
     assert seen["patterns"]["word"] == "CANNOT TELL"
     assert seen["patterns"]["axes"] == "linear"
-    assert seen["patterns"]["facts"]["fact-largest"] == str(largest_convincing(120, 100, positives=60).largest)
+    assert seen["patterns"]["facts"]["fact-largest"] == str(
+        largest_convincing(120, 100, positives=60).largest
+    )
     assert seen["moved"]["label"] == "M = 25, P = 20"
     assert seen["moved"]["typed"] == "40"
     assert seen["left"] == seen["patterns"]
@@ -236,7 +284,10 @@ LOOK = """STATES.map(([address, limit]) => {
 STATES = [
     ("#theory=on", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
     ("#N=2000&P=62&M=3&theory=on", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
-    ("#N=2000&P=62&M=3&positives=40&axes=log", [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]]),
+    (
+        "#N=2000&P=62&M=3&positives=40&axes=log",
+        [[0.0005, 0.01], [0.0015, 0.028], [0.4, 2.3], [1, 2.3]],
+    ),
     ("#N=7128&P=60&M=5&positives=6&errors=2&theory=on", [[0.00014, 0.02], [0.4, 12], [1, 12]]),
     ("#N=5000&P=4500&M=3000&axes=linear", [[0.0002, 0.006], [0.4, 2.1], [1, 2.1]]),
 ]
@@ -248,20 +299,40 @@ def test_nothing_is_cut_off(page, tmp_path, width):
     assert "failure" not in looks, looks
     assert [seen["N"] for seen in looks] == ["", "2000", "2000", "7128", "5000"]
     assert [seen["axes"] for seen in looks] == ["log", "log", "log", "log", "linear"]
-    wanted = {"settled", "silent", "chosen", "typical", "every"} if width == 1280 else {"settled", "every"}
+    wanted = (
+        {"settled", "silent", "chosen", "typical", "every"}
+        if width == 1280
+        else {"settled", "every"}
+    )
     for (address, _), seen in zip(STATES, looks, strict=True):
         assert seen["width"] == width
-        assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (False, False, [], [], []), address
+        assert (seen["wider"], seen["cross"], seen["outside"], seen["cut"], seen["small"]) == (
+            False,
+            False,
+            [],
+            [],
+            [],
+        ), address
         assert seen["listed"], address
         assert wanted <= set(seen["names"]), address
-        theory = {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"} if "theory=on" in address else set()
+        theory = (
+            {"l0_gardner", "union", "alpha_rs", "broken", "replicon_alpha", "vc"}
+            if "theory=on" in address
+            else set()
+        )
         assert set(seen["curves"]) == {"limit", "chance", "cover_gardner"} | theory, address
 
 
 def test_a_result_is_shown_by_its_link(page, tmp_path):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(50, 300))
-    result = separation_test(X, np.where(X[:, 3] + X[:, 9] > 0, 1, -1), permutations=0, expected_error=False, intercept=False)
+    result = separation_test(
+        X,
+        np.where(X[:, 3] + X[:, 9] > 0, 1, -1),
+        permutations=0,
+        expected_error=False,
+        intercept=False,
+    )
     script = "[element('verdict').textContent, element('fact-p').cells[1].textContent, ...FIELDS.map((name) => state[name])]"
     word, p, *fields = run_script(page, script, tmp_path, state=result.to_dict()["explorer"])
     assert word.startswith("STRUCTURE")
@@ -272,14 +343,28 @@ def test_a_result_is_shown_by_its_link(page, tmp_path):
 SEEN = """({ word: element("verdict").querySelector("strong").textContent, facts: element("facts").textContent,
   fields: Object.fromEntries(FIELDS.map((name) => [name, element(name).value])), point: element("point").textContent,
   origin: element("origin").textContent, address: location.hash, trouble: element("trouble").textContent })"""
-NOTHING = {"N": "", "P": "", "M": "", "positives": "", "level": "0.05", "errors": "0", "null": "fixed", "intercept": "yes"}
+NOTHING = {
+    "N": "",
+    "P": "",
+    "M": "",
+    "positives": "",
+    "level": "0.05",
+    "errors": "0",
+    "null": "fixed",
+    "intercept": "yes",
+}
 
 
 def test_without_numbers_there_is_no_verdict(page, tmp_path):
     seen = run_script(page, SEEN, tmp_path)
     assert "failure" not in seen, seen
     assert seen["fields"] == NOTHING
-    assert (seen["word"], seen["facts"], seen["point"], seen["origin"]) == ("YOUR NUMBERS?", "", "", "")
+    assert (seen["word"], seen["facts"], seen["point"], seen["origin"]) == (
+        "YOUR NUMBERS?",
+        "",
+        "",
+        "",
+    )
     assert (seen["address"], seen["trouble"]) == ("", "")
     # Typed one by one they are no mistake before all are there.
     typed = """(() => ["N", "P", "M"].map((id, k) => {
@@ -325,11 +410,15 @@ def test_explore_writes_the_numbers_of_a_page_into_the_file(command, tmp_path, m
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(5)
     X = rng.normal(size=(50, 300))
-    result = separation_test(X, np.where(X[:, 3] + X[:, 9] > 0, 1, -1), permutations=0, expected_error=False)
+    result = separation_test(
+        X, np.where(X[:, 3] + X[:, 9] > 0, 1, -1), permutations=0, expected_error=False
+    )
     result.to_html("mine.html")
     code, out, err = command("explore", "mine.html", "--no-open")
     assert (code, err) == (0, "")
-    assert out == "The explorer is chanceline-explorer.html; it begins with the numbers of mine.html\n"
+    assert (
+        out == "The explorer is chanceline-explorer.html; it begins with the numbers of mine.html\n"
+    )
     written = Path("chanceline-explorer.html").read_text(encoding="utf-8")
     seen = run_script(written, SEEN, tmp_path)
     assert seen["origin"] == "The numbers of mine.html."
@@ -347,7 +436,9 @@ def test_a_link_claims_no_more_than_the_test_does(tmp_path, command, monkeypatch
     assert named.separating.errors > 0
     assert named.separating.bound.errors == 0
     assert named.separating.bound.log10_p == 0
-    there = chance_bound(60, 30, 2, positives=named.positives, errors=named.separating.errors).log10_p
+    there = chance_bound(
+        60, 30, 2, positives=named.positives, errors=named.separating.errors
+    ).log10_p
     assert (f"errors={named.separating.errors}&" in named.explorer) == (there > np.log10(0.05))
     # Sites that explain everything: within them nothing is shown, and without them it would be.
     blocks = np.repeat([0, 1], 30)
@@ -356,7 +447,9 @@ def test_a_link_claims_no_more_than_the_test_does(tmp_path, command, monkeypatch
     site[:, 0] = blocks + 0.01 * rng.normal(size=60)
     inside = separation_test(site, by_site, [0], errors=20, blocks=blocks, **fast)
     assert inside.separating.bound.log10_p > np.log10(0.05)
-    assert chance_bound(60, 30, 1, positives=inside.positives, errors=inside.separating.errors).log10_p < np.log10(0.05)
+    assert chance_bound(
+        60, 30, 1, positives=inside.positives, errors=inside.separating.errors
+    ).log10_p < np.log10(0.05)
     assert inside.explorer == ""
     monkeypatch.chdir(tmp_path)
     assert "chanceline-explorer.html" not in inside.to_html("site.html")

@@ -18,7 +18,13 @@ from chanceline.errors import InputError
 from chanceline.experiments.run import run
 from chanceline.experiments.store import Store
 from chanceline.experiments.tasks import make_task
-from chanceline.report import read_report, write_reproduce_report, write_sweep_report, write_test_report, write_theory_report
+from chanceline.report import (
+    read_report,
+    write_reproduce_report,
+    write_sweep_report,
+    write_test_report,
+    write_theory_report,
+)
 from chanceline.report.page import Page, hash_arrays, number
 from chanceline.report.runs import FIGURES, rounded
 from chanceline.report.separation import separation_page
@@ -45,7 +51,9 @@ class Outline(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         loading = ("src", "href", "xlink:href")
-        self.active += [(name, value) for name, value in attributes if name.startswith("on") or name in loading]
+        self.active += [
+            (name, value) for name, value in attributes if name.startswith("on") or name in loading
+        ]
 
 
 def assert_self_contained(path: Path) -> str:
@@ -54,7 +62,11 @@ def assert_self_contained(path: Path) -> str:
     assert "script" not in outline.tags
     assert "link" not in outline.tags
     ours = ("#", "chanceline-explorer.html#")
-    outside = [value for name, value in outline.active if not (name in ("href", "xlink:href") and str(value).startswith(ours))]
+    outside = [
+        value
+        for name, value in outline.active
+        if not (name in ("href", "xlink:href") and str(value).startswith(ours))
+    ]
     assert outside == []
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
@@ -80,9 +92,13 @@ def test_test_report_says_the_verdict_first(noise, tmp_path):
         "The rule to use",
         "The features",
     )
-    places = [body.index(words) for words in (*parts, "How the p-value was made", "to paste into a paper")]
+    places = [
+        body.index(words) for words in (*parts, "How the p-value was made", "to paste into a paper")
+    ]
     assert places == sorted(places)
-    assert f"p\u00a0=\u00a0{format_p(result.log10_pvalue)}" in text  # never broken at the end of a line
+    assert (
+        f"p\u00a0=\u00a0{format_p(result.log10_pvalue)}" in text
+    )  # never broken at the end of a line
     assert "Xu Y., Ohzeki M. and Kabashima Y." in text
     assert hash_arrays(data.X, data.y) in text
     record = read_report(path)
@@ -99,11 +115,16 @@ def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_
     result = separation_test(X, y.astype(float), ["x0", "x1"], permutations=0)
     text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"<p>{result.rule.text.replace('>', '&gt;')}.</p>" in text
-    cells = re.findall(r'data-name="feature">([^<]+)</td>\s*<td class="number" data-name="weight">([^<]+)</td>', text)
+    cells = re.findall(
+        r'data-name="feature">([^<]+)</td>\s*<td class="number" data-name="weight">([^<]+)</td>',
+        text,
+    )
     frame = result.to_frame()
     assert [name for name, _ in cells] == frame["feature"].tolist() == ["x0", "x1"]
     np.testing.assert_allclose(
-        [float(value) for _, value in cells], np.array(result.rule.weights) * X[:, :2].std(axis=0), rtol=5e-3
+        [float(value) for _, value in cells],
+        np.array(result.rule.weights) * X[:, :2].std(axis=0),
+        rtol=5e-3,
     )
     assert ">nan<" not in text
     assert text.count("✓") == frame[["evidence", "rule", "separating"]].to_numpy().sum()
@@ -116,16 +137,29 @@ def test_the_page_shows_the_rule_its_features_and_the_samples_it_gets_wrong(tmp_
 
 def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
     rng = np.random.default_rng(9)
-    X, y, age = rng.normal(size=(40, 6)), np.repeat(np.tile([1.0, -1.0], 10), 2), rng.normal(size=40)
-    grouped = separation_test(X, y, permutations=19, groups=np.repeat(np.arange(20), 2), expected_error=False)
+    X, y, age = (
+        rng.normal(size=(40, 6)),
+        np.repeat(np.tile([1.0, -1.0], 10), 2),
+        rng.normal(size=40),
+    )
+    grouped = separation_test(
+        X, y, permutations=19, groups=np.repeat(np.arange(20), 2), expected_error=False
+    )
     adjusted = separation_test(X, y, permutations=19, adjust=age[:, None], expected_error=False)
     pages = [
-        write_test_report(result, tmp_path / f"{number}.html").read_text() for number, result in enumerate((grouped, adjusted))
+        write_test_report(result, tmp_path / f"{number}.html").read_text()
+        for number, result in enumerate((grouped, adjusted))
     ]
     methods = [" ".join(page[page.index("to paste into a paper") :].split()) for page in pages]
-    assert "the labels of 20 groups, whose rows keep one label, permuted, with the class sizes kept" in methods[0]
+    assert (
+        "the labels of 20 groups, whose rows keep one label, permuted, with the class sizes kept"
+        in methods[0]
+    )
     assert "on 19 such labellings" in methods[0]
-    assert "the labels of 40 samples, drawn from a logistic model of covariate 0, with the number of positives kept" in methods[1]
+    assert (
+        "the labels of 40 samples, drawn from a logistic model of covariate 0, with the number of positives kept"
+        in methods[1]
+    )
     # The stage that gave the p-value is named, and no bound that says nothing.
     assert all("The p-value is that of the shuffles" in text for text in methods)
     assert not any("at most 1" in text for text in methods)
@@ -133,11 +167,18 @@ def test_the_methods_name_the_units_and_how_labels_were_drawn(tmp_path):
 
 def test_a_rule_without_features_is_called_none(tmp_path):
     rng = np.random.default_rng(3)
-    result = separation_test(rng.normal(size=(40, 30)), np.tile(["ill", "well"], 20), permutations=19)
+    result = separation_test(
+        rng.normal(size=(40, 30)), np.tile(["ill", "well"], 20), permutations=19
+    )
     assert not result.rule.features
-    text = " ".join(write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8").split())
+    text = " ".join(
+        write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8").split()
+    )
     assert "None: by cross-validation no set of features clearly improves on" in text
-    assert "no set of features clearly improved on the majority class; the whole procedure had a cross-validated error of" in text
+    assert (
+        "no set of features clearly improved on the majority class; the whole procedure had a cross-validated error of"
+        in text
+    )
     assert "AUC" not in result.rule.summary()
     assert "Every sample along the rule" not in text
 
@@ -157,8 +198,20 @@ def test_names_from_data_are_shown_and_never_run(tmp_path):
     values = rng.normal(size=(24, 3))
     values[:, 0] += np.repeat([-9.0, 9.0], 12)
     csv = tmp_path / "a<img src=x onerror=alert(1)>&.csv"
-    head = ",".join('"' + name.replace('"', '""') + '"' for name in (EVIL, QUOTES, "$\\alpha_{", "outcome"))
-    csv.write_text("\n".join([head, *(",".join([*map(str, row), f'"{label}"']) for row, label in zip(values, y, strict=True))]))
+    head = ",".join(
+        '"' + name.replace('"', '""') + '"' for name in (EVIL, QUOTES, "$\\alpha_{", "outcome")
+    )
+    csv.write_text(
+        "\n".join(
+            [
+                head,
+                *(
+                    ",".join([*map(str, row), f'"{label}"'])
+                    for row, label in zip(values, y, strict=True)
+                ),
+            ]
+        )
+    )
     data = load_data(csv, "outcome")
     result = separation_test(data.X, data.y, feature_names=data.feature_names, permutations=0)
     assert EVIL in result.separating.features
@@ -168,7 +221,11 @@ def test_names_from_data_are_shown_and_never_run(tmp_path):
     assert "<img" not in text
     assert "&lt;script&gt;" in text
     assert EVIL in read_report(path)["separating"]["features"]
-    seen = run_script(text, '[document.title, document.images.length, document.body.innerText.includes("<script>")]', tmp_path)
+    seen = run_script(
+        text,
+        '[document.title, document.images.length, document.body.innerText.includes("<script>")]',
+        tmp_path,
+    )
     assert seen == [f"Structure or chance? {csv.name}", 0, True]
 
 
@@ -225,10 +282,16 @@ def test_theory_reports(result, words, tmp_path):
 
 def test_sweep_report_has_the_averages_of_the_store(tmp_path):
     store = tmp_path / "<i>runs.sqlite"
-    tasks = [make_task("smallest", n=12, alpha=alpha, method="omp", trial=k) for k in range(4) for alpha in (0.5, 1.0)]
+    tasks = [
+        make_task("smallest", n=12, alpha=alpha, method="omp", trial=k)
+        for k in range(4)
+        for alpha in (0.5, 1.0)
+    ]
     with Store(store, write=True) as results:
         rows = run(tasks, store=results)
-    expected = np.mean([row.result["n_selected"] for row in rows if row.task.parameters["alpha"] == 1.0])
+    expected = np.mean(
+        [row.result["n_selected"] for row in rows if row.task.parameters["alpha"] == 1.0]
+    )
     path = write_sweep_report(store, tmp_path / "sweep.html")
     text = assert_self_contained(path)
     assert "<i>runs" not in text
@@ -281,7 +344,9 @@ def test_numbers_to_read():
 def test_unseen_characters_are_written_out(noise, tmp_path):
     _, result = noise
     name = "gene\u202e\x1b[31m\u200b"
-    page = Page("test.html", name, {"feature": name, "tag": "\U000e0041"}, separation_page(result).values)
+    page = Page(
+        "test.html", name, {"feature": name, "tag": "\U000e0041"}, separation_page(result).values
+    )
     path = page.write(tmp_path / "page.html")
     text = path.read_text(encoding="utf-8")
     assert visible(text, keep="\n") == text

@@ -33,7 +33,11 @@ def separable(rows, signs):
         entering = next((j for j, value in enumerate(cost) if value < 0), None)
         if entering is None:
             return total < 0
-        ratios = [(right[i] / equations[i][entering], basis[i], i) for i in range(size) if equations[i][entering] > 0]
+        ratios = [
+            (right[i] / equations[i][entering], basis[i], i)
+            for i in range(size)
+            if equations[i][entering] > 0
+        ]
         leaving = min(ratios)[2]
         pivot = equations[leaving][entering]
         equations[leaving] = [value / pivot for value in equations[leaving]]
@@ -41,7 +45,9 @@ def separable(rows, signs):
         for i in range(size):
             factor = equations[i][entering]
             if i != leaving and factor != 0:
-                equations[i] = [a - factor * b for a, b in zip(equations[i], equations[leaving], strict=True)]
+                equations[i] = [
+                    a - factor * b for a, b in zip(equations[i], equations[leaving], strict=True)
+                ]
                 right[i] -= factor * right[leaving]
         factor = cost[entering]
         cost = [a - factor * b for a, b in zip(cost, equations[leaving], strict=True)]
@@ -73,7 +79,10 @@ def suffices(X, y, support, intercept, signs=None, errors=0):
 def smallest(X, y, intercept, signs=None, errors=0):
     """The fewest columns on which some rule makes at most so many errors, by all subsets; None if there are none."""
     for size in range(X.shape[1] + 1):
-        if any(suffices(X, y, support, intercept, signs, errors) for support in combinations(range(X.shape[1]), size)):
+        if any(
+            suffices(X, y, support, intercept, signs, errors)
+            for support in combinations(range(X.shape[1]), size)
+        ):
             return size
     return None
 
@@ -99,7 +108,9 @@ def tiny_gap_table(seed):
     fields = X[:, used] @ weights
     middle = np.median(fields)
     near = rng.random(samples) < 0.4
-    X[near, used[0]] -= (fields[near] - middle - gap * y[near] * rng.integers(0, 2, near.sum())) / weights[0]
+    X[near, used[0]] -= (
+        fields[near] - middle - gap * y[near] * rng.integers(0, 2, near.sum())
+    ) / weights[0]
     if seed % 3 < 2:
         y = np.where(X[:, used] @ weights - middle > 0, 1.0, -1.0)
     if seed % 5 == 0 and columns > 1:

@@ -19,11 +19,17 @@ def follow(columns, start, most, kept=0):
     np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("n", "patterns", "kept", "most"), [(40, 70, 0, 200), (24, 30, 1, 100), (30, 20, 3, 60)])
+@pytest.mark.parametrize(
+    ("n", "patterns", "kept", "most"), [(40, 70, 0, 200), (24, 30, 1, 100), (30, 20, 3, 60)]
+)
 def test_the_loop_follows_the_plain_version(n, patterns, kept, most):
     for seed in range(3):
         # Every third start is a whole number of steps, so that margins meet zero.
-        start = gaussian_start(n, seed) if seed else np.round(gaussian_start(n, seed) * 8) * 0.002 / patterns
+        start = (
+            gaussian_start(n, seed)
+            if seed
+            else np.round(gaussian_start(n, seed) * 8) * 0.002 / patterns
+        )
         follow(random_signs(n, patterns, seed), start, most, kept)
 
 

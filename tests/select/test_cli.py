@@ -50,7 +50,9 @@ def test_json_from_a_file(capsys, tmp_path):
 def test_random_problem_is_the_librarys(capsys):
     import chanceline
 
-    code, out, err = run(capsys, "--random", "N=32,alpha=1,seed=4,inputs=sphere", "--method", "omp", "--json")
+    code, out, err = run(
+        capsys, "--random", "N=32,alpha=1,seed=4,inputs=sphere", "--method", "omp", "--json"
+    )
     assert code == 0
     expected = chanceline.search(*random_problem(32, 1.0, 4, "sphere"), method="omp")
     assert json.loads(out)["support"] == expected.support.tolist()
@@ -66,11 +68,19 @@ def test_text_output_names_the_variables(capsys):
 
 def test_the_rule_is_printed_and_written(capsys, tmp_path):
     X, y = random_problem(12, 1.0, 3, "gaussian")
-    path, rule = write_csv(tmp_path / "data.csv", X, np.where(y > 0, "ill", "well")), tmp_path / "rule.csv"
-    code, out, err = run(capsys, path, "--label", "outcome", "--intercept", "--budget", 200, "-q", "--out", rule)
+    path, rule = (
+        write_csv(tmp_path / "data.csv", X, np.where(y > 0, "ill", "well")),
+        tmp_path / "rule.csv",
+    )
+    code, out, err = run(
+        capsys, path, "--label", "outcome", "--intercept", "--budget", 200, "-q", "--out", rule
+    )
     assert (code, err) == (0, f"rule written to {rule}\n")
     written = pd.read_csv(rule, index_col="feature")["weight"]
-    scores = X @ written.reindex([f"g{j}" for j in range(12)]).fillna(0).to_numpy() + written["(intercept)"]
+    scores = (
+        X @ written.reindex([f"g{j}" for j in range(12)]).fillna(0).to_numpy()
+        + written["(intercept)"]
+    )
     assert np.array_equal(scores > 0, y > 0)  # "ill", the rarer class, is positive
     assert all(name in out for name in written.index[:-1])
     assert re.search(r"^  predict ill if ", out, re.MULTILINE)
@@ -83,7 +93,9 @@ def test_a_long_rule_is_cut_and_the_proven_bound_is_named(capsys):
     assert len(out.splitlines()) <= 14
     assert max(map(len, out.splitlines())) <= 100
     assert "… (--out FILE has all)" in out
-    code, out, _ = run(capsys, "--random", "N=30,alpha=1", "--method", "exact", "--budget", 20, "-q")
+    code, out, _ = run(
+        capsys, "--random", "N=30,alpha=1", "--method", "exact", "--budget", 20, "-q"
+    )
     assert "; at least 5 are needed (proven)" in out
 
 
@@ -91,7 +103,10 @@ def test_a_long_rule_is_cut_and_the_proven_bound_is_named(capsys):
     ("arguments", "message"),
     [
         (["--random", "N=8"], "alpha"),
-        (["--random", "N=8,alpha=1", "--budget", "many"], "'--budget': .*'many'.*; see 'chanceline search --help'"),
+        (
+            ["--random", "N=8,alpha=1", "--budget", "many"],
+            "'--budget': .*'many'.*; see 'chanceline search --help'",
+        ),
         (["--random", "M=8,alpha=1"], "M=8"),
         (["--random", "N=8,alpha=x"], "alpha"),
         (["--random", "N=8,alpha=1,inputs=ternary"], "ternary"),
@@ -139,7 +154,17 @@ def noisy(tmp_path):
 
 def test_search_with_errors(capsys, noisy):
     X, y, path = noisy
-    options = ["--label", "outcome", "--intercept", "--errors", 4, "--missing", "columns", "--budget", 500]
+    options = [
+        "--label",
+        "outcome",
+        "--intercept",
+        "--errors",
+        4,
+        "--missing",
+        "columns",
+        "--budget",
+        500,
+    ]
     code, out, err = run(capsys, path, *options, "--json")
     record = json.loads(out)
     assert code == 0
@@ -155,7 +180,9 @@ def test_search_takes_the_option_it_advises(capsys, noisy):
     code, _, err = run(capsys, path, "--label", "outcome", "-q")
     assert code == 2
     assert "--missing" in err
-    code, _, _ = run(capsys, path, "--label", "outcome", "-q", "--missing", "median", "--method", "omp")
+    code, _, _ = run(
+        capsys, path, "--label", "outcome", "-q", "--missing", "median", "--method", "omp"
+    )
     assert code == 0
 
 

@@ -92,7 +92,10 @@ def test_verdicts_are_those_of_brute_force(inputs, intercept):
         X, y = random_problem(9, 0.9, 300 + seed, inputs)
         problem = make_problem(X, y, intercept, contradictions=True)
         for size in (1, 2, 3, 4):
-            expected = any(certify(X, y, support, intercept).separable for support in itertools.combinations(range(9), size))
+            expected = any(
+                certify(X, y, support, intercept).separable
+                for support in itertools.combinations(range(9), size)
+            )
             step = last(all_supports(problem, size))
             assert step.verdict == (FOUND if expected else EXHAUSTED)
             verdicts.add(expected)

@@ -48,9 +48,13 @@ def enumerated_front(X, y, most, intercept):
     for k in range(most + 1):
         best = fewest[-1] if fewest else len(y)
         for support in itertools.combinations(range(X.shape[1]), k):
-            columns = np.column_stack([X[:, list(support)], *([np.ones(len(y))] if intercept else [])])
+            columns = np.column_stack(
+                [X[:, list(support)], *([np.ones(len(y))] if intercept else [])]
+            )
             zero = int(np.sum(np.all(columns == 0, axis=1))) if columns.shape[1] else len(y)
-            best = min(best, zero + fewest_by_rays(columns * y[:, None]) if columns.shape[1] else zero)
+            best = min(
+                best, zero + fewest_by_rays(columns * y[:, None]) if columns.shape[1] else zero
+            )
         fewest.append(best)
         if best == 0:
             break
@@ -92,13 +96,19 @@ def test_rules_make_the_errors_they_say():
     for point in found.points:
         rule = point.rule
         assert rule.n_selected <= point.k
-        assert check_weights(X, signs, rule.support, rule.weights, rule.bias).errors == point.errors == rule.errors
+        assert (
+            check_weights(X, signs, rule.support, rule.weights, rule.bias).errors
+            == point.errors
+            == rule.errors
+        )
     assert found.at(3).errors == found.errors[3]
     assert found.smallest(int(found.errors[4])).errors <= found.errors[4]
 
 
 def test_front_of_a_data_frame_has_its_names():
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=["a", "b", "c", "d", "e"])
+    X = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(40, 5)), columns=["a", "b", "c", "d", "e"]
+    )
     found = chanceline.front(X, X["b"] - X["d"] > 0, max_features=3, budget=500)
     assert found.features(found.smallest()) == ["b", "d"]
     assert str(found).endswith("0* b, d")
@@ -118,7 +128,9 @@ def test_front_ends_where_nothing_is_wrong():
 
 
 def test_a_sample_on_the_threshold_is_an_error():
-    found = chanceline.front(np.array([[0.0], [1.0], [2.0], [-1.0]]), [1, 1, 1, -1], intercept=False)
+    found = chanceline.front(
+        np.array([[0.0], [1.0], [2.0], [-1.0]]), [1, 1, 1, -1], intercept=False
+    )
     assert found.errors.tolist() == [4, 1]
     found = chanceline.front(np.array([[0.0], [0.0], [1.0], [-1.0]]), [1, 0, 1, 0])
     assert found.errors.tolist() == [2, 1]
@@ -165,7 +177,10 @@ def test_fewest_errors_on_a_support_are_proven(kind):
             assert step.verdict == (FOUND if allowed == fewest else EXHAUSTED)
         found = fitted(problem, step.support, 0, step.right)
         weights, bias = problem.original(found.support, found.weights, found.constant)
-        assert np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12) == fewest
+        assert (
+            np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12)
+            == fewest
+        )
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -173,7 +188,9 @@ def test_exact_with_errors_proves_the_enumerated_minimum(intercept):
     X, y = small_problem("noise", 11)
     fewest = enumerated_front(X, y, 3, intercept)
     for allowed in (fewest[3], fewest[2]):
-        outcome = chanceline.search(X, y, method="exact", errors=allowed, intercept=intercept, budget=100_000)
+        outcome = chanceline.search(
+            X, y, method="exact", errors=allowed, intercept=intercept, budget=100_000
+        )
         assert outcome.n_selected == next(k for k, errors in enumerate(fewest) if errors <= allowed)
         assert outcome.errors <= allowed
         assert outcome.minimum_proven
@@ -186,5 +203,7 @@ def test_rows_of_zeros_leave_every_sample_wrong():
     for size in (1, 3, 5):
         outcome = chanceline.search(np.zeros((4, size)), [1, 1, 1, 1], method="auto", budget=3000)
         assert outcome.errors == 4
-        points = chanceline.front(np.zeros((4, size)), [1, 1, -1, 1], intercept=False, budget=500).points
+        points = chanceline.front(
+            np.zeros((4, size)), [1, 1, -1, 1], intercept=False, budget=500
+        ).points
         assert {point.errors for point in points} == {4}

@@ -17,7 +17,10 @@ def test_errors_allowed_make_supports_smaller(intercept):
     for allowed in (0, 2, 5):
         outcome = chanceline.search(X, y, intercept=intercept, errors=allowed, budget=2000)
         assert outcome.errors <= allowed == outcome.allowed
-        assert check_weights(X, y, outcome.support, outcome.weights, outcome.bias).errors == outcome.errors
+        assert (
+            check_weights(X, y, outcome.support, outcome.weights, outcome.bias).errors
+            == outcome.errors
+        )
         sizes.append(outcome.n_selected)
     assert sizes[0] > sizes[1] > sizes[2]
 
@@ -73,7 +76,10 @@ def test_too_few_errors_allowed_gives_the_best_found():
     assert plain.errors <= fewest + 2
 
 
-@pytest.mark.parametrize(("options", "message"), [({"errors": -1}, "errors allowed"), ({"errors": 1, "method": "omp"}, "omp")])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"errors": -1}, "errors allowed"), ({"errors": 1, "method": "omp"}, "omp")],
+)
 def test_bad_requests(options, message):
     with pytest.raises(InputError, match=message):
         chanceline.search(np.eye(4), [0, 1, 0, 1], **options)
@@ -91,4 +97,7 @@ def test_a_correlated_pair_whose_difference_decides_is_found(patterns, n):
         assert outcome.support.tolist() == [first, second]
         assert outcome.minimum_proven
         y[:2] *= -1
-        assert chanceline.search(X, y, intercept=True, errors=2, budget=100).support.tolist() == [first, second]
+        assert chanceline.search(X, y, intercept=True, errors=2, budget=100).support.tolist() == [
+            first,
+            second,
+        ]

@@ -12,7 +12,13 @@ from chanceline.errors import InputError
 from chanceline.perceptron.hinge import random_state
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select import certify, check_weights, random_problem
-from chanceline.select.auto import all_columns_separate, can_grow, run_auto, search_pools, variables_needed
+from chanceline.select.auto import (
+    all_columns_separate,
+    can_grow,
+    run_auto,
+    search_pools,
+    variables_needed,
+)
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule
 from chanceline.select.pairs import all_singles, errors_alone
 from chanceline.select.pareto import Ranking, is_wide, pool_size, rank_columns, slack_products
@@ -30,7 +36,9 @@ def wide():
 
 
 def ranked(problem, steps=None):
-    return rank_columns(problem, problem.n_samples if steps is None else steps, errors_alone(problem))
+    return rank_columns(
+        problem, problem.n_samples if steps is None else steps, errors_alone(problem)
+    )
 
 
 def shape(samples, columns):
@@ -42,7 +50,9 @@ def test_rows_are_those_of_the_scaled_columns(wide):
     problem = make_problem(*wide, True)
     some, samples = np.array([3, 99, 7]), np.array([0, 5, 39])
     np.testing.assert_array_equal(problem.rows(some), problem.columns[[3, 99, 7, 200]].T)
-    np.testing.assert_array_equal(problem.rows(some, samples), problem.columns[[3, 99, 7, 200]][:, samples].T)
+    np.testing.assert_array_equal(
+        problem.rows(some, samples), problem.columns[[3, 99, 7, 200]][:, samples].T
+    )
 
 
 def test_pool_holds_the_best_single_and_what_decides(wide):
@@ -51,7 +61,9 @@ def test_pool_holds_the_best_single_and_what_decides(wide):
     assert pool.size == 30
     assert np.all(np.diff(pool) > 0)
     assert {20, 150} <= set(pool.tolist())
-    alone = [chanceline.front(X[:, [j]], y, max_features=1, budget=0).errors[-1] for j in range(200)]
+    alone = [
+        chanceline.front(X[:, [j]], y, max_features=1, budget=0).errors[-1] for j in range(200)
+    ]
     assert min(alone) == min(alone[j] for j in pool)
 
 
@@ -115,7 +127,9 @@ def test_the_pool_is_as_large_as_noise_needs():
     for problem in (shape(4500, 4500), shape(10_000, 10_000), shape(3000, 10_000)):
         # No pool of less than half of the table has room for what is needed.
         assert not is_wide(problem, pool_size(problem, variables_needed(problem)))
-    assert is_wide(shape(2000, 20_000), pool_size(shape(2000, 20_000), variables_needed(shape(2000, 20_000))))
+    assert is_wide(
+        shape(2000, 20_000), pool_size(shape(2000, 20_000), variables_needed(shape(2000, 20_000)))
+    )
     # With more than two samples a column noise is not separated at all.
     assert variables_needed(shape(5000, 2000)) == 0
 
@@ -152,7 +166,10 @@ def test_single_precision_does_not_overflow():
     X = rng.normal(size=(50, 6))
     X[:, [1, 4]] = np.abs(X[:, [1, 4]]) * 1e38
     y = np.where(X[:, 4] > np.median(X[:, 4]), 1.0, -1.0)
-    single, double = Problem(X.astype(np.float32), y, True), Problem(X.astype(np.float32).astype(float), y, True)
+    single, double = (
+        Problem(X.astype(np.float32), y, True),
+        Problem(X.astype(np.float32).astype(float), y, True),
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         products = slack_products(single, np.ones(50))
     assert np.isfinite(products).all()

@@ -19,9 +19,18 @@ from chanceline.select import count
 from chanceline.select.cuts import can_cut
 from chanceline.select.exact import EXHAUSTED, all_supports, prove
 from chanceline.select.outcome import LowerBound
-from chanceline.select.pairs import DECISIONS, PairFound, errors_alone, separating_pairs, settle_pair, single_rule
+from chanceline.select.pairs import (
+    DECISIONS,
+    PairFound,
+    errors_alone,
+    separating_pairs,
+    settle_pair,
+    single_rule,
+)
 
-_spec = importlib.util.spec_from_file_location("select_oracle", Path(__file__).with_name("oracle.py"))
+_spec = importlib.util.spec_from_file_location(
+    "select_oracle", Path(__file__).with_name("oracle.py")
+)
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 smallest, suffices, tiny_gap_table = oracle.smallest, oracle.suffices, oracle.tiny_gap_table
@@ -117,7 +126,10 @@ def test_the_star_of_the_front_is_brute_force():
         for point in front.points:
             if point.proven and point.errors > 0:
                 supports = combinations(range(X.shape[1]), min(point.k, X.shape[1]))
-                assert not any(suffices(X, y, chosen, intercept, signs, point.errors - 1) for chosen in supports)
+                assert not any(
+                    suffices(X, y, chosen, intercept, signs, point.errors - 1)
+                    for chosen in supports
+                )
                 starred += point.k == 2
         assert all(point.proven for point in front.points if point.k < 2)
     assert starred > 5
@@ -140,7 +152,9 @@ def test_pairs_are_swept_without_a_loss():
         if X.shape[1] < 2:
             continue
         problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
-        expected = any(suffices(X, y, pair, intercept, signs) for pair in combinations(range(X.shape[1]), 2))
+        expected = any(
+            suffices(X, y, pair, intercept, signs) for pair in combinations(range(X.shape[1]), 2)
+        )
         *_, last = separating_pairs(problem)
         assert isinstance(last, PairFound) if expected else last is True
         if expected:
@@ -157,7 +171,10 @@ def test_supports_are_counted_by_brute_force():
         X, y, intercept, signs = tiny_gap_table(seed)
         for size in (1, 2, 3):
             if size <= X.shape[1]:
-                expected = sum(suffices(X, y, chosen, intercept, signs) for chosen in combinations(range(X.shape[1]), size))
+                expected = sum(
+                    suffices(X, y, chosen, intercept, signs)
+                    for chosen in combinations(range(X.shape[1]), size)
+                )
                 counted = count(X, y, size, intercept, signs)
                 assert (counted.count, counted.gap, counted.kind) == (expected, 0.0, "exact")
 
@@ -185,19 +202,31 @@ def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
         gaps[size] = step.gap
     # What is refuted separates by no more than the gap, and the pair that does separate, by less.
     assert 0 < gaps[2] < 1e-7
-    bounds = [event for event in prove(problem, None, 10**6, decisions=0) if isinstance(event, LowerBound)]
+    bounds = [
+        event for event in prove(problem, None, 10**6, decisions=0) if isinstance(event, LowerBound)
+    ]
     assert any(bound.gap > 0 for bound in bounds)
 
 
 def scaled_margin(problem, support, decision):
     """min_μ a_μ·w of weights of length 1 on the scaled columns, which an exact decision has found in the units of X."""
     columns = [int(j) for j in support]
-    weights = [slope * Fraction(float(problem.scale[j])) for slope, j in zip(decision.slopes, columns, strict=True)]
+    weights = [
+        slope * Fraction(float(problem.scale[j]))
+        for slope, j in zip(decision.slopes, columns, strict=True)
+    ]
     if problem.intercept:
-        shifts = [slope * Fraction(float(problem.centre[j])) for slope, j in zip(decision.slopes, columns, strict=True)]
+        shifts = [
+            slope * Fraction(float(problem.centre[j]))
+            for slope, j in zip(decision.slopes, columns, strict=True)
+        ]
         weights.append(sum(shifts, decision.bias))
     fields = [
-        sum((Fraction(x) * slope for x, slope in zip(row, decision.slopes, strict=True)), decision.bias) * int(label)
+        sum(
+            (Fraction(x) * slope for x, slope in zip(row, decision.slopes, strict=True)),
+            decision.bias,
+        )
+        * int(label)
         for row, label in zip(problem.X[:, columns].tolist(), problem.y, strict=True)
     ]
     largest = max(map(abs, weights))
@@ -226,11 +255,16 @@ def test_the_outcome_says_up_to_which_gap_it_is_proven():
     outcome = chanceline.search(X[:, :2], y, "exact", intercept=True)
     assert outcome.to_dict()["proven_gap"] == 0.0
     proven = chanceline.search(X, y, "exact", intercept=True)
-    assert (proven.kind, proven.summary()) == ("exact", "1 of 5 variables separates all 12 samples, the proven minimum")
+    assert (proven.kind, proven.summary()) == (
+        "exact",
+        "1 of 5 variables separates all 12 samples, the proven minimum",
+    )
     up_to = replace(proven, proven_gap=2.41e-9)
     assert up_to.kind == "certified"
     assert up_to.minimum_proven
-    assert up_to.summary().endswith("the proven minimum up to a gap of 2.5e-09"), "a bound is rounded up"
+    assert up_to.summary().endswith("the proven minimum up to a gap of 2.5e-09"), (
+        "a bound is rounded up"
+    )
     assert replace(up_to, lower_bound=0).summary().endswith("12 samples")
 
 

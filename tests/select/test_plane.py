@@ -15,13 +15,18 @@ def separable(rows):
     if len(rows) == 0:
         return True
     free = [(None, None)] * rows.shape[1]
-    return linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=free).status == 0
+    return (
+        linprog(np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=free).status
+        == 0
+    )
 
 
 def enumerated(X, y, intercept):
     rows = y[:, None] * (np.column_stack([X, np.ones(len(y))]) if intercept else X)
     for errors in range(len(y) + 1):
-        if any(separable(np.delete(rows, out, axis=0)) for out in combinations(range(len(y)), errors)):
+        if any(
+            separable(np.delete(rows, out, axis=0)) for out in combinations(range(len(y)), errors)
+        ):
             return errors
     raise AssertionError
 
@@ -39,7 +44,12 @@ def test_the_sweep_is_the_enumeration(kind, intercept):
     for seed in range(50):
         X, y = table(seed, kind)
         split = best_split(X, y, intercept)
-        assert split.errors == split.below == enumerated(X, y, intercept) == np.count_nonzero(~split.right)
+        assert (
+            split.errors
+            == split.below
+            == enumerated(X, y, intercept)
+            == np.count_nonzero(~split.right)
+        )
 
 
 def test_the_front_proves_two_variables_in_small_tables():

@@ -75,13 +75,16 @@ def test_tabu_finds_the_proven_minimum():
     for seed in range(6):
         X, y = random_problem(20, 1.0, 40 + seed)
         assert (
-            chanceline.search(X, y, method="tabu", budget=2000).n_selected == chanceline.search(X, y, method="exact").n_selected
+            chanceline.search(X, y, method="tabu", budget=2000).n_selected
+            == chanceline.search(X, y, method="exact").n_selected
         )
 
 
 def test_exact_agrees_with_enumeration():
     checked = 0
-    for seed, inputs, intercept in itertools.product(range(10), ("binary", "gaussian", "sphere"), (False, True)):
+    for seed, inputs, intercept in itertools.product(
+        range(10), ("binary", "gaussian", "sphere"), (False, True)
+    ):
         X, y = random_problem(7, 0.85 + 0.05 * seed, 300 + seed, inputs)
         if len(np.unique(y)) < 2 or not certify(X, y, np.arange(7), intercept).separable:
             continue
@@ -147,7 +150,9 @@ def test_kernels_compiled_and_from_the_cache_give_the_same_bits(tmp_path):
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     options = {"env": environment, "capture_output": True, "text": True, "check": True}
-    first, again = (subprocess.run([sys.executable, "-c", code], **options).stdout for _ in range(2))
+    first, again = (
+        subprocess.run([sys.executable, "-c", code], **options).stdout for _ in range(2)
+    )
     assert list(tmp_path.rglob("*.nbi"))
     assert first == again
 

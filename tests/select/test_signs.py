@@ -21,9 +21,16 @@ from chanceline.select.swaps import start_from
 def separable(X, y, signs, intercept=False):
     """max s with y(x·w + b) ≥ s, |w_j| ≤ 1 and s_j w_j ≥ 0, by a linear programme."""
     columns = np.column_stack([X, np.ones(len(X))]) if intercept else X
-    bounds = [(0 if sign > 0 else -1, 0 if sign < 0 else 1) for sign in signs] + [(-1, 1)] * intercept
+    bounds = [(0 if sign > 0 else -1, 0 if sign < 0 else 1) for sign in signs] + [
+        (-1, 1)
+    ] * intercept
     rows = np.column_stack([-y[:, None] * columns, np.ones(len(X))])
-    best = linprog(np.append(np.zeros(columns.shape[1]), -1.0), rows, np.zeros(len(X)), bounds=[*bounds, (None, 1)])
+    best = linprog(
+        np.append(np.zeros(columns.shape[1]), -1.0),
+        rows,
+        np.zeros(len(X)),
+        bounds=[*bounds, (None, 1)],
+    )
     return best.x[-1] > 1e-9
 
 
@@ -39,8 +46,14 @@ def has_signs(rule, signs):
 
 @st.composite
 def problems(draw):
-    n, patterns, seed = draw(st.integers(1, 8)), draw(st.integers(2, 12)), draw(st.integers(0, 10**6))
-    X, y = random_problem(n, seed=seed, inputs=draw(st.sampled_from(["binary", "gaussian"])), n_patterns=patterns)
+    n, patterns, seed = (
+        draw(st.integers(1, 8)),
+        draw(st.integers(2, 12)),
+        draw(st.integers(0, 10**6)),
+    )
+    X, y = random_problem(
+        n, seed=seed, inputs=draw(st.sampled_from(["binary", "gaussian"])), n_patterns=patterns
+    )
     signs = np.array(draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n)))
     return X + draw(st.sampled_from([0.0, 0.7])), y, signs, draw(st.booleans())
 
@@ -51,7 +64,9 @@ def test_no_search_with_errors_and_no_front_violates_a_sign(problem, errors):
     X, y, signs, intercept = problem
     found = search(X, y, "auto", 40, intercept=intercept, errors=errors, signs=signs)
     assert not signs.any() or has_signs(found.rule, signs)
-    assert check_weights(X, y, found.support, found.weights, found.bias, signs).errors == found.errors
+    assert (
+        check_weights(X, y, found.support, found.weights, found.bias, signs).errors == found.errors
+    )
     for point in front(X, y, intercept=intercept, max_features=3, budget=20, signs=signs).points:
         assert np.all(point.rule.weights * signs[point.rule.support] >= 0)
 
@@ -73,7 +88,9 @@ def test_every_method_separates_where_something_does_and_keeps_the_signs(problem
     assert separate(X, y, everything, intercept, signs).separates == possible
     if possible and method == "exact":
         assert found.minimum_proven
-        assert found.n_selected == 0 or separating(X, y, found.n_selected - 1, signs, intercept) == 0
+        assert (
+            found.n_selected == 0 or separating(X, y, found.n_selected - 1, signs, intercept) == 0
+        )
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])
@@ -85,7 +102,10 @@ def test_counts_are_those_of_brute_force_and_of_the_mean_in_closed_form(inputs):
         for size in (2, 3, 4):
             assert count(X, y, size, signs=signs).count == separating(X, y, size, signs)
     if inputs == "gaussian":
-        counts = [count(*random_problem(8, seed=s, inputs=inputs, n_patterns=4), 3, signs=1).count for s in range(300)]
+        counts = [
+            count(*random_problem(8, seed=s, inputs=inputs, n_patterns=4), 3, signs=1).count
+            for s in range(300)
+        ]
         cover = 2 * (1 + 6 + 15) / 2**7  # 2 Σ_{i<3} C(6, i) of the 2⁷ signs of 4 + 3 hyperplanes
         assert np.mean(counts) == pytest.approx(56 * cover, abs=3 * np.std(counts) / np.sqrt(300))
 
@@ -95,12 +115,18 @@ def test_the_largest_margin_meets_its_dual():
     for _ in range(60):
         rows = generator.standard_normal((generator.integers(2, 12), generator.integers(1, 10)))
         signed = generator.random(rows.shape[1]) < 0.7
-        found = largest_margin(rows, generator.random(len(rows)) * (generator.random(len(rows)) < 0.5), signed=signed)
+        found = largest_margin(
+            rows, generator.random(len(rows)) * (generator.random(len(rows)) < 0.5), signed=signed
+        )
         pull = found.multipliers @ rows / found.multipliers.sum()
         dual = np.linalg.norm(np.where(signed, np.maximum(pull, 0), pull))  # κ = min_λ |(Σ λ a)₊|
         assert found.verdict in (SEPARABLE, INSEPARABLE)
         assert (found.weights[signed] >= 0).all()
-        margin = (rows @ found.weights).min() / np.linalg.norm(found.weights) if found.verdict == SEPARABLE else 0.0
+        margin = (
+            (rows @ found.weights).min() / np.linalg.norm(found.weights)
+            if found.verdict == SEPARABLE
+            else 0.0
+        )
         assert dual == pytest.approx(margin, abs=1e-7)
 
 
@@ -123,7 +149,9 @@ def test_a_new_start_keeps_a_rule_that_separates():
         hinge, separates = start_from(problem, found)
         assert separates
         assert set(hinge.support[: hinge.size]) == set(found.support)
-        assert search(X, y, seed=seed, signs=1).n_selected == 23  # what tabu finds, and auto from other seeds
+        assert (
+            search(X, y, seed=seed, signs=1).n_selected == 23
+        )  # what tabu finds, and auto from other seeds
 
 
 def test_bad_signs_get_one_sentence():

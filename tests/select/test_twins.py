@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr
 
+from chanceline.kernels.random import next_random
 from chanceline.perceptron.hinge import (
     NEWTON,
     RIDGE,
@@ -18,11 +19,16 @@ from chanceline.perceptron.hinge import (
     random_state,
     set_support,
 )
-from chanceline.perceptron.linalg import next_random
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, amp_steps
-from chanceline.select.swaps import NEWTON_AFTER_ADDITION, NOISE, fit_and_swap, fit_greedily, swap_down
+from chanceline.select.swaps import (
+    NEWTON_AFTER_ADDITION,
+    NOISE,
+    fit_and_swap,
+    fit_greedily,
+    swap_down,
+)
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -71,13 +77,20 @@ class PlainHinge:
         return np.abs(self.columns @ np.maximum(1.0 - self.margins, 0.0))
 
     def energy(self, weights):
-        return 0.5 * np.sum(np.maximum(1.0 - weights @ self.part, 0.0) ** 2) + 0.5 * RIDGE * weights @ weights
+        return (
+            0.5 * np.sum(np.maximum(1.0 - weights @ self.part, 0.0) ** 2)
+            + 0.5 * RIDGE * weights @ weights
+        )
 
     def refit(self, max_newton):
         for newton in range(max_newton):
             move = np.linalg.solve(self.hessian, self.part @ self.active) - self.weights
             step = 1.0
-            while newton and self.energy(self.weights + step * move) > self.energy(self.weights) and step > 1e-4:
+            while (
+                newton
+                and self.energy(self.weights + step * move) > self.energy(self.weights)
+                and step > 1e-4
+            ):
                 step *= 0.5
             self.weights = self.weights + step * move
             if self.margins.min() > SEPARATED:
@@ -173,7 +186,13 @@ def test_message_passing_as_in_plain_numpy(kept):
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
     *_, (found, spread, sure) = islice(amp_steps(hinge, count, begin, SLOW[0]), 12)
 
-    mean, variance, field, response, bend = begin, np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
+    mean, variance, field, response, bend = (
+        begin,
+        np.full(n, count / n),
+        np.zeros(n),
+        np.zeros(patterns),
+        0.0,
+    )
     for step in range(1, 13):
         rate = 1.0 - SLOW[0] ** step
         V = variance.sum() / n
@@ -186,10 +205,14 @@ def test_message_passing_as_in_plain_numpy(kept):
         width = 1.0 / (1.0 + bend)
         evidence = 0.5 * field**2 * width
         free = evidence[: n - kept]
-        odds = brentq(lambda odds, free=free: expit(odds + free).sum() - count, -1e4, 1e4, xtol=1e-13)
+        odds = brentq(
+            lambda odds, free=free: expit(odds + free).sum() - count, -1e4, 1e4, xtol=1e-13
+        )
         pi = np.append(expit(odds + free), np.ones(kept))
         new = pi * field * width
-        variance = DAMPING * variance + (1 - DAMPING) * (pi * (width + (field * width) ** 2) - new**2)
+        variance = DAMPING * variance + (1 - DAMPING) * (
+            pi * (width + (field * width) ** 2) - new**2
+        )
         mean = DAMPING * mean + (1 - DAMPING) * new
     # The products are in single precision.
     np.testing.assert_allclose(found, mean, rtol=2e-4, atol=2e-5)

@@ -29,13 +29,17 @@ def contradictions(result, page=""):
         ("separating", result.separating.n_selected, result.separating.errors),
     ):
         if k and wrong is not None and k <= len(errors) and wrong < errors[k - 1]:
-            found.append(f"{who}: {wrong} errors with {k} features, but {errors[k - 1]} are called the fewest")
+            found.append(
+                f"{who}: {wrong} errors with {k} features, but {errors[k - 1]} are called the fewest"
+            )
     designed = result.n_blocks > 1 or "logistic model" in result.exchange
     plain = not designed and result.settings.search is None and not result.settings.preregistered
     if plain and 0 in errors and not result.separating.separates:
         found.append("the front has no errors, and nothing is said to separate")
     if plain and 0 in errors and errors.index(0) + 1 < result.separating.n_selected:
-        found.append(f"{errors.index(0) + 1} features separate, and {result.separating.n_selected} are called the smallest")
+        found.append(
+            f"{errors.index(0) + 1} features separate, and {result.separating.n_selected} are called the smallest"
+        )
     same = result.evidence.features == result.separating.features
     if same and result.evidence.errors not in (None, result.separating.errors):
         found.append(f"one set, {result.evidence.errors} and {result.separating.errors} errors")
@@ -46,7 +50,11 @@ def contradictions(result, page=""):
     first_lines = " ".join(result.story())
     if len(PVALUE.findall(first_lines)) != 1:
         found.append(f"several p-values in front: {first_lines}")
-    gave = [line for line in text.replace("\n             ", " ").splitlines() if "it gave the p-value" in line]
+    gave = [
+        line
+        for line in text.replace("\n             ", " ").splitlines()
+        if "it gave the p-value" in line
+    ]
     if len(gave) != (result.stage is not Stage.NOTHING):
         found.append(f"{len(gave)} readings gave the p-value of {result.stage}")
     if result.stage.rigorous and gave and result.in_p() not in gave[0]:
@@ -97,9 +105,14 @@ def test_pairs_and_groups_agree_with_themselves():
     pairs = np.repeat(np.arange(24), 2)
     y = np.tile([0, 1], 24)
     X[:, 4] += 0.8 * y
-    assert contradictions(separation_test(X, y, pairs=pairs, permutations=99, expected_error=False)) == []
+    assert (
+        contradictions(separation_test(X, y, pairs=pairs, permutations=99, expected_error=False))
+        == []
+    )
     label_of_group = rng.permutation(np.arange(24) % 2)[pairs]
-    grouped = separation_test(X, label_of_group, groups=pairs, permutations=99, expected_error=False)
+    grouped = separation_test(
+        X, label_of_group, groups=pairs, permutations=99, expected_error=False
+    )
     assert contradictions(grouped) == []
 
 
@@ -119,6 +132,9 @@ def test_the_checks_notice_what_was_wrong_before():
     object.__setattr__(
         result,
         "front",
-        tuple(type(point)(**{**vars(point), "errors": wrong}) for point, wrong in zip(result.front, worse, strict=True)),
+        tuple(
+            type(point)(**{**vars(point), "errors": wrong})
+            for point, wrong in zip(result.front, worse, strict=True)
+        ),
     )
     assert any("errors rise" in one for one in contradictions(result))

@@ -42,7 +42,9 @@ def test_errors_counted_after_looking_share_the_level(sizes):
     bounds = UnionBound(sizes, n_features=100, intercept=True, errors=None)
     for errors in (0, 1):
         exact = chance_bound(40, 100, 1, positives=14, errors=errors).log10_p
-        assert bounds.bound(rule(1, errors)).log10_p == pytest.approx(exact + (errors + 1) * log10(2))
+        assert bounds.bound(rule(1, errors)).log10_p == pytest.approx(
+            exact + (errors + 1) * log10(2)
+        )
     assert bounds.largest_attainable(0.005) == 0.005
 
 
@@ -59,10 +61,15 @@ def test_spent_is_the_largest_attainable_value(sizes):
 
 def test_spent_on_errors_of_fixed_features(sizes):
     bounds = UnionBound(sizes, n_features=100, intercept=True, errors=None, preregistered=3)
-    values = [chance_bound(40, 100, 3, positives=14, errors=e, preregistered=True).pvalue for e in range(12)]
+    values = [
+        chance_bound(40, 100, 3, positives=14, errors=e, preregistered=True).pvalue
+        for e in range(12)
+    ]
     assert values == sorted(values)
     for gate in (1e-5, 0.005, 0.05):
-        assert bounds.largest_attainable(gate) == max((value for value in values if value <= gate), default=0.0)
+        assert bounds.largest_attainable(gate) == max(
+            (value for value in values if value <= gate), default=0.0
+        )
     assert bounds.bound(rule(3, 2)).pvalue == values[2]
     declared = UnionBound(sizes, n_features=100, intercept=True, errors=1, preregistered=3)
     assert declared.largest_attainable(0.05) == values[1]
@@ -92,7 +99,9 @@ def test_samples_needed_pays_for_errors_counted_afterwards():
     def bound(n):
         return chance_bound(n, 50, 2, positives=round(n / 2), errors=2).log10_p + 3 * np.log10(2)
 
-    assert bounds.samples_needed(rule(2, 2), 0.05) == smallest_convincing(0.05, bound, range(10, 90))
+    assert bounds.samples_needed(rule(2, 2), 0.05) == smallest_convincing(
+        0.05, bound, range(10, 90)
+    )
 
 
 def test_samples_needed_with_pairs_as_blocks():
@@ -104,15 +113,17 @@ def test_samples_needed_with_pairs_as_blocks():
     def bound(pairs):
         return chance_bound(2 * pairs, 100, 3, positives=pairs, blocks=[(2, 1)] * pairs).log10_p
 
-    assert bounds.samples_needed(rule(3), 0.05) == 2 * smallest_convincing(0.05, bound, range(5, 90))
+    assert bounds.samples_needed(rule(3), 0.05) == 2 * smallest_convincing(
+        0.05, bound, range(5, 90)
+    )
     assert bound(20) == 0
 
 
 def test_no_number_of_samples_for_more_errors_than_declared():
     assert (
-        UnionBound(make_design(np.tile([1.0, -1.0], 20)).sizes, n_features=10, intercept=True, errors=0).samples_needed(
-            rule(2, 9), 0.05
-        )
+        UnionBound(
+            make_design(np.tile([1.0, -1.0], 20)).sizes, n_features=10, intercept=True, errors=0
+        ).samples_needed(rule(2, 9), 0.05)
         is None
     )
 

@@ -22,9 +22,21 @@ def planted(tmp_path):
 def test_a_cluster_gives_the_same_result(command, planted):
     from distributed import LocalCluster
 
-    arguments = ["test", planted, "--label", "status", "--always-permute", "--permutations", 199, "--json", "--quiet"]
+    arguments = [
+        "test",
+        planted,
+        "--label",
+        "status",
+        "--always-permute",
+        "--permutations",
+        199,
+        "--json",
+        "--quiet",
+    ]
     _, alone, _ = command(*arguments)
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
         _, together, _ = command(*arguments, "--scheduler", cluster.scheduler_address)
     assert json.loads(alone) == json.loads(together)
 
@@ -34,7 +46,9 @@ def test_figure(command, planted, tmp_path):
     _, _, err = command("test", planted, "--label", "status", "--figure", figure)
     assert "<svg" in figure.read_text()
     assert "picture.svg" in err
-    code, _, err = command("test", planted, "--label", "status", "--figure", tmp_path / "picture.doc")
+    code, _, err = command(
+        "test", planted, "--label", "status", "--figure", tmp_path / "picture.doc"
+    )
     assert code == 2
     assert ".svg" in err
 
@@ -57,7 +71,17 @@ def test_mistakes_get_one_sentence(command, planted, arguments, match):
 
 
 def test_time_limit_keeps_what_is_done(command, planted):
-    _, out, _ = command("test", planted, "--label", "status", "--always-permute", "--time-limit", 1e-9, "--json", "--quiet")
+    _, out, _ = command(
+        "test",
+        planted,
+        "--label",
+        "status",
+        "--always-permute",
+        "--time-limit",
+        1e-9,
+        "--json",
+        "--quiet",
+    )
     permutation = json.loads(out)["permutation"]
     assert permutation["stopped_by"] == "time limit"
     assert permutation["done"] == 255

@@ -24,7 +24,11 @@ HALVES = np.repeat([1.0, -1.0], 3)
 SMALL = {
     "3 + 3 samples": (HALVES, {}, 2 / 20),
     "2 + 5 samples": (np.repeat([1.0, -1.0], [2, 5]), {}, 1 / 21),
-    "six subjects of two rows": (np.repeat(HALVES, 2), {"groups": np.repeat(np.arange(6), 2)}, 2 / 20),
+    "six subjects of two rows": (
+        np.repeat(HALVES, 2),
+        {"groups": np.repeat(np.arange(6), 2)},
+        2 / 20,
+    ),
     "four pairs": (np.tile([1.0, -1.0], 4), {"blocks": np.repeat(np.arange(4), 2)}, 2 / 16),
     "unequal blocks": (np.array([1.0, -1, -1, 1, -1]), {"blocks": [0, 0, 0, 1, 1]}, 1 / 6),
     "coin": (HALVES, {"null": "coin"}, 2 / 64),
@@ -37,9 +41,13 @@ def test_smallest_p_is_that_of_the_best_labelling_of_all(name):
     design = design_of(y, **options)
     X = np.random.default_rng(3).normal(size=(len(y), 9))
     drawn = {tuple(design.draw(np.random.default_rng(seed))) for seed in range(1500)}
-    losses = follow_paths(make_path_columns(X, design, True), np.array(sorted(drawn)), 1).losses[:, 0]
+    losses = follow_paths(make_path_columns(X, design, True), np.array(sorted(drawn)), 1).losses[
+        :, 0
+    ]
     # Labels of one class (the coin has them) are explained by the threshold alone: no loss to compare.
-    smallest = np.count_nonzero(losses <= losses[losses > 1e-9].min() + 1e-9) - np.count_nonzero(losses <= 1e-9)
+    smallest = np.count_nonzero(losses <= losses[losses > 1e-9].min() + 1e-9) - np.count_nonzero(
+        losses <= 1e-9
+    )
     assert design.smallest_p == pytest.approx(expected) == pytest.approx(smallest / len(drawn))
 
 
@@ -53,8 +61,14 @@ def test_smallest_p_counts_every_labelling_once():
 
 def frame(rows=24, features=8):
     """Before and after in twelve subjects, as a table."""
-    table = pd.DataFrame(np.random.default_rng(1).normal(size=(rows, features)), columns=[f"g{j}" for j in range(features)])
-    return table.assign(outcome=["before", "after"] * (rows // 2), subject=np.repeat([f"S{i}" for i in range(rows // 2)], 2))
+    table = pd.DataFrame(
+        np.random.default_rng(1).normal(size=(rows, features)),
+        columns=[f"g{j}" for j in range(features)],
+    )
+    return table.assign(
+        outcome=["before", "after"] * (rows // 2),
+        subject=np.repeat([f"S{i}" for i in range(rows // 2)], 2),
+    )
 
 
 def test_labels_swap_within_pairs():
@@ -69,7 +83,11 @@ def test_labels_swap_within_pairs():
 @pytest.mark.parametrize(
     ("rows", "options", "sentence"),
     [
-        (slice(1, None), {"pairs": "subject"}, "'S0' has 0 of the positive and 1 of the other class \\(1 of 12"),
+        (
+            slice(1, None),
+            {"pairs": "subject"},
+            "'S0' has 0 of the positive and 1 of the other class \\(1 of 12",
+        ),
         (slice(None), {"pairs": "subject", "blocks": "subject"}, "give pairs or blocks, not both"),
         (slice(None), {"pairs": "subject", "null": "coin"}, "pairs restrict permutations"),
     ],
@@ -125,7 +143,9 @@ def test_blocks_may_hold_one_class_by_chance_or_alone(name):
 
 def test_a_data_frame_with_its_label_by_name_is_the_same_as_arrays():
     table = frame()
-    by_name = chanceline.separation_test(table, label="outcome", pairs="subject", drop="g7", permutations=49, positive="after")
+    by_name = chanceline.separation_test(
+        table, label="outcome", pairs="subject", drop="g7", permutations=49, positive="after"
+    )
     values, y = table[[f"g{j}" for j in range(7)]], table["outcome"] == "after"
     by_arrays = chanceline.separation_test(values, y, pairs=table["subject"], permutations=49)
     assert by_name.classes == ("before", "after")
@@ -156,20 +176,28 @@ def test_labels_are_drawn_as_enumeration_says(blocks):
     rng = np.random.default_rng(5)
     members = tuple(np.array(block) for block in blocks)
     odds = tuple(rng.normal(size=len(block)) for block in members)
-    labels = np.concatenate([np.repeat([1.0, -1.0], [2 + k, len(block) - 2 - k]) for k, block in enumerate(members)])
+    labels = np.concatenate(
+        [np.repeat([1.0, -1.0], [2 + k, len(block) - 2 - k]) for k, block in enumerate(members)]
+    )
     model = CovariateModel(("age",), labels, members, odds)
     exact = {(): 1.0}
     for block, log_odds in zip(members, odds, strict=True):
         sets = list(combinations(block.tolist(), int(np.sum(labels[block] > 0))))
         weights = np.exp([sum(log_odds[np.isin(block, chosen)]) for chosen in sets])
-        exact = {one + two: p * w for one, p in exact.items() for two, w in zip(sets, weights / weights.sum(), strict=True)}
+        exact = {
+            one + two: p * w
+            for one, p in exact.items()
+            for two, w in zip(sets, weights / weights.sum(), strict=True)
+        }
     observed = tuple(np.flatnonzero(labels > 0))
     assert np.exp(model.log_probability) == pytest.approx(exact[observed])
     draws, counts = 4000, dict.fromkeys(exact, 0)
     for seed in range(draws):
         counts[tuple(np.flatnonzero(model.draw(np.random.default_rng(seed)) > 0))] += 1
     common = [chosen for chosen, p in exact.items() if p * draws >= 5]
-    squares = [(counts[chosen] - draws * exact[chosen]) ** 2 / (draws * exact[chosen]) for chosen in common]
+    squares = [
+        (counts[chosen] - draws * exact[chosen]) ** 2 / (draws * exact[chosen]) for chosen in common
+    ]
     # χ² of so many cells: mean n, variance 2n.
     assert abs(sum(squares) - len(common)) < 4 * np.sqrt(2 * len(common))
 
@@ -182,7 +210,9 @@ def test_a_confounder_is_adjusted_for(power):
         X, y, about = confounded(seed, power=power)
         for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
             design = design_of(y, covariates=covariates)
-            draws, _ = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(39, seed), 4)
+            draws, _ = shuffle_front(
+                make_path_columns(X, design, True), design, ShufflePlan(39, seed), 4
+            )
             rejected[k] += draws.reading().pvalue <= 0.05
     assert rejected[0] < 10
     assert rejected[1] >= 8
@@ -193,7 +223,10 @@ def test_structure_beyond_the_covariates_is_seen():
     result = chanceline.separation_test(X, y, adjust=about, permutations=199)
     assert result.verdict == "structure"
     assert result.separating.bound.log10_p == 0
-    assert result.permutation.kind == "Monte Carlo, valid if the labels depend on age, sex as a logistic model says"
+    assert (
+        result.permutation.kind
+        == "Monte Carlo, valid if the labels depend on age, sex as a logistic model says"
+    )
     assert "Beyond what age, sex explain" in result.reason
     assert "covariates alone" in str(result)
 
@@ -202,7 +235,9 @@ def test_categories_are_blocks_where_counts_allow():
     _, y, about = confounded(1)
     design = design_of(y, covariates={"sex": about["sex"].to_numpy()})
     assert design.covariate_model is None
-    assert [size for size, _ in design.sizes.blocks] == about["sex"].value_counts().sort_index().tolist()
+    assert [size for size, _ in design.sizes.blocks] == about[
+        "sex"
+    ].value_counts().sort_index().tolist()
     # A fifth of the samples in sites of one class.
     rare = np.full(len(y), 99)
     rare[np.argsort(y)[:24]] = np.repeat(np.arange(12), 2)
@@ -211,7 +246,9 @@ def test_categories_are_blocks_where_counts_allow():
 
 def test_covariates_that_determine_the_label_leave_nothing_to_tell():
     X, y, about = confounded(2)
-    result = chanceline.separation_test(X, y, adjust={"marker": y + 0.1 * about["age"] / 10}, permutations=19)
+    result = chanceline.separation_test(
+        X, y, adjust={"marker": y + 0.1 * about["age"] / 10}, permutations=19
+    )
     assert result.verdict == "cannot tell"
     assert "nearly determine the labels" in result.reason
 
@@ -219,9 +256,17 @@ def test_covariates_that_determine_the_label_leave_nothing_to_tell():
 @pytest.mark.parametrize(
     ("covariates", "options", "sentence"),
     [
-        ({"age": np.arange(24.0)}, {"groups": np.repeat(np.arange(12), 2)}, "'age' must be the same in all rows of a group"),
+        (
+            {"age": np.arange(24.0)},
+            {"groups": np.repeat(np.arange(12), 2)},
+            "'age' must be the same in all rows of a group",
+        ),
         ({"age": np.arange(24.0)}, {"null": "coin"}, "fixed class sizes"),
-        ({"age": np.arange(24.0)}, {"blocks": np.repeat(np.arange(6), 4)}, "need 8 samples on average"),
+        (
+            {"age": np.arange(24.0)},
+            {"blocks": np.repeat(np.arange(6), 4)},
+            "need 8 samples on average",
+        ),
         ({"age": [np.nan, *range(23)]}, {}, "'age' has missing or infinite values"),
         ({"name": [f"n{i}" for i in range(24)]}, {}, "'name' has 24 different values"),
         ({"sex": ["f"] * 24}, {}, "'sex' has one value only"),
@@ -229,6 +274,10 @@ def test_covariates_that_determine_the_label_leave_nothing_to_tell():
     ],
 )
 def test_covariates_that_cannot_be(covariates, options, sentence):
-    y = np.repeat([1.0, -1.0, 1.0, -1.0], 6) if "blocks" not in options else np.tile([1.0, 1.0, -1.0, -1.0], 6)
+    y = (
+        np.repeat([1.0, -1.0, 1.0, -1.0], 6)
+        if "blocks" not in options
+        else np.tile([1.0, 1.0, -1.0, -1.0], 6)
+    )
     with pytest.raises(InputError, match=sentence):
         design_of(y, covariates=covariates, **options)

@@ -17,13 +17,18 @@ from chanceline.significance import feature_bound
 def every_labelling(sizes, positives):
     """All labellings ±1 with so many positives in every block."""
     of_blocks = [
-        [np.where(np.isin(np.arange(size), chosen), 1.0, -1.0) for chosen in combinations(range(size), number)]
+        [
+            np.where(np.isin(np.arange(size), chosen), 1.0, -1.0)
+            for chosen in combinations(range(size), number)
+        ]
         for size, number in zip(sizes, positives, strict=True)
     ]
     return np.array([np.concatenate(parts) for parts in product(*of_blocks)])
 
 
-@pytest.mark.parametrize(("sizes", "positives"), [([10], [5]), ([12], [3]), ([5, 5], [3, 2]), ([2] * 8, [1] * 8)])
+@pytest.mark.parametrize(
+    ("sizes", "positives"), [([10], [5]), ([12], [3]), ([5, 5], [3, 2]), ([2] * 8, [1] * 8)]
+)
 def test_never_below_the_share_of_labellings_that_do_as_well(sizes, positives):
     labellings = every_labelling(sizes, positives)
     blocks = np.repeat(np.arange(len(sizes)), sizes)
@@ -56,7 +61,9 @@ def test_for_pairs_it_is_a_product_of_hyperbolic_cosines():
 
 
 def test_a_sum_on_a_circle_of_residues_is_the_sum():
-    assert chance_of_sum(np.full(4000, 0.3), 1180) == pytest.approx(binom.pmf(1180, 4000, 0.3), rel=1e-10)
+    assert chance_of_sum(np.full(4000, 0.3), 1180) == pytest.approx(
+        binom.pmf(1180, 4000, 0.3), rel=1e-10
+    )
     assert chance_of_sum(np.array([0.5, 0.25, 1.0]), 2) == pytest.approx(0.5, rel=1e-12)
 
 
@@ -69,7 +76,9 @@ def test_it_is_the_likelihood_of_logistic_regression():
     chances = model.predict_proba(column[:, None])[:, 1]
     likelihood = np.log(np.where(labels, chances, 1 - chances)).sum()
     rest = log(chance_of_sum(chances, labels.sum())) - log(comb(80, labels.sum()))
-    assert log_tail(column, labels, np.zeros(1, dtype=int), model.coef_[0, 0]) == pytest.approx(rest - likelihood, abs=1e-5)
+    assert log_tail(column, labels, np.zeros(1, dtype=int), model.coef_[0, 0]) == pytest.approx(
+        rest - likelihood, abs=1e-5
+    )
 
 
 def test_close_to_the_exact_tail_of_a_yes_or_no_column():
@@ -79,7 +88,9 @@ def test_close_to_the_exact_tail_of_a_yes_or_no_column():
     found = feature_bound(x[:, None], y)
     assert exact <= found.log10_p <= exact + 1.3
     assert (found.feature, found.higher) == (0, True)
-    assert feature_bound(x[:, None], y, among=1000).log10_p == pytest.approx(found.log10_p + 3, abs=1e-9)
+    assert feature_bound(x[:, None], y, among=1000).log10_p == pytest.approx(
+        found.log10_p + 3, abs=1e-9
+    )
     assert not feature_bound(x[:, None], -y).higher
 
 
@@ -119,12 +130,19 @@ def test_a_hundred_thousand_shuffles_of_two_hundred_tables():
     rng, violations, silent = np.random.default_rng(7), 0, 0
     for number in range(200):
         n_samples, positives = int(rng.integers(12, 41)), int(rng.integers(3, 7))
-        column = [rng.standard_exponential(n_samples) ** 2, rng.integers(0, 3, n_samples), rng.permutation(n_samples)][number % 3]
+        column = [
+            rng.standard_exponential(n_samples) ** 2,
+            rng.integers(0, 3, n_samples),
+            rng.permutation(n_samples),
+        ][number % 3]
         column = (column - column.mean()) / np.abs(column - column.mean()).max()
         chosen = np.argpartition(rng.random((100_000, n_samples)), positives, axis=1)[:, :positives]
         sums = column[chosen].sum(axis=1)
         # Labels that go with the column more or less.
-        labels = np.argsort(np.argsort(column + rng.exponential() * rng.normal(size=n_samples))) >= n_samples - positives
+        labels = (
+            np.argsort(np.argsort(column + rng.exponential() * rng.normal(size=n_samples)))
+            >= n_samples - positives
+        )
         slope = 3 * rng.normal()
         bound = np.exp(min(0.0, log_tail(column, labels, np.zeros(1, dtype=int), slope)))
         as_far = np.sign(slope) * (sums - column[labels].sum()) >= -1e-9

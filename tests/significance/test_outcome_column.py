@@ -48,7 +48,11 @@ def test_the_outcome_among_the_features_is_asked_about_first():
     assert "column 'Muscle loss per 100 days' alone tells the classes apart" in first.message
     assert "is it the outcome itself" in first.message
     dropped = separation_test(
-        cachexia(0), label="diagnosis", drop="Muscle loss per 100 days", permutations=199, expected_error=False
+        cachexia(0),
+        label="diagnosis",
+        drop="Muscle loss per 100 days",
+        permutations=199,
+        expected_error=False,
     )
     assert dropped.verdict != "structure"
     assert f"Without it: {dropped.verdict.upper()}, {dropped.in_p()}." in first.message
@@ -58,13 +62,17 @@ def test_the_outcome_among_the_features_is_asked_about_first():
 
 
 def test_structure_beside_the_outcome_is_told():
-    result = separation_test(cachexia(1, signal=1.0), label="diagnosis", permutations=199, expected_error=False)
+    result = separation_test(
+        cachexia(1, signal=1.0), label="diagnosis", permutations=199, expected_error=False
+    )
     assert "Without it: STRUCTURE, p" in result.findings[0].message
 
 
 def test_a_table_of_the_outcome_alone():
     table = cachexia(2)[["Muscle loss per 100 days", "diagnosis"]]
-    result = separation_test(table.assign(other=1.0), label="diagnosis", permutations=19, expected_error=False)
+    result = separation_test(
+        table.assign(other=1.0), label="diagnosis", permutations=19, expected_error=False
+    )
     # One column is no table to compare with.
     assert result.verdict == "structure"
 

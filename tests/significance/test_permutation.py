@@ -45,7 +45,12 @@ def test_searches_that_fail_are_worse_than_any_set():
     X = np.zeros((4, 9))
     rule = type("R", (), {"errors": 2, "n_selected": 9, "support": np.arange(9)})()
     assert procedure.value(rule, X.shape[1]).rank == 11
-    reading = read(SearchStatistic(9, 9, 0), [SearchStatistic(11, 9, 2), SearchStatistic(9, 9, 1)], 2, max_errors=1)
+    reading = read(
+        SearchStatistic(9, 9, 0),
+        [SearchStatistic(11, 9, 2), SearchStatistic(9, 9, 1)],
+        2,
+        max_errors=1,
+    )
     assert reading.null_sizes == (None, 9)
     assert reading.exceedances == 1
 
@@ -56,7 +61,9 @@ def test_interval_is_clopper_pearson():
         reading = read(SearchStatistic(1, 1, 0), values(*[1] * hits, *[2] * (draws - hits)), draws)
         assert reading.interval == pytest.approx((exact.low, exact.high))
     # Stopped at the third exceedance in draw 20: both tails of the waiting time have probability 2.5 %.
-    low, high = read(SearchStatistic(1, 1, 0), values(1, 1, *[2] * 17, 1, 1), 100, stop_after=3).interval
+    low, high = read(
+        SearchStatistic(1, 1, 0), values(1, 1, *[2] * 17, 1, 1), 100, stop_after=3
+    ).interval
     assert binom.sf(2, 20, low) == pytest.approx(0.025)
     assert binom.cdf(2, 19, high) == pytest.approx(0.025)
     assert read(SearchStatistic(1, 1, 0), [], 5).interval == (0.0, 1.0)
@@ -69,7 +76,9 @@ def test_sequential_p_value_is_valid_and_interval_covers(stop_after):
     pvalues, covered = [], 0
     for _ in range(3000):
         ranks = rng.binomial(6, 0.4, size=40)
-        reading = read(SearchStatistic(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after=stop_after)
+        reading = read(
+            SearchStatistic(ranks[0], 0, 0), values(*ranks[1:]), 39, stop_after=stop_after
+        )
         truth = binom.cdf(ranks[0], 6, 0.4)
         covered += reading.interval[0] <= truth <= reading.interval[1]
         pvalues.append(reading.pvalue)
@@ -99,7 +108,12 @@ def test_smallest_set_by_enumeration():
         y = rng.permutation(np.repeat([1.0, -1.0], 6))
         found = SearchProcedure()(X, y)
         smallest = next(
-            (m for m in range(1, 8) if any(separable(X[:, s], y) for s in map(list, combinations(range(7), m)))), None
+            (
+                m
+                for m in range(1, 8)
+                if any(separable(X[:, s], y) for s in map(list, combinations(range(7), m)))
+            ),
+            None,
         )
         if smallest is None:
             assert found.errors > 0
@@ -117,9 +131,14 @@ def test_errors_allowed_make_smaller_sets():
     # The fewest errors that any threshold on that column makes, either way round.
     order = np.sort(X[:, 4])
     thresholds = (order[1:] + order[:-1]) / 2
-    fewest = min(np.count_nonzero(sign * (X[:, 4] - t) * y <= 0) for t in thresholds for sign in (1, -1))
+    fewest = min(
+        np.count_nonzero(sign * (X[:, 4] - t) * y <= 0) for t in thresholds for sign in (1, -1)
+    )
     assert tolerant.errors == fewest == 2
-    assert tolerant.wrong.tolist() == np.flatnonzero(y * (X[:, 4] * tolerant.weights[0] + tolerant.bias) <= 0).tolist()
+    assert (
+        tolerant.wrong.tolist()
+        == np.flatnonzero(y * (X[:, 4] * tolerant.weights[0] + tolerant.bias) <= 0).tolist()
+    )
     assert strict.errors > 0 or strict.n_selected > 1
     X[3], y[3] = X[0], -y[0]
     assert SearchProcedure(errors=3)(X, y).rank == 1
@@ -129,7 +148,10 @@ def test_errors_allowed_make_smaller_sets():
 def test_a_method_that_allows_no_errors_looks_for_none():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(20, 15)), np.where(rng.random(20) < 0.5, 1.0, -1.0)
-    assert SearchProcedure("tabu", errors=2).find(X, y).support.tolist() == SearchProcedure("tabu").find(X, y).support.tolist()
+    assert (
+        SearchProcedure("tabu", errors=2).find(X, y).support.tolist()
+        == SearchProcedure("tabu").find(X, y).support.tolist()
+    )
     assert SearchProcedure(errors=2).find(X, y).n_selected < SearchProcedure().find(X, y).n_selected
 
 

@@ -101,8 +101,14 @@ def check_meaning(result: SeparationTest, table: pd.DataFrame, positive: str) ->
     for name in {"g2", "g7"} & set(rule.features):
         row = frame.loc[name]
         inside, outside = values[name][is_positive], values[name][~is_positive]
-        assert row["auc"] == pytest.approx(np.mean(inside[:, None] > outside) + np.mean(inside[:, None] == outside) / 2)
-        assert np.sign(row["weight"]) == np.sign(row["difference"]) == np.sign(inside.mean() - outside.mean())
+        assert row["auc"] == pytest.approx(
+            np.mean(inside[:, None] > outside) + np.mean(inside[:, None] == outside) / 2
+        )
+        assert (
+            np.sign(row["weight"])
+            == np.sign(row["difference"])
+            == np.sign(inside.mean() - outside.mean())
+        )
 
     # The picture and the page.
     axes = Figure().subplots()
@@ -113,11 +119,16 @@ def check_meaning(result: SeparationTest, table: pd.DataFrame, positive: str) ->
     assert np.sum(drawn[negative] > 0) == np.sum(predicted & ~is_positive)
     page = " ".join(unescape(result.to_html()).split())
     assert f"The positive class is {positive}:" in page
-    shares = re.search(r"Sensitivity \(share of (.+?) found\) (\d+) %, specificity \(share of (.+?) found\) (\d+) %", page)
+    shares = re.search(
+        r"Sensitivity \(share of (.+?) found\) (\d+) %, specificity \(share of (.+?) found\) (\d+) %",
+        page,
+    )
     assert shares is not None
     rates = [f"{100 * share:.0f}" for share in (expected.sensitivity, expected.specificity)]
     assert shares.groups() == (positive, rates[0], negative, rates[1])
-    assert f"positive {positive} ({is_positive.sum()} of {len(y)} samples)" in " ".join(str(result).split())
+    assert f"positive {positive} ({is_positive.sum()} of {len(y)} samples)" in " ".join(
+        str(result).split()
+    )
 
 
 @pytest.mark.parametrize(("raised", "other", "n_raised", "n_other", "said", "positive"), TABLES)
@@ -145,8 +156,13 @@ def test_arrays_follow_the_same_rule(y, said, positive):
     result = separation_test(X, labels, permutations=0, integer=True, **said)
     assert result.classes[1] == positive
     assert result.predict(X).dtype.kind == labels.dtype.kind
-    named = {str(np.unique(labels)[k]): result.class_names[int(np.unique(labels)[k] == positive)] for k in (0, 1)}
-    check_meaning(result, X.assign(outcome=[named[str(one)] for one in labels]), result.positive_class)
+    named = {
+        str(np.unique(labels)[k]): result.class_names[int(np.unique(labels)[k] == positive)]
+        for k in (0, 1)
+    }
+    check_meaning(
+        result, X.assign(outcome=[named[str(one)] for one in labels]), result.positive_class
+    )
 
 
 def test_a_positive_class_that_is_not_there():
@@ -211,7 +227,15 @@ def test_a_search_says_which_samples_lie_on_the_threshold(command, tmp_path):
     table = pd.DataFrame({"a": [1.0, 2, 3, -1, -2, 0], "outcome": ["case"] * 3 + ["control"] * 3})
     table.to_csv(tmp_path / "table.csv", index=False)
     code, out, err = command(
-        "search", tmp_path / "table.csv", "--label", "outcome", "--errors", 1, "--no-intercept", "--keep-identifiers", "--quiet"
+        "search",
+        tmp_path / "table.csv",
+        "--label",
+        "outcome",
+        "--errors",
+        1,
+        "--no-intercept",
+        "--keep-identifiers",
+        "--quiet",
     )
     assert code == 0, err
     assert "predict case if a > 0 (1 sample exactly on the threshold, counted as errors)" in out
@@ -222,7 +246,9 @@ def test_sentences_of_rules_with_negative_weights():
     both = np.array([0, 1])
 
     def sentence(weights: list[float], bias: float) -> str:
-        rule = PredictionRule(both[: len(weights)], np.array(weights), bias, 1.0, "named beforehand")
+        rule = PredictionRule(
+            both[: len(weights)], np.array(weights), bias, 1.0, "named beforehand"
+        )
         return rule_sentence(rule, X, ["a", "b"], ("well", "ill"))
 
     assert sentence([-1.0], 2.5) == "predict ill if a < 2.5"

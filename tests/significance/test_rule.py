@@ -23,17 +23,24 @@ def test_the_printed_rule_classifies_the_table_as_predict_does(seed):
     rng = np.random.default_rng(seed)
     n_samples, n_features = int(rng.integers(12, 40)), int(rng.integers(2, 7))
     offset = rng.normal(size=n_features) * 10 ** rng.uniform(0, 5, size=n_features)
-    X = rng.normal(size=(n_samples, n_features)) * 10 ** rng.uniform(-2, 2, size=n_features) + offset
+    X = (
+        rng.normal(size=(n_samples, n_features)) * 10 ** rng.uniform(-2, 2, size=n_features)
+        + offset
+    )
     y = np.where(rng.random(n_samples) < 0.5, "case", "control")
     y[:2] = ["case", "control"]
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(n_features)])
     named = list(rng.permutation(n_features)[: int(rng.integers(1, n_features + 1))])
-    result = separation_test(frame, y, [f"g{j}" for j in named], permutations=0, expected_error=False, budget=50)
+    result = separation_test(
+        frame, y, [f"g{j}" for j in named], permutations=0, expected_error=False, budget=50
+    )
     assert result.classes == ("control", "case")
     predicted = result.predict(X)
     assert np.sum(predicted != y) == result.separating.errors
     assert result.score(frame, y) == pytest.approx(1 - result.separating.errors / n_samples)
-    name, called = apply_sentence(result.separating.text, {name: frame[name].to_numpy() for name in frame})
+    name, called = apply_sentence(
+        result.separating.text, {name: frame[name].to_numpy() for name in frame}
+    )
     assert name == "case" or result.separating.text == "predict control always"
     assert np.array_equal(called, predicted == name)
 
@@ -63,7 +70,10 @@ def test_rules_without_weights():
     nothing = np.zeros(0, dtype=np.int64)
     X = np.ones((3, 1))
     for bias, name in ((1.0, "yes"), (-1.0, "no")):
-        assert rule_sentence(Rule(nothing, np.zeros(0), bias, nothing), X, ["a"], ("no", "yes")) == f"predict {name} always"
+        assert (
+            rule_sentence(Rule(nothing, np.zeros(0), bias, nothing), X, ["a"], ("no", "yes"))
+            == f"predict {name} always"
+        )
 
 
 def test_predict_wants_the_same_columns():
@@ -73,7 +83,9 @@ def test_predict_wants_the_same_columns():
     result = separation_test(X, y, permutations=0, expected_error=False)
     assert sorted(result.classes) == [3, 7]
     assert result.predict(X).tolist() == y.tolist()
-    wider = pd.DataFrame(np.column_stack([np.zeros(20), X]), columns=["new", "x0", "x1", "x2", "x3"])
+    wider = pd.DataFrame(
+        np.column_stack([np.zeros(20), X]), columns=["new", "x0", "x1", "x2", "x3"]
+    )
     assert result.predict(wider).tolist() == y.tolist()
     with pytest.raises(InputError, match="the same columns"):
         result.predict(X[:, :3])
@@ -96,7 +108,9 @@ def test_the_table_of_features():
         above = values[well][:, None] > values[~well]
         assert row["auc"] == pytest.approx(above.mean())
         spread = np.sqrt((values[well].var() + values[~well].var()) / 2)
-        assert row["difference"] == pytest.approx((values[well].mean() - values[~well].mean()) / spread)
+        assert row["difference"] == pytest.approx(
+            (values[well].mean() - values[~well].mean()) / spread
+        )
     assert table.loc[["x4", "x9"], "adjusted_p"].max() <= 0.05
     assert table.loc[["x4", "x9"], "selected"].min() >= 0.9
     assert table["selected"].isna().equals(~table["rule"])
@@ -113,8 +127,12 @@ def test_the_scorecard_in_words_counts_the_errors_it_states():
     rule = separation_test(X, y, permutations=0, integer=True).rule
     assert rule.scorecard is not None
     terms = re.findall(r"(−?\d+) points? for every ([\d.e-]+) of x(\d)", rule.card_text)
-    limit, errors = re.search(r"well above (−?[\d.]+) points \((\d+) error", rule.card_text.replace("-", "−")).groups()
-    total = sum(int(points.replace("−", "-")) * X[:, int(j)] / float(step) for points, step, j in terms)
+    limit, errors = re.search(
+        r"well above (−?[\d.]+) points \((\d+) error", rule.card_text.replace("-", "−")
+    ).groups()
+    total = sum(
+        int(points.replace("−", "-")) * X[:, int(j)] / float(step) for points, step, j in terms
+    )
     counted = np.sum((total > rule.scorecard.threshold) != (y == "well"))
     assert counted == rule.scorecard.errors == int(errors)
     assert float(limit.replace("−", "-")) == pytest.approx(rule.scorecard.threshold, rel=5e-3)

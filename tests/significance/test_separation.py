@@ -35,17 +35,29 @@ def test_the_features_that_the_p_value_rests_on_are_named():
     y = np.where(X[:, 0] + generator.standard_normal(60) > 0, 1, -1)
     result = separation_test(X, y, permutations=99, expected_error=False)
     evidence = result.evidence
-    assert (result.verdict, evidence.k, evidence.features, evidence.by) == ("structure", 1, ("x0",), "shuffles")
+    assert (result.verdict, evidence.k, evidence.features, evidence.by) == (
+        "structure",
+        1,
+        ("x0",),
+        "shuffles",
+    )
     assert result.separating.n_selected == 6
     # R² is that of the front, with the band of the same procedure; no rule on one feature makes fewer errors than the front says.
-    assert (evidence.explained, evidence.shuffled) == (result.front[0].explained, result.front[0].shuffled)
+    assert (evidence.explained, evidence.shuffled) == (
+        result.front[0].explained,
+        result.front[0].shuffled,
+    )
     assert evidence.errors >= result.front[0].errors
     first, *rest = str(result).splitlines()
     band = evidence.shuffled
     words = f"K = 1 (x0): {evidence.errors} errors; R² {evidence.explained:.2f}, shuffled labels {band.median:.2f} "
     assert first.startswith(f"STRUCTURE, p = {result.pvalue:.2g}. {words}")
-    assert rest[0].startswith("Separation: 6 of 200 features separate all 60 samples; in pure noise of this size about")
-    named = separation_test(X, y, features=result.separating.features, permutations=99, expected_error=False)
+    assert rest[0].startswith(
+        "Separation: 6 of 200 features separate all 60 samples; in pure noise of this size about"
+    )
+    named = separation_test(
+        X, y, features=result.separating.features, permutations=99, expected_error=False
+    )
     assert named.evidence.features == result.separating.features
     assert named.evidence.by == "bound"
 
@@ -54,7 +66,9 @@ def test_a_single_snp_is_the_headline():
     """One of 2000, 120 samples: many more separate everything, the first line names the one."""
     rng = np.random.default_rng(0)
     X = rng.binomial(2, rng.uniform(0.1, 0.5, size=2000), size=(120, 2000)).astype(float)
-    y = np.where(2.0 * (X[:, 700] - X[:, 700].mean()) + rng.logistic(size=120) > 0, "case", "control")
+    y = np.where(
+        2.0 * (X[:, 700] - X[:, 700].mean()) + rng.logistic(size=120) > 0, "case", "control"
+    )
     result = separation_test(X, y, permutations=199)
     assert (result.verdict, result.evidence.features) == ("structure", ("x700",))
     assert "x700" in str(result).splitlines()[0]
@@ -67,7 +81,11 @@ def test_where_only_the_separating_set_convinces_it_is_the_evidence():
     X = np.random.default_rng(6).normal(size=(48, 120))
     result = separation_test(X, np.where(X[:, :3].sum(axis=1) > 0, 1, -1), expected_error=False)
     assert result.stage is Stage.DECLARED_ERRORS
-    assert (result.evidence.features, result.evidence.errors) == (result.separating.features, 0) == (("x0", "x1", "x2"), 0)
+    assert (
+        (result.evidence.features, result.evidence.errors)
+        == (result.separating.features, 0)
+        == (("x0", "x1", "x2"), 0)
+    )
     assert result.log10_pvalue == result.separating.bound.log10_p
 
 
@@ -77,7 +95,9 @@ def test_the_bound_of_what_the_first_line_names_is_no_larger_than_its_pvalue(see
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 20))
     X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=80)
-    y = np.where(X[:, 0] - X[:, 1] + 0.3 * (X[:, 2] + X[:, 3]) + 0.15 * rng.normal(size=80) > 0, 1, 0)
+    y = np.where(
+        X[:, 0] - X[:, 1] + 0.3 * (X[:, 2] + X[:, 3]) + 0.15 * rng.normal(size=80) > 0, 1, 0
+    )
     flipped = rng.permutation(80)[:5]
     y[flipped] = 1 - y[flipped]
     result = separation_test(X, y, permutations=0, expected_error=False)
@@ -120,11 +140,20 @@ def test_designs_that_cannot_reach_the_level_cannot_tell(samples, options, floor
 
 def test_chance_is_said_only_where_a_large_effect_would_have_been_seen():
     rng = np.random.default_rng(2)
-    large = separation_test(rng.normal(size=(80, 100)), np.arange(80) % 2, permutations=199, expected_error=False)
-    small = separation_test(rng.normal(size=(16, 400)), np.arange(16) % 2, permutations=199, expected_error=False)
+    large = separation_test(
+        rng.normal(size=(80, 100)), np.arange(80) % 2, permutations=199, expected_error=False
+    )
+    small = separation_test(
+        rng.normal(size=(16, 400)), np.arange(16) % 2, permutations=199, expected_error=False
+    )
     assert (large.verdict, small.verdict) == ("chance allows this", "not shown")
-    assert re.search(r"A feature whose class means lie 1\.\d SD apart would have been seen", large.reason)
-    assert re.search(r"Only a feature whose class means lie [3-9]\.\d SD apart would have been seen", small.reason)
+    assert re.search(
+        r"A feature whose class means lie 1\.\d SD apart would have been seen", large.reason
+    )
+    assert re.search(
+        r"Only a feature whose class means lie [3-9]\.\d SD apart would have been seen",
+        small.reason,
+    )
 
 
 def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
@@ -133,13 +162,17 @@ def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
     y = np.where(np.arange(80) % 2 == 1, 1.0, -1.0)
     result = separation_test(X, y, permutations=199)
     assert (result.verdict, result.rule.standing) == (Verdict.CHANCE, Standing.NO_BETTER)
-    better = replace(result.rule, expected_error=replace(result.rule.expected_error, interval=(0.1, 0.3)))
+    better = replace(
+        result.rule, expected_error=replace(result.rule.expected_error, interval=(0.1, 0.3))
+    )
     assert better.standing is Standing.CLEARLY_BETTER
 
     names = tuple(f"x{j}" for j in range(100))
     plan = make_plan(Dataset(X, y, names, ("-1", "1")), None, TestSettings(permutations=199))
     path, draws = first_batch(plan)
-    results = results_of_stages(plan, path, fit_observed(plan, path), shuffle_labels(plan, path, draws, None))
+    results = results_of_stages(
+        plan, path, fit_observed(plan, path), shuffle_labels(plan, path, draws, None)
+    )
     as_it_is = decide(grounds_of(plan, results, result.rule))
     with_better_rule = decide(grounds_of(plan, results, better))
     assert (as_it_is.verdict, as_it_is.reason) == (result.verdict, result.reason)
@@ -153,9 +186,15 @@ def test_the_effect_said_to_be_seen_is_seen():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n_samples, n_features))
-        plan = make_plan(Dataset(X, np.sign(y), tuple(map(str, range(n_features))), ("a", "b")), None, TestSettings())
+        plan = make_plan(
+            Dataset(X, np.sign(y), tuple(map(str, range(n_features))), ("a", "b")),
+            None,
+            TestSettings(),
+        )
         X[:, 3] += detectable_effect(plan) * y
-        result = separation_test(X, y, permutations=199, expected_error=False, budget=20, restarts=0)
+        result = separation_test(
+            X, y, permutations=199, expected_error=False, budget=20, restarts=0
+        )
         seen += result.verdict == "structure"
     assert abs(seen / 60 - 0.8) <= 3 * np.sqrt(0.8 * 0.2 / 60)
 
@@ -192,12 +231,18 @@ def test_preregistered_features_need_no_union():
     looked = separation_test(X, y, [0, 1], permutations=0)
     assert 0 < first.separating.errors < 6
     assert first.separating.bound.supports == 1
-    exact = chance_bound(60, 2, 2, positives=int(y.sum()), errors=first.separating.errors, preregistered=True)
+    exact = chance_bound(
+        60, 2, 2, positives=int(y.sum()), errors=first.separating.errors, preregistered=True
+    )
     assert first.log10_pvalue == exact.log10_p < -5
     union = log10(comb(200, 2) * 2 ** (1 + first.separating.errors))
-    assert looked.separating.bound.log10_union == pytest.approx(first.separating.bound.log10_union + log10(comb(200, 2)))
+    assert looked.separating.bound.log10_union == pytest.approx(
+        first.separating.bound.log10_union + log10(comb(200, 2))
+    )
     assert looked.log10_pvalue == pytest.approx(first.log10_pvalue + union)
-    permuted = separation_test(X, y, [0, 1], permutations=99, preregistered=True, always_permute=True, stop_after=None)
+    permuted = separation_test(
+        X, y, [0, 1], permutations=99, preregistered=True, always_permute=True, stop_after=None
+    )
     assert permuted.permutation.pvalue == 0.01
     with pytest.raises(InputError, match="have to be named"):
         separation_test(X, y, preregistered=True)
@@ -231,8 +276,13 @@ def test_blocks_and_groups():
     assert result.separating.bound.n_samples == 12
     assert result.separating.bound.positives == 6
     # Rows of one subject are nearly one sample: 36 rows look like much more evidence than 12 subjects are.
-    assert result.separating.bound.log10_p >= separation_test(X, labels, permutations=0).separating.bound.log10_p
-    blocked = separation_test(X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100)
+    assert (
+        result.separating.bound.log10_p
+        >= separation_test(X, labels, permutations=0).separating.bound.log10_p
+    )
+    blocked = separation_test(
+        X, labels, groups=subjects, blocks=np.repeat([0, 1], 18), permutations=19, budget=100
+    )
     assert blocked.separating.bound.blocks == ((6, 4), (6, 2))
     assert blocked.to_dict()["settings"]["blocks"] == 2
 
@@ -244,7 +294,10 @@ def test_equal_rows_with_opposite_labels():
     X[19] = X[2]
     result = separation_test(X, y, permutations=0)
     assert result.verdict == "cannot tell"
-    assert "1 of which cannot be avoided (rows 3 and 20 are equal but have opposite labels)" in result.separating.summary()
+    assert (
+        "1 of which cannot be avoided (rows 3 and 20 are equal but have opposite labels)"
+        in result.separating.summary()
+    )
     assert not result.separating.separates
     # The rest is judged: noise is called chance by its shuffles, not because nothing separates.
     permuted = separation_test(X, y, permutations=199)
@@ -260,7 +313,9 @@ def test_equal_rows_with_opposite_labels():
 
 def test_coin_null_and_no_intercept():
     data = load_example("planted")
-    result = separation_test(data.X, data.y, null="coin", intercept=False, permutations=9, budget=200)
+    result = separation_test(
+        data.X, data.y, null="coin", intercept=False, permutations=9, budget=200
+    )
     assert result.separating.bound.null == "coin"
     assert result.separating.bias == 0
     chance = separation_test(data.X[:12], data.y[:12], null="coin", permutations=9, budget=100)
@@ -275,13 +330,22 @@ def test_bound_as_p_value_by_enumeration(positives):
 
     def separates(support, y):
         signed = rows[:, [*support, 4]] * y[:, None]
-        return linprog(np.zeros(len(support) + 1), A_ub=-signed, b_ub=-np.ones(8), bounds=(None, None)).status == 0
+        return (
+            linprog(
+                np.zeros(len(support) + 1), A_ub=-signed, b_ub=-np.ones(8), bounds=(None, None)
+            ).status
+            == 0
+        )
 
     pvalues = []
     for chosen in combinations(range(8), positives):
         y = np.where(np.isin(np.arange(8), chosen), 1.0, -1.0)
-        smallest = next((m for m in range(1, 5) for s in combinations(range(4), m) if separates(s, y)), None)
-        bound = 1.0 if smallest is None else chance_bound(8, 4, smallest, positives=positives).pvalue
+        smallest = next(
+            (m for m in range(1, 5) for s in combinations(range(4), m) if separates(s, y)), None
+        )
+        bound = (
+            1.0 if smallest is None else chance_bound(8, 4, smallest, positives=positives).pvalue
+        )
         pvalues.append(bound)
         result = separation_test(X, y, permutations=0, restarts=0)
         assert result.pvalue >= bound * (1 - 1e-12)
@@ -309,14 +373,20 @@ def test_bad_input_gets_one_sentence(change, match):
         separation_test(X, y, features, **arguments)
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tables" / "published-tables.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| \[(\w+)\]\(#[\w-]+\) \| (\d+) × (\d+) \| \*\*([^*]+)\*\*", PAGE, re.MULTILINE)
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tables" / "published-tables.md").read_text(
+    encoding="utf-8"
+)
+ROWS = re.findall(
+    r"^\| \[(\w+)\]\(#[\w-]+\) \| (\d+) × (\d+) \| \*\*([^*]+)\*\*", PAGE, re.MULTILINE
+)
 # The others take long.
 QUICK = {"dlbcl_shipp", "golub38", "golub72", "lung_gordon"}
 # Tables with options of their own are those of docs/lab-tables.md, whose test runs them.
 OPTIONS = {"gastric_nmr", "microbiome_crc", "microbiome_ibd"}
 CASES = [
-    pytest.param(*row, id=row[0], marks=[] if row[0] in QUICK else pytest.mark.slow) for row in ROWS if row[0] not in OPTIONS
+    pytest.param(*row, id=row[0], marks=[] if row[0] in QUICK else pytest.mark.slow)
+    for row in ROWS
+    if row[0] not in OPTIONS
 ]
 
 
@@ -339,7 +409,9 @@ def test_a_very_wide_table_stays_in_single_precision():
     rng = np.random.default_rng(8)
     X = rng.standard_normal(size=(24, 40_100), dtype=np.float32) + np.float32(3)
     y = np.where(X[:, 7] > 3, 1, 0)
-    single, double = (separation_test(table, y, permutations=19, budget=20) for table in (X, X.astype(float)))
+    single, double = (
+        separation_test(table, y, permutations=19, budget=20) for table in (X, X.astype(float))
+    )
     assert np.array_equal(single.columns["x7"], X[:, 7])
     assert single.pvalue == double.pvalue
     assert single.evidence.features == double.evidence.features == ("x7",)

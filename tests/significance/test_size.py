@@ -29,7 +29,13 @@ def test_a_small_shape_within_one_of_search():
     for seed in range(7):
         rng = np.random.default_rng(seed)
         labels = rng.permutation(np.repeat([1, -1], [6, 18]))
-        sizes.append(len(chanceline.search(rng.normal(size=(24, 60)), labels, intercept=True, seed=seed).support))
+        sizes.append(
+            len(
+                chanceline.search(
+                    rng.normal(size=(24, 60)), labels, intercept=True, seed=seed
+                ).support
+            )
+        )
     size = chanceline.chance_size(24, 60, positives=6)
     assert abs(math.ceil(size.typical) - np.median(sizes)) <= 1
 
@@ -46,7 +52,9 @@ def test_grows_with_samples_and_falls_with_imbalance_errors_and_features():
 
 def test_limit_of_many_samples_is_the_chance_line():
     rho = chanceline.density(0.5, balance=0.2).rho
-    shares = [chanceline.chance_size(n // 2, n, positives=n // 10).typical / n for n in (100, 400, 1000)]
+    shares = [
+        chanceline.chance_size(n // 2, n, positives=n // 10).typical / n for n in (100, 400, 1000)
+    ]
     gaps = np.array(shares) - rho
     assert np.all(np.diff(np.abs(gaps)) < 0)
     assert abs(gaps[-1]) < 0.05 * rho

@@ -17,16 +17,34 @@ from chanceline.significance.spreadsheet import spreadsheet_formula
 from chanceline.tables.examples import load_example
 
 # Names as files have them, and as somebody would write them who wants a formula of their own to run.
-NAMES = ["gene 1", "g7", 'a "quoted" one', "=SUM(A1:A9)", "+1", "-x", "@now", "a*", "a~?", "1007", "104.05", "β-HB", "two\nlines"]
+NAMES = [
+    "gene 1",
+    "g7",
+    'a "quoted" one',
+    "=SUM(A1:A9)",
+    "+1",
+    "-x",
+    "@now",
+    "a*",
+    "a~?",
+    "1007",
+    "104.05",
+    "β-HB",
+    "two\nlines",
+]
 CLASSES = ['=HYPERLINK("http://x","case")', '"&A1&"']
 
 
-def simulated(names: list[str], seed: int = 0, classes: tuple[str, str] = ("control", "case")) -> tuple[pd.DataFrame, np.ndarray]:
+def simulated(
+    names: list[str], seed: int = 0, classes: tuple[str, str] = ("control", "case")
+) -> tuple[pd.DataFrame, np.ndarray]:
     """Every column is a little larger in the second class, in units of its own."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(80) % 2)
     units = 10.0 ** rng.integers(-4, 5, size=len(names))
-    X = (rng.normal(size=(80, len(names))) + 0.9 * y[:, None] * rng.choice([-1, 1], size=len(names))) * units
+    X = (
+        rng.normal(size=(80, len(names))) + 0.9 * y[:, None] * rng.choice([-1, 1], size=len(names))
+    ) * units
     return pd.DataFrame(X, columns=names), np.array(classes)[y]
 
 
@@ -68,7 +86,10 @@ def test_a_formula_with_many_features_and_one_without_any():
     result = separation_test(X, y, permutations=0)
     assert result.rule.dense
     assert len(result.rule.features) > 30
-    assert apply_formula(result.rule.formula, dict(X.items())) == result.predict(X).astype(str).tolist()
+    assert (
+        apply_formula(result.rule.formula, dict(X.items()))
+        == result.predict(X).astype(str).tolist()
+    )
     nothing = separation_test(rng.normal(size=(40, 5)), np.arange(40) % 2, permutations=0).rule
     assert nothing.features == ()
     assert nothing.formula == '="0"'
@@ -94,7 +115,9 @@ def test_where_no_formula_says_the_same_there_is_none():
     assert blocks.rule.features
     assert blocks.rule.formula == ""
     assert "There is no formula for a spreadsheet: the rule has blocks besides." in blocks.to_html()
-    adjusted = separation_test(X, y, adjust=np.random.default_rng(0).normal(size=80), permutations=99)
+    adjusted = separation_test(
+        X, y, adjust=np.random.default_rng(0).normal(size=80), permutations=99
+    )
     assert adjusted.rule.features
     assert adjusted.rule.formula == ""
     # Spreadsheets take "g0" and "G0" for the same name.
@@ -102,7 +125,9 @@ def test_where_no_formula_says_the_same_there_is_none():
     assert alike.rule.formula == ""
     apart = separation_test(X.rename(columns={"g1": "G0"}), y, ["g2", "g3"], permutations=0)
     assert apart.rule.formula != ""
-    long = separation_test(X.rename(columns={"g1": "g" * 256}), y, permutations=0, features=["g" * 256])
+    long = separation_test(
+        X.rename(columns={"g1": "g" * 256}), y, permutations=0, features=["g" * 256]
+    )
     assert long.rule.formula == ""
 
 
@@ -133,7 +158,16 @@ def test_a_real_spreadsheet_agrees(tmp_path):
         sheet.active.append([*row, None, result.rule.formula])
     sheet.save(tmp_path / "table.xlsx")
     profile = f"-env:UserInstallation=file://{tmp_path / 'profile'}"
-    convert = [program, profile, "--headless", "--convert-to", "csv", "--outdir", str(tmp_path), str(tmp_path / "table.xlsx")]
+    convert = [
+        program,
+        profile,
+        "--headless",
+        "--convert-to",
+        "csv",
+        "--outdir",
+        str(tmp_path),
+        str(tmp_path / "table.xlsx"),
+    ]
     subprocess.run(convert, check=True, capture_output=True, timeout=180)
     shown = pd.read_csv(tmp_path / "table.csv", keep_default_na=False).iloc[:, -1]
     assert shown.tolist() == result.predict(X).tolist()

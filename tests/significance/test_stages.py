@@ -77,7 +77,9 @@ def by_the_proof(X, y, *, level, errors, permutation_p):
     def bound(size, wrong):
         return chance_bound(n_samples, n_features, size, positives=positives, errors=wrong).pvalue
 
-    every_set = [s for size in range(1, n_features + 1) for s in combinations(range(n_features), size)]
+    every_set = [
+        s for size in range(1, n_features + 1) for s in combinations(range(n_features), size)
+    ]
     fewest = {s: rule_on(X, y, np.array(s), True).errors for s in every_set}
     gamma = 0.1 * level if shuffled else 0.9 * level
     gamma_1 = 0.01 * level if shuffled else 0.1 * level
@@ -101,7 +103,9 @@ def by_the_proof(X, y, *, level, errors, permutation_p):
     single = 10 ** feature_bound(X, y).log10_p
     q = 2 * min(counted, single)
     smallest = min(
-        q + below for below, above in zip([0.0, *values], [*values, np.inf], strict=True) if q + below < above or above == np.inf
+        q + below
+        for below, above in zip([0.0, *values], [*values, np.inf], strict=True)
+        if q + below < above or above == np.inf
     )
     if min(1.0, smallest) <= gamma_1:
         return smallest, Stage.ONE_FEATURE if single <= counted else Stage.COUNTED_ERRORS
@@ -150,7 +154,9 @@ def test_the_p_value_is_that_of_the_proof_whatever_stage_decides():
         settings = SETTINGS[seed % len(SETTINGS)]
         result = separation_test(X, y, expected_error=False, always_permute=True, **settings)
         reading = None if result.permutation is None else result.permutation.pvalue
-        wanted, stage = by_the_proof(X, y, level=result.settings.level, errors=settings.get("errors"), permutation_p=reading)
+        wanted, stage = by_the_proof(
+            X, y, level=result.settings.level, errors=settings.get("errors"), permutation_p=reading
+        )
         assert result.stage is stage, seed
         assert result.pvalue == pytest.approx(max(wanted, np.finfo(float).tiny), rel=1e-6), seed
         seen.append(stage)
@@ -169,7 +175,9 @@ def test_what_is_named_is_what_the_stage_that_decided_is_about():
             bound = chance_bound(n_samples, n_features, named.k, positives=positives)
             assert (named.errors, bound.log10_p) == (0, pytest.approx(result.log10_pvalue))
         elif result.stage is Stage.COUNTED_ERRORS:
-            bound = chance_bound(n_samples, n_features, named.k, positives=positives, errors=named.errors)
+            bound = chance_bound(
+                n_samples, n_features, named.k, positives=positives, errors=named.errors
+            )
             # Every error costs a factor 2, the stage another, and the first stage what it could have spent.
             proof = 2.0 ** (named.errors + 1) * bound.pvalue
             assert proof <= result.pvalue * (1 + 1e-9)
@@ -188,16 +196,26 @@ def test_overall_p_is_the_documented_combination():
     assert staged.overall(Stage1Proof(-6.0), later, 0.4).log10_p == -6.0
     assert staged.overall(Stage1Proof(-1.0), later, 0.4).log10_p == -9.0
     weak = Stage2Proofs(0.0, -3.3, -3.0)
-    assert staged.overall(Stage1Proof(-1.0), weak, 0.4).log10_p == pytest.approx(log10(0.4 + 0.0015))
-    assert staged.overall(Stage1Proof(-1.0), weak, None).log10_p == pytest.approx(log10(0.1 + 0.0005))
+    assert staged.overall(Stage1Proof(-1.0), weak, 0.4).log10_p == pytest.approx(
+        log10(0.4 + 0.0015)
+    )
+    assert staged.overall(Stage1Proof(-1.0), weak, None).log10_p == pytest.approx(
+        log10(0.1 + 0.0005)
+    )
 
 
 def test_the_second_stage_is_a_p_value_beside_the_first():
     """P(p ≤ a) ≤ β(a) + P(q ≤ a − β(a)): the p-value for q is the smallest such a, by a scan."""
     values = np.array([chance_bound(24, 5, m, positives=12).pvalue for m in range(1, 6)])
-    first_stage = np.log10(np.append(0.0, values), where=np.append(0.0, values) > 0, out=np.full(6, -np.inf))
+    first_stage = np.log10(
+        np.append(0.0, values), where=np.append(0.0, values) > 0, out=np.full(6, -np.inf)
+    )
     for q in (1e-9, 1e-6, 3e-5, 1e-3, 0.02):
-        levels = np.sort(np.concatenate([np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]))
+        levels = np.sort(
+            np.concatenate(
+                [np.geomspace(1e-10, 1, 20001), values, values * (1 - 1e-12), q + values]
+            )
+        )
         spent = np.array([values[values <= a].max(initial=0.0) for a in levels])
         smallest = levels[q <= (levels - spent) * (1 + 1e-12)].min()
         # q is twice the smaller of the two proofs.

@@ -15,10 +15,21 @@ from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path import follow_paths
-from chanceline.significance.path_columns import CLIP_DEVIATIONS, clip_outliers, correlated_pairs, make_path_columns
+from chanceline.significance.path_columns import (
+    CLIP_DEVIATIONS,
+    clip_outliers,
+    correlated_pairs,
+    make_path_columns,
+)
 from chanceline.significance.plan import shuffles_by_size
 from chanceline.significance.shuffled_front import ShuffledFront
-from chanceline.significance.shuffles import BATCH_SIZE, ShufflePlan, ShuffleRunner, follow_batch, shuffle_front
+from chanceline.significance.shuffles import (
+    BATCH_SIZE,
+    ShufflePlan,
+    ShuffleRunner,
+    follow_batch,
+    shuffle_front,
+)
 
 
 def random_labels(rng, draws, n_samples):
@@ -29,7 +40,10 @@ def random_labels(rng, draws, n_samples):
 def residual_share(matrix, y):
     """Share of y's squares that least squares on the columns of `matrix` leaves, by the normal route."""
     fit = matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0]
-    return float(np.sum((y - fit) ** 2) / np.sum((y - matrix[:, :1] @ np.linalg.lstsq(matrix[:, :1], y, rcond=None)[0]) ** 2))
+    return float(
+        np.sum((y - fit) ** 2)
+        / np.sum((y - matrix[:, :1] @ np.linalg.lstsq(matrix[:, :1], y, rcond=None)[0]) ** 2)
+    )
 
 
 def plain_path(X, y, steps):
@@ -55,7 +69,9 @@ def test_the_path_is_forward_stepwise_least_squares():
     for row, y in enumerate(labels):
         chosen, losses = plain_path(clip_outliers(X), y, 5)
         assert paths.chosen[row].tolist() == chosen
-        np.testing.assert_allclose(paths.losses[row, [0, 2, 3, 4]], np.array(losses)[[0, 2, 3, 4]], rtol=1e-9)
+        np.testing.assert_allclose(
+            paths.losses[row, [0, 2, 3, 4]], np.array(losses)[[0, 2, 3, 4]], rtol=1e-9
+        )
         assert paths.losses[row, 1] <= losses[1] * (1 + 1e-9)
 
 
@@ -98,7 +114,13 @@ def test_copies_of_a_column_make_no_pair():
     X = rng.normal(size=(15, 3))
     Z = np.column_stack([X, -2 * X[:, 0] + 1])
     pairs = make_path_columns(Z, make_design(np.repeat([1.0, -1.0], [7, 8])), True).pairs
-    assert set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
+    assert set(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == {
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (1, 3),
+        (2, 3),
+    }
 
 
 def test_clipping_pulls_in_what_is_far_and_leaves_the_rest():
@@ -133,8 +155,14 @@ def test_errors_are_those_of_the_fit_whose_loss_is_compared(blocks):
     rng = np.random.default_rng(8)
     X = rng.normal(size=(30, 9))
     labels = np.array([rng.permutation(np.repeat([1.0, -1.0], [13, 17])) for _ in range(12)])
-    levels = np.ones((30, 1)) if blocks is None else np.equal.outer(blocks, np.unique(blocks)).astype(float)
-    paths = follow_paths(make_path_columns(X, make_design(labels[0], DeclaredRoles(blocks=blocks)), True), labels, 4)
+    levels = (
+        np.ones((30, 1))
+        if blocks is None
+        else np.equal.outer(blocks, np.unique(blocks)).astype(float)
+    )
+    paths = follow_paths(
+        make_path_columns(X, make_design(labels[0], DeclaredRoles(blocks=blocks)), True), labels, 4
+    )
     for row, y in enumerate(labels):
         for k in range(1, 5):
             support = paths.support(row, k)
@@ -142,7 +170,9 @@ def test_errors_are_those_of_the_fit_whose_loss_is_compared(blocks):
             matrix = np.column_stack([levels, clip_outliers(X)[:, support]])
             fit = np.round(matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0], 9)
             cuts = [-np.inf, *np.unique(fit)]
-            assert paths.errors[row, k - 1] == min(np.sum(np.where(fit > cut, 1, -1) != y) for cut in cuts)
+            assert paths.errors[row, k - 1] == min(
+                np.sum(np.where(fit > cut, 1, -1) != y) for cut in cuts
+            )
 
 
 def test_within_blocks_only_differences_within_blocks_count():
@@ -181,7 +211,9 @@ def test_p_values_by_the_definition():
     total = [max(row[:4]) + sum(row[4:]) for row in terms]
     assert draws.reading().pvalue == sum(value >= total[0] for value in total) / 30
     reached = [sum(max(row) >= own for row in terms) / 30 for own in terms[0]]
-    assert draws.adjusted_pvalues().tolist() == [max(value, draws.reading().pvalue) for value in reached]
+    assert draws.adjusted_pvalues().tolist() == [
+        max(value, draws.reading().pvalue) for value in reached
+    ]
 
 
 def test_rounding_makes_no_difference_between_equal_losses():
@@ -199,7 +231,9 @@ def test_draws_depend_on_seed_and_number_alone():
     short, _ = shuffle_front(columns, design, two_batches, 4)
     longer, _ = shuffle_front(columns, design, three_batches, 4)
     assert np.array_equal(short.losses, longer.losses[: 2 * BATCH_SIZE])
-    by_two_jobs, _ = shuffle_front(columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4)
+    by_two_jobs, _ = shuffle_front(
+        columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4
+    )
     assert np.array_equal(by_two_jobs.losses, longer.losses)
     assert np.array_equal(by_two_jobs.errors, longer.errors)
     other_seed, _ = shuffle_front(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
@@ -224,13 +258,17 @@ def test_an_interrupt_keeps_whole_batches():
         if done > BATCH_SIZE:
             raise KeyboardInterrupt
 
-    draws, first_batch = shuffle_front(columns, design, ShufflePlan(999, seed=0, runner=ShuffleRunner(progress=stop)), 3)
+    draws, first_batch = shuffle_front(
+        columns, design, ShufflePlan(999, seed=0, runner=ShuffleRunner(progress=stop)), 3
+    )
     assert draws.stopped_by == "interrupt"
     assert draws.done == 2 * BATCH_SIZE - 1
     second_batch = follow_batch(range(BATCH_SIZE, 2 * BATCH_SIZE), columns, design, 3, 0)
     assert np.array_equal(draws.losses[BATCH_SIZE:, :3], second_batch.losses)
 
-    interrupted = InterruptedDesign(y, design.unit_of_sample, design.unit_labels, design.block_of_unit, "fixed")
+    interrupted = InterruptedDesign(
+        y, design.unit_of_sample, design.unit_labels, design.block_of_unit, "fixed"
+    )
     draws, paths = shuffle_front(columns, interrupted, ShufflePlan(999, seed=0), 3)
     assert draws.stopped_by == "interrupt"
     assert draws.done == 0
@@ -254,7 +292,12 @@ def test_the_spread_is_the_mean_squared_correlation_of_the_columns_that_fit_best
     rng = np.random.default_rng(10)
     X = rng.normal(size=(8, 25)) ** 2
     y = np.repeat([1.0, -1.0], [3, 5])
-    labels = np.array([np.where(np.isin(np.arange(8), positives), 1.0, -1.0) for positives in combinations(range(8), 3)])
+    labels = np.array(
+        [
+            np.where(np.isin(np.arange(8), positives), 1.0, -1.0)
+            for positives in combinations(range(8), 3)
+        ]
+    )
     spread = follow_paths(make_path_columns(X, make_design(y), True), labels, 2).spread
     squares = np.sort(np.corrcoef(clip_outliers(X).T, labels)[:25, 25:] ** 2, axis=0)[::-1]
     expected = [7 * squares[:count].mean(axis=0) for count in (25, 2, 1)]
@@ -267,7 +310,9 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     y = np.repeat([1.0, -1.0], 30)
     X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
     design = make_design(y)
-    draws, paths = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(199, seed=0), 6)
+    draws, paths = shuffle_front(
+        make_path_columns(X, design, True), design, ShufflePlan(199, seed=0), 6
+    )
     spread = draws.spread()
     assert spread.value == paths.spread[0, 0]
     assert spread.value > 1.2 > spread.shuffled[2]
@@ -302,7 +347,9 @@ def test_wide_tables_are_ranked_in_single_precision():
     assert len(columns.pairs) == 0
     assert single.errors.shape == (0, 5)
     assert np.array_equal(single.chosen, double.chosen)
-    np.testing.assert_allclose(single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5)
+    np.testing.assert_allclose(
+        single.losses[:, [0, 2, 3, 4]], double.losses[:, [0, 2, 3, 4]], rtol=1e-5
+    )
     np.testing.assert_allclose(single.spread, double.spread, rtol=1e-5)
 
 

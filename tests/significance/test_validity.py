@@ -169,12 +169,20 @@ def one_feature_alone(rng):
 def one_feature_in_blocks(rng):
     block = np.repeat([0, 1, 2], [20, 12, 12])
     y = np.concatenate([labels(rng, 20, 14), labels(rng, 12, 3), labels(rng, 12, 6)])
-    return rng.standard_exponential(size=(44, 1)) + block[:, None], y, {"blocks": block, "permutations": 0, "level": 0.25}
+    return (
+        rng.standard_exponential(size=(44, 1)) + block[:, None],
+        y,
+        {"blocks": block, "permutations": 0, "level": 0.25},
+    )
 
 
 def factors(rng):
     """Two factors behind all columns: the spread is theirs."""
-    return rng.normal(size=(20, 2)) @ rng.normal(size=(2, 30)) + 0.5 * rng.normal(size=(20, 30)), labels(rng, 20, 9), {}
+    return (
+        rng.normal(size=(20, 2)) @ rng.normal(size=(2, 30)) + 0.5 * rng.normal(size=(20, 30)),
+        labels(rng, 20, 9),
+        {},
+    )
 
 
 SCENARIOS: dict[str, Callable[[np.random.Generator], tuple[Any, Any, dict[str, Any]]]] = {
@@ -195,13 +203,17 @@ def null_results(scenario: str, repeats: int, seed: int, **options):
         if len(set(y)) < 2:
             # A coin that fell on one side only is no data set: every test abstains.
             continue
-        yield separation_test(X, y, seed=repeat, budget=40, restarts=1, expected_error=False, **{**options, **extra})
+        yield separation_test(
+            X, y, seed=repeat, budget=40, restarts=1, expected_error=False, **{**options, **extra}
+        )
 
 
 def assert_valid(pvalues, what: str) -> None:
     for level in LEVELS:
         rejected = int(np.sum(np.asarray(pvalues) <= level))
-        assert rejected <= binom.isf(1e-4, len(pvalues), level), f"{what}: {rejected} of {len(pvalues)} at level {level}"
+        assert rejected <= binom.isf(1e-4, len(pvalues), level), (
+            f"{what}: {rejected} of {len(pvalues)} at level {level}"
+        )
 
 
 def check(scenario: str, repeats: int, seed: int) -> None:
@@ -228,7 +240,9 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
     pvalues = []
     for repeat in range(repeats):
         X, y, extra = SCENARIOS[scenario](np.random.default_rng([seed, number, repeat]))
-        design = make_design(y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups")))
+        design = make_design(
+            y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups"))
+        )
         columns = make_path_columns(X, design, True)
         steps = min(6, len(columns.index))
         draws, _ = shuffle_front(columns, design, ShufflePlan(39, seed=repeat), steps)
@@ -269,7 +283,9 @@ def test_wrong_tests_would_be_noticed():
         X, y, _ = wide(np.random.default_rng([7, repeat]))
         selected = tuple(SearchProcedure(budget=40).find(X, y).support.tolist())
         unfair = Unfair(np.array(selected))
-        reading = shuffle_search(unfair, X, make_design(y), unfair(X, y), SearchShufflePlan(19, seed=repeat))
+        reading = shuffle_search(
+            unfair, X, make_design(y), unfair(X, y), SearchShufflePlan(19, seed=repeat)
+        )
         pvalues.append(reading.pvalue)
     with pytest.raises(AssertionError, match="unfair"):
         assert_valid(pvalues, "unfair")
@@ -281,7 +297,9 @@ def test_shuffling_across_blocks_would_be_noticed():
     for repeat in range(60):
         X, y, _ = blocks(np.random.default_rng([8, repeat]))
         design = make_design(y)
-        draws, _ = shuffle_front(make_path_columns(X, design, True), design, ShufflePlan(39, seed=repeat), 4)
+        draws, _ = shuffle_front(
+            make_path_columns(X, design, True), design, ShufflePlan(39, seed=repeat), 4
+        )
         ignored.append(draws.reading().pvalue)
     with pytest.raises(AssertionError, match="across blocks"):
         assert_valid(ignored, "across blocks")
@@ -294,7 +312,10 @@ def test_false_positive_rate(scenario):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_samples", "positives", "n_features", "errors"), [(12, 6, 3, 0), (20, 2, 4, 0), (14, 4, 2, 1)])
+@pytest.mark.parametrize(
+    ("n_samples", "positives", "n_features", "errors"),
+    [(12, 6, 3, 0), (20, 2, 4, 0), (14, 4, 2, 1)],
+)
 def test_bound_is_never_below_the_frequency(n_samples, positives, n_features, errors):
     """For fixed X, how often shuffled labels let M features do with e errors, against the bound, for every M."""
     rng = np.random.default_rng(9)
@@ -302,7 +323,9 @@ def test_bound_is_never_below_the_frequency(n_samples, positives, n_features, er
     draws = 2000
     sizes = []
     for _ in range(draws):
-        found = SearchProcedure(budget=100, errors=errors).find(X, labels(rng, n_samples, positives))
+        found = SearchProcedure(budget=100, errors=errors).find(
+            X, labels(rng, n_samples, positives)
+        )
         sizes.append(found.n_selected if found.errors <= errors else np.inf)
     for m in range(1, n_features + 1):
         reached = int(np.sum(np.array(sizes) <= m))

@@ -37,11 +37,15 @@ def test_the_replica_line_does_not_speak_of_features_fixed_beforehand():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(20, 50))
     y = np.where(X[:, :4].sum(axis=1) > 0, 1, 0)
-    silent = separation_test(X, y, [0, 1, 2, 3], preregistered=True, permutations=0, level=1e-9, **QUICK)
+    silent = separation_test(
+        X, y, [0, 1, 2, 3], preregistered=True, permutations=0, level=1e-9, **QUICK
+    )
     assert silent.separating.errors == 0
     assert silent.separating.replica is None
     assert silent.verdict == "cannot tell"
-    shuffled = separation_test(X, y, [0, 1, 2, 3], preregistered=True, always_permute=True, permutations=199, **QUICK)
+    shuffled = separation_test(
+        X, y, [0, 1, 2, 3], preregistered=True, always_permute=True, permutations=199, **QUICK
+    )
     assert shuffled.verdict == "structure"
     assert shuffled.permutation.pvalue <= 0.02
 
@@ -55,8 +59,14 @@ def test_tables_that_nothing_separates_get_their_errors():
     assert not result.separating.separates
     assert f"{result.separating.errors} errors among 200 samples" in str(result)
     # One feature alone is proven.
-    assert (result.feature_bound.feature, result.evidence.by, result.evidence.features) == (0, "bound", ("x0",))
-    assert result.log10_pvalue == pytest.approx(result.feature_bound.log10_p + np.log10(2), abs=1e-3)
+    assert (result.feature_bound.feature, result.evidence.by, result.evidence.features) == (
+        0,
+        "bound",
+        ("x0",),
+    )
+    assert result.log10_pvalue == pytest.approx(
+        result.feature_bound.log10_p + np.log10(2), abs=1e-3
+    )
     unrelated = separation_test(X, rng.permutation(y), permutations=199, **QUICK)
     assert unrelated.verdict == "chance allows this"
 
@@ -133,7 +143,9 @@ def test_a_search_that_finds_nothing_loses_the_draw():
     X[:, 0] += 5 * np.where(y > 0, 1, -1)
     y = np.where(y > 0, 1, 0)
     signs = y if y[0] else 1 - y
-    result = separation_test(X, signs, search=nothing_on_some, permutations=39, always_permute=True, **QUICK)
+    result = separation_test(
+        X, signs, search=nothing_on_some, permutations=39, always_permute=True, **QUICK
+    )
     assert result.permutation.done == 39
     assert None in result.permutation.null_sizes
     assert result.permutation.exceedances < 39
@@ -149,6 +161,10 @@ def test_settings_are_checked_and_travel_with_the_result():
     assert result.to_dict()["settings"]["level"] == 0.1
     with pytest.raises(TypeError, match="permutation"):
         separation_test(X, y, permutation=3)
-    for change, match in (({"time_limit": 0}, "time limit"), ({"largest": 0}, "largest"), ({"seed": 1.5}, "whole number")):
+    for change, match in (
+        ({"time_limit": 0}, "time limit"),
+        ({"largest": 0}, "largest"),
+        ({"seed": 1.5}, "whole number"),
+    ):
         with pytest.raises(InputError, match=match):
             TestSettings(**change)

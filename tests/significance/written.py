@@ -38,7 +38,10 @@ def apply_card(text: str, values: Mapping[str, np.ndarray]) -> tuple[str, np.nda
     """The class above the scorecard's threshold, which rows have so many points, and the errors that it states."""
     end = CARD_END.search(text)
     assert end is not None, text
-    total = sum(number(points) * values[name] / number(step) for points, step, name in CARD_TERM.findall(text))
+    total = sum(
+        number(points) * values[name] / number(step)
+        for points, step, name in CARD_TERM.findall(text)
+    )
     return end["name"], total > number(end["limit"]), int(end["errors"])
 
 
@@ -160,7 +163,9 @@ class Formula:
     def pattern(text: str) -> str:
         wild = {"*": ".*", "?": "."}
         pieces = re.findall(r"~[~*?]|[*?]|[^~*?]+|~", text)
-        return "".join(wild.get(piece) or re.escape(re.sub(r"^~(?=.)", "", piece)) for piece in pieces)
+        return "".join(
+            wild.get(piece) or re.escape(re.sub(r"^~(?=.)", "", piece)) for piece in pieces
+        )
 
 
 def apply_formula(text: str, values: Mapping[str, np.ndarray]) -> list[str]:

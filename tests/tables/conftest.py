@@ -17,7 +17,12 @@ def table():
 
 @pytest.fixture
 def read(tmp_path):
-    def load(content: str | bytes | pd.DataFrame, label: str | None = "outcome", name: str = "table.csv", **settings):
+    def load(
+        content: str | bytes | pd.DataFrame,
+        label: str | None = "outcome",
+        name: str = "table.csv",
+        **settings,
+    ):
         text = content.to_csv(index=False) if isinstance(content, pd.DataFrame) else content
         (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
         return load_data(tmp_path / name, label, **settings)

@@ -24,7 +24,9 @@ def generator(seed):
 
 def table(**columns):
     values = generator(0).normal(size=(60, 12)).round(3)
-    return pd.DataFrame(values, columns=[f"g{j}" for j in range(12)]).assign(outcome=HALVES, **columns)
+    return pd.DataFrame(values, columns=[f"g{j}" for j in range(12)]).assign(
+        outcome=HALVES, **columns
+    )
 
 
 def messages(result, severity=None):
@@ -34,7 +36,9 @@ def messages(result, severity=None):
 def test_gaps_that_were_left_out_with_their_rows_are_no_warning():
     data = table()
     data.loc[generator(1).random(60) < np.where(ILL, 0.6, 0.05), "g3"] = np.nan
-    assert "missing='columns' or missing='rows' keeps" in messages(load_data(data, "outcome", missing="median"))
+    assert "missing='columns' or missing='rows' keeps" in messages(
+        load_data(data, "outcome", missing="median")
+    )
     for missing in ("rows", "columns"):
         assert messages(load_data(data, "outcome", missing=missing), "warning") == ""
 
@@ -49,13 +53,17 @@ def test_dates_that_blocks_keep_out_are_no_warning():
     ill = np.concatenate([rng.permutation(np.arange(10) < count) for count in (9, 8, 6, 4, 2, 1)])
     data = table(sampled=days(np.arange(60)), run=np.repeat(list("abcdef"), 10))
     data["outcome"] = np.where(ill, "ill", "well")
-    assert "the dates in 'sampled' tell the classes apart (area" in messages(load_data(data, "outcome"), "warning")
+    assert "the dates in 'sampled' tell the classes apart (area" in messages(
+        load_data(data, "outcome"), "warning"
+    )
     assert messages(load_data(data, "outcome", blocks="run"), "warning") == ""
 
 
 def test_dates_that_differ_within_blocks_are_told_without_naming_blocks_as_the_remedy():
     site = np.tile(["A", "B", "C"], 20)
-    said = messages(load_data(table(sampled=days(np.arange(60)), site=site), "outcome", blocks="site"))
+    said = messages(
+        load_data(table(sampled=days(np.arange(60)), site=site), "outcome", blocks="site")
+    )
     assert "tell the classes apart within the 3 values of 'site' too" in said
     assert "smaller blocks keep it out" in said
     assert "blocks=COLUMN" not in said
@@ -66,7 +74,9 @@ def test_ranks_within_blocks_against_enumeration():
     labels = np.array([1.0, 1, -1, -1, 1, -1, -1, -1])
     block = pd.Series(list("aaaabbbb"))
     one_block = pd.Series(["a"] * 8)
-    assert stratified_rank_pvalue(values, labels, one_block) == pytest.approx(mann_whitney(values, labels).pvalue)
+    assert stratified_rank_pvalue(values, labels, one_block) == pytest.approx(
+        mann_whitney(values, labels).pvalue
+    )
     ranks = pd.Series(values).rank().to_numpy()
     sums = [
         ranks[np.array([*first, *second]) > 0].sum()
@@ -88,11 +98,21 @@ def test_limits_within_declared_blocks_have_another_remedy():
 
 def test_a_column_that_says_the_same_as_what_was_adjusted_for_is_no_warning():
     site = np.where(generator(8).random(60) < 0.8, np.where(ILL, "A", "B"), "A")
-    data = table(site=site, site_code=np.where(site == "A", 1, 2), Site_name=np.where(site == "A", "Aachen", "Bonn"))
-    assert messages(load_data(data, "outcome", adjust="Site_name")).count("goes with the classes") == 0
-    assert messages(load_data(data, "outcome", blocks="site_code")).count("goes with the classes") == 0
+    data = table(
+        site=site,
+        site_code=np.where(site == "A", 1, 2),
+        Site_name=np.where(site == "A", "Aachen", "Bonn"),
+    )
+    assert (
+        messages(load_data(data, "outcome", adjust="Site_name")).count("goes with the classes") == 0
+    )
+    assert (
+        messages(load_data(data, "outcome", blocks="site_code")).count("goes with the classes") == 0
+    )
     older = np.where(ILL, 60, 50) + generator(9).normal(0, 8, 60)
-    assert "'age' goes with" in messages(load_data(data.assign(age=older), "outcome", adjust="site"))
+    assert "'age' goes with" in messages(
+        load_data(data.assign(age=older), "outcome", adjust="site")
+    )
 
 
 def test_nearly_equal_rows_beside_declared_groups():
@@ -102,7 +122,9 @@ def test_nearly_equal_rows_beside_declared_groups():
     options = {"label": "outcome", "permutations": 9, "expected_error": False}
     assert "with groups=COLUMN" in messages(separation_test(data, independent="subject", **options))
     declared = messages(separation_test(data, groups="subject", **options))
-    assert "rows 3 and 7 are nearly equal (1 such pairs); though nothing that was declared" in declared
+    assert (
+        "rows 3 and 7 are nearly equal (1 such pairs); though nothing that was declared" in declared
+    )
     assert "groups=COLUMN" not in declared
 
 
@@ -117,13 +139,17 @@ def test_a_column_in_both_files_is_told_once(tmp_path, read):
     ages = np.where(ILL, 60, 50) + generator(10).normal(0, 8, 60).round(1)
     data = table(age=ages).assign(sample=[f"s{j}" for j in range(60)])
     data[["sample", "age", "outcome"]].to_csv(tmp_path / "clinic.csv", index=False)
-    dataset = read(data.drop(columns="outcome")[["sample", "age", "g0", "g1"]], labels=tmp_path / "clinic.csv")
+    dataset = read(
+        data.drop(columns="outcome")[["sample", "age", "g0", "g1"]], labels=tmp_path / "clinic.csv"
+    )
     assert messages(dataset).count("'age' goes with the classes") == 1
 
 
 def test_remedies_of_sentences_that_stop(read, tmp_path):
     thousands = "a\tb\toutcome\n1,500,000\t2,25\tx\n3,1\t4,5\ty\n7,5\t4,5\ty\n"
-    with pytest.raises(InputError, match="'1,500,000' in row 2; write numbers with a point") as stop:
+    with pytest.raises(
+        InputError, match="'1,500,000' in row 2; write numbers with a point"
+    ) as stop:
         read(thousands, decimal=",")
     assert "decimal=" not in str(stop.value)
     three = "a,b,outcome\nmg,kg,class\nmean,mean,x\n1,2.5,u\n2,3.5,v\n4,4,u\n"

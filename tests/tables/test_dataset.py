@@ -41,11 +41,17 @@ def test_compressed_files_are_known_by_their_content(read, table, pack):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
 def test_encodings(read, table, encoding):
-    same(read(table.to_csv(index=False).replace("outcome", "Größe").encode(encoding), "Größe"), table)
+    same(
+        read(table.to_csv(index=False).replace("outcome", "Größe").encode(encoding), "Größe"), table
+    )
 
 
 def test_decimal_commas_white_space_and_trailing_separators(read, table):
-    text = table.to_csv(index=False, sep=";", decimal=",").replace("outcome", " outcome ").replace("ill", " ill ")
+    text = (
+        table.to_csv(index=False, sep=";", decimal=",")
+        .replace("outcome", " outcome ")
+        .replace("ill", " ill ")
+    )
     same(read("\n".join(line + ";" for line in text.splitlines()) + "\n\n", "OUTCOME"), table)
 
 
@@ -90,12 +96,21 @@ def test_identifiers_are_left_out_unless_kept(read, table):
     dataset = read(text)
     assert dataset.feature_names == ("a", "b c", "d")
     assert any("patient_id" in finding.message for finding in dataset.findings)
-    assert read(text, keep_identifiers=True).feature_names == ("Unnamed: 0", "patient_id", "count", "a", "b c", "d")
+    assert read(text, keep_identifiers=True).feature_names == (
+        "Unnamed: 0",
+        "patient_id",
+        "count",
+        "a",
+        "b c",
+        "d",
+    )
     assert read(text, drop=["a", "d"]).feature_names == ("b c",)
 
 
 def test_text_columns_only_on_request(read, table):
-    table = table.assign(site=["north", "south", "west"] * 4, as_text=[f" {i / 3:.2f}" for i in range(12)])
+    table = table.assign(
+        site=["north", "south", "west"] * 4, as_text=[f" {i / 3:.2f}" for i in range(12)]
+    )
     plain = read(table)
     assert plain.feature_names == ("a", "b c", "d", "as_text")
     assert any("'site'" in finding.message for finding in plain.findings)
@@ -106,11 +121,24 @@ def test_text_columns_only_on_request(read, table):
 
 def test_one_half_of_two_values_says_all(read, table):
     """Both halves of a column are one feature twice: which of them a search picks would be arbitrary."""
-    table = table.assign(sex=["male", "female", "female"] * 4, site=["north", "south", "west"] * 4, smokes=["no", "yes"] * 6)
+    table = table.assign(
+        sex=["male", "female", "female"] * 4,
+        site=["north", "south", "west"] * 4,
+        smokes=["no", "yes"] * 6,
+    )
     dataset = read(table, one_hot=True)
-    assert dataset.feature_names[3:] == ("sex=male", "site=north", "site=south", "site=west", "smokes=yes")
+    assert dataset.feature_names[3:] == (
+        "sex=male",
+        "site=north",
+        "site=south",
+        "site=west",
+        "smokes=yes",
+    )
     assert dataset.X[:, 3].tolist() == [1, 0, 0] * 4
-    assert any("last in the alphabet: 'sex=male', 'smokes=yes'." in finding.message for finding in dataset.findings)
+    assert any(
+        "last in the alphabet: 'sex=male', 'smokes=yes'." in finding.message
+        for finding in dataset.findings
+    )
     table.loc[2, "sex"] = None
     with pytest.raises(InputError, match="'sex=male' first, in row 4"):
         read(table, one_hot=True)

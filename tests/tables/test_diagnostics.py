@@ -65,23 +65,33 @@ def test_many_identifiers_are_one_sentence(healthy):
     X, y = healthy
     X[:, :5] = np.arange(30)[:, None] * [1, 2, 3, 4, 5]
     assert messages(X, y).count("warning") == 1
-    assert "columns 'x0', 'x1', 'x2', 'x3' and 1 more look like identifiers of rows" in messages(X, y)
+    assert "columns 'x0', 'x1', 'x2', 'x3' and 1 more look like identifiers of rows" in messages(
+        X, y
+    )
 
 
 def test_ranks_are_no_identifiers(healthy):
     """Every column of different values has ranks that count the rows: 105 warnings on a table of 105 columns."""
     X, y = healthy
     data = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]).assign(outcome=y)
-    result = separation_test(data, label="outcome", transform="rank", permutations=9, expected_error=False)
+    result = separation_test(
+        data, label="outcome", transform="rank", permutations=9, expected_error=False
+    )
     assert [str(one) for one in result.findings] == ["prepared: ranks within the column."]
 
 
 def test_an_identifier_is_told_or_kept_not_both(healthy):
     X, y = healthy
-    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]).assign(patient_id=np.arange(30), outcome=y)
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)]).assign(
+        patient_id=np.arange(30), outcome=y
+    )
     hidden = data.assign(patient_id=data["patient_id"].where(data.index != 3))
-    assert "column 'patient_id' looks like an identifier" in str(load_data(hidden, "outcome", missing="rows"))
-    kept = separation_test(data, label="outcome", keep_identifiers=True, permutations=9, expected_error=False)
+    assert "column 'patient_id' looks like an identifier" in str(
+        load_data(hidden, "outcome", missing="rows")
+    )
+    kept = separation_test(
+        data, label="outcome", keep_identifiers=True, permutations=9, expected_error=False
+    )
     assert kept.n_features == 7
     assert not any("looks like" in str(one) for one in kept.findings)
 

@@ -29,7 +29,10 @@ def test_one_spelling_for_a_number_and_all_its_digits(value, text):
 @pytest.mark.parametrize("gap", ["", "7,3,1,,,x9"])
 def test_long_classes_and_groups_stay_apart_whether_or_not_there_is_a_gap(read, gap):
     """A gap makes floats of whole numbers, and both classes would be one."""
-    rows = [f"{j},{j % 3}.5,{j * j % 7},{(FIRST, SECOND)[j % 2]},{(FIRST, SECOND)[j % 2]},x{j}" for j in range(8)]
+    rows = [
+        f"{j},{j % 3}.5,{j * j % 7},{(FIRST, SECOND)[j % 2]},{(FIRST, SECOND)[j % 2]},x{j}"
+        for j in range(8)
+    ]
     text = "\n".join(["a,b,c,outcome,subject,name", *rows, gap])
     dataset = read(text, unlabelled="drop", groups="subject")
     assert dataset.classes == (str(FIRST), str(SECOND))
@@ -56,7 +59,9 @@ def test_ids_with_underscores_are_no_numbers(read, tmp_path):
 
 
 def test_long_classes_in_a_row_of_a_transposed_table(read):
-    text = f"gene,s1,s2,s3,s4\na,1.5,2,3,4\nb,4,5,6,7.5\noutcome,{FIRST},{SECOND},{FIRST},{SECOND}\n"
+    text = (
+        f"gene,s1,s2,s3,s4\na,1.5,2,3,4\nb,4,5,6,7.5\noutcome,{FIRST},{SECOND},{FIRST},{SECOND}\n"
+    )
     assert read(text, transpose=True).classes == (str(FIRST), str(SECOND))
 
 
@@ -76,7 +81,14 @@ def test_large_measurements_stay_numbers(read):
     assert dataset.X[:, 0].tolist() == [12345678901234567.0, 5, 3e17, 5]
 
 
-NO = ["no", "\tno", " no ", "no\xa0", "\u200bno", "no"]  # a tab, spaces, a space that does not break, one without width
+NO = [
+    "no",
+    "\tno",
+    " no ",
+    "no\xa0",
+    "\u200bno",
+    "no",
+]  # a tab, spaces, a space that does not break, one without width
 
 
 @pytest.fixture
@@ -91,10 +103,15 @@ def untidy():
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_spaces_make_no_category(untidy, read, in_memory):
     before = untidy.copy()
-    dataset = load_data(untidy, "outcome", one_hot=True) if in_memory else read(untidy, one_hot=True)
+    dataset = (
+        load_data(untidy, "outcome", one_hot=True) if in_memory else read(untidy, one_hot=True)
+    )
     assert dataset.feature_names[2:5] == ("smokes=maybe", "smokes=no", "smokes=yes")
     assert dataset.X[:, 3].tolist() == [1] * 6 + [0] * 6
-    assert {name for name in dataset.feature_names if name.startswith("site")} <= {"site=Bad Ems", "site=Ulm"}
+    assert {name for name in dataset.feature_names if name.startswith("site")} <= {
+        "site=Bad Ems",
+        "site=Ulm",
+    }
     assert dataset.classes == ("ill", "well")
     assert untidy.equals(before), "the user's table stays as it is"
 
@@ -116,4 +133,6 @@ def test_a_cell_of_spaces_is_empty(untidy, read):
 def test_spaces_around_ids_do_not_hinder_a_join(read, tmp_path):
     second = tmp_path / "clinic.csv"
     second.write_text("sample,outcome\ns1\xa0,ill\n\ts2,well\u00a0\ns3,ill\ns4,well\n")
-    assert read("sample,a,b\ns4,1,2.5\ns1,3,4\n s2,2,1\ns3 ,5,5\n", None, labels=second).y.tolist() == [1, -1, 1, -1]
+    assert read(
+        "sample,a,b\ns4,1,2.5\ns1,3,4\n s2,2,1\ns3 ,5,5\n", None, labels=second
+    ).y.tolist() == [1, -1, 1, -1]

@@ -20,7 +20,9 @@ SERIES = (
     '!Series_title\t"A study"\n\n!Sample_title\t"one"\t"two"\t"three"\n'
     '!Sample_characteristics_ch1\t"disease: tumour"\t"disease: normal"\t"disease: tumour"\n'
     '!Sample_characteristics_ch1\t"age: 40"\t"age: 50"\t"age: 60"\n'
-    '!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\n' + VALUES.format("", "") + "!series_matrix_table_end\n"
+    '!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\n'
+    + VALUES.format("", "")
+    + "!series_matrix_table_end\n"
 )
 
 
@@ -87,7 +89,9 @@ def test_excel(tmp_path):
 
 def test_excel_without_its_package(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"a": [1.5, 2.0], "outcome": ["x", "y"]}).to_excel(tmp_path / "book.xlsx", index=False)
+    pd.DataFrame({"a": [1.5, 2.0], "outcome": ["x", "y"]}).to_excel(
+        tmp_path / "book.xlsx", index=False
+    )
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(InputError, match=r"chanceline\[excel\]"):
         load_data(tmp_path / "book.xlsx", "outcome")
@@ -103,8 +107,13 @@ def test_parquet_of_many_columns_in_parts(tmp_path):
     columns["c5"] = pa.array([1, 2, None, 4])
     names = [*columns]
     names[10:10] = ["outcome", "flag"]
-    columns |= {"outcome": pa.array(["x", "y", "x", "y"]), "flag": pa.array([True, False, False, True])}
-    parquet.write_table(pa.table({name: columns[name] for name in names}), tmp_path / "wide.parquet")
+    columns |= {
+        "outcome": pa.array(["x", "y", "x", "y"]),
+        "flag": pa.array([True, False, False, True]),
+    }
+    parquet.write_table(
+        pa.table({name: columns[name] for name in names}), tmp_path / "wide.parquet"
+    )
     dataset = load_data(tmp_path / "wide.parquet", "10", missing="columns")
     assert dataset.feature_names == tuple(name for name in names if name not in ("c5", "outcome"))
     assert np.array_equal(np.delete(dataset.X, 9, axis=1), np.delete(X, 5, axis=1))
@@ -120,7 +129,9 @@ def test_parquet_with_an_index(tmp_path):
     assert dataset.X.tolist() == [[1.5, 0.5], [2, 1.5]]
     assert dataset.y.tolist() == [1, -1]
     table.T.to_parquet(tmp_path / "transposed.parquet")
-    other = load_data(tmp_path / "transposed.parquet", labels=tmp_path / "labels.csv", transpose=True)
+    other = load_data(
+        tmp_path / "transposed.parquet", labels=tmp_path / "labels.csv", transpose=True
+    )
     assert other.feature_names == ("a", "b")
     assert np.array_equal(other.X, dataset.X)
 
@@ -136,7 +147,10 @@ def test_npz_transposed(tmp_path):
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.npz", "t.parquet", "t.xlsx"])
 def test_files_that_are_cut_off_get_one_sentence(tmp_path, name):
     pytest.importorskip("openpyxl")
-    path, table = tmp_path / name, pd.DataFrame({"a": np.arange(8) / 3, "outcome": list("pqqpqppq")})
+    path, table = (
+        tmp_path / name,
+        pd.DataFrame({"a": np.arange(8) / 3, "outcome": list("pqqpqppq")}),
+    )
     {
         "t.csv.gz": table.to_csv,
         "t.npz": lambda path: np.savez(path, X=np.eye(4), y=[0, 1, 0, 1]),

@@ -49,13 +49,19 @@ def test_text_beside_the_names_of_features_is_no_sample(read):
 
 def test_labels_in_a_second_file(read, tmp_path):
     second = tmp_path / "clinic.csv"
-    second.write_text("age,sample,group,site\n30,s4,ill,x\n40,s2,ill,y\n50,s3,well,x\n60,s1,well,y\n70,s9,well,y\n")
+    second.write_text(
+        "age,sample,group,site\n30,s4,ill,x\n40,s2,ill,y\n50,s3,well,x\n60,s1,well,y\n70,s9,well,y\n"
+    )
     dataset = read(GENES, "group", transpose=True, labels=second, id="sample", blocks="site")
     assert dataset.y.tolist() == [1, -1, 1, -1]
     assert dataset.blocks.tolist() == ["y", "y", "x", "x"]
     assert dataset.feature_names == ("g1", "g2"), "columns of the second file are no features"
     straight = "name,g1,g2\ns3,1.5,2\ns1,4,5.5\ns2,2,2\n"
-    assert read(straight, "group", labels=second, id="sample", positive="well").y.tolist() == [1, 1, -1]
+    assert read(straight, "group", labels=second, id="sample", positive="well").y.tolist() == [
+        1,
+        1,
+        -1,
+    ]
 
 
 def test_a_second_file_with_one_column_needs_no_label(read, tmp_path):
@@ -117,20 +123,32 @@ def test_one_column_of_labels_with_gaps_keeps_its_places(read, tmp_path):
     assert dataset.X[:, 0].tolist() == [1.5, 2, 3]
     assert dataset.y.tolist() == [-1, 1, -1]
     second.write_text("outcome\nill\n\nwell\nill\n")
-    assert read(NUMBERS, None, header="none", labels=second, unlabelled="drop").y.tolist() == [-1, 1, -1]
+    assert read(NUMBERS, None, header="none", labels=second, unlabelled="drop").y.tolist() == [
+        -1,
+        1,
+        -1,
+    ]
 
 
-@pytest.mark.parametrize("content", ["ill\nwell\nill\n", "ill\nwell\nill\nwell\nill\n", "outcome\nill\nwell\nill\n"])
+@pytest.mark.parametrize(
+    "content", ["ill\nwell\nill\n", "ill\nwell\nill\nwell\nill\n", "outcome\nill\nwell\nill\n"]
+)
 def test_one_column_of_labels_that_does_not_fit(read, tmp_path, content):
     (tmp_path / "labels.txt").write_text(content)
     rows = content.count("\n") - ("outcome" in content)
-    with pytest.raises(InputError, match=f"labels.txt has one column with {rows} rows, but the table has 4 samples; .* names"):
+    with pytest.raises(
+        InputError,
+        match=f"labels.txt has one column with {rows} rows, but the table has 4 samples; .* names",
+    ):
         read(NUMBERS, None, header="none", labels=tmp_path / "labels.txt")
 
 
 def test_two_columns_need_names(read, tmp_path):
     (tmp_path / "labels.csv").write_text("sample,outcome\ns1,ill\ns2,well\ns3,well\ns4,ill\n")
-    with pytest.raises(InputError, match=r"holds the names of column 'sample' of labels.csv .*; add them .* in the order of"):
+    with pytest.raises(
+        InputError,
+        match=r"holds the names of column 'sample' of labels.csv .*; add them .* in the order of",
+    ):
         read(NUMBERS, None, header="none", labels=tmp_path / "labels.csv")
 
 
@@ -147,14 +165,24 @@ def test_a_transposed_table_is_noticed(read, more, label):
 
 def test_comments_above_the_table(read):
     expected = [[1, 2], [3, 4.5]]
-    assert read("# made by hand, on Monday\n# more\na,b,outcome\n1,2,x\n3,4.5,y\n").X.tolist() == expected
-    assert read("# a,b,outcome\n1,2,x\n3,4.5,y\n").feature_names == ("a", "b"), "as numpy.savetxt writes it"
+    assert (
+        read("# made by hand, on Monday\n# more\na,b,outcome\n1,2,x\n3,4.5,y\n").X.tolist()
+        == expected
+    )
+    assert read("# a,b,outcome\n1,2,x\n3,4.5,y\n").feature_names == ("a", "b"), (
+        "as numpy.savetxt writes it"
+    )
 
 
 def test_decimal_commas_with_tabs(read):
-    assert read("a\tb\toutcome\n1,5\t2,25\tx\n3,1\t4,5\ty\n").X.tolist() == [[1.5, 2.25], [3.1, 4.5]]
+    assert read("a\tb\toutcome\n1,5\t2,25\tx\n3,1\t4,5\ty\n").X.tolist() == [
+        [1.5, 2.25],
+        [3.1, 4.5],
+    ]
     thousands = "a\tb\toutcome\n1,500\t2,250\tx\n3,100\t4,500\ty\n"
-    with pytest.raises(InputError, match=r"column 'a' holds numbers, but '1,500' in row 2 .* decimal=','"):
+    with pytest.raises(
+        InputError, match=r"column 'a' holds numbers, but '1,500' in row 2 .* decimal=','"
+    ):
         read(thousands)
     assert read(thousands, decimal=",").X.tolist() == [[1.5, 2.25], [3.1, 4.5]]
 
@@ -169,7 +197,9 @@ def test_a_header_of_numbers_stops(read, first):
     assert read(text, "-1", header="first").X.shape == (3, 2)
 
 
-@pytest.mark.parametrize("names", ["0,1,outcome", "1,2,outcome", "1007,1053,outcome", "id,1007,outcome"])
+@pytest.mark.parametrize(
+    "names", ["0,1,outcome", "1,2,outcome", "1007,1053,outcome", "id,1007,outcome"]
+)
 def test_numbers_as_names(read, names):
     assert read(names + "\n3,4.5,y\n2,1.5,x\n7,2,y\n").X.shape == (3, 1 if "id" in names else 2)
 
@@ -179,7 +209,9 @@ def test_numbers_as_names(read, names):
 ])  # fmt: skip
 def test_an_odd_cell_among_numbers_is_named(read, cell, remedy):
     text = f"a,b,outcome\n1,2,x\n3,4,y\n5,{cell},x\n7,4.5,x\n9,6.5,y\n"
-    with pytest.raises(InputError, match=f"column 'b' holds numbers, but .* in row 4; .*{remedy}.*drop='b'"):
+    with pytest.raises(
+        InputError, match=f"column 'b' holds numbers, but .* in row 4; .*{remedy}.*drop='b'"
+    ):
         read(text)
     assert read(text, drop="b").feature_names == ("a",)
     filled = read(text, na=cell.strip('"'), missing="median")
@@ -187,7 +219,9 @@ def test_an_odd_cell_among_numbers_is_named(read, cell, remedy):
 
 
 def test_text_stays_text(read):
-    dataset = read("grade,when,b,outcome\n1a,2020-01-01,2,x\n2b,2020-01-02,4.5,y\n3,2021-03-01,1,x\n")
+    dataset = read(
+        "grade,when,b,outcome\n1a,2020-01-01,2,x\n2b,2020-01-02,4.5,y\n3,2021-03-01,1,x\n"
+    )
     assert dataset.feature_names == ("b",)
     assert "1 text column left out: 'grade'" in messages(dataset)
     assert "left out as dates: 'when'" in messages(dataset)
@@ -202,7 +236,9 @@ def test_equal_names_are_told_apart_and_said(read):
 
 def test_infinite_values(read):
     text = "a,b,outcome\n1,2,x\n3,inf,y\n4,5.5,x\n"
-    with pytest.raises(InputError, match=r"infinite values \(column 'b' first, in row 3\); .*missing='rows'"):
+    with pytest.raises(
+        InputError, match=r"infinite values \(column 'b' first, in row 3\); .*missing='rows'"
+    ):
         read(text)
     dataset = read(text, missing="rows")
     assert dataset.X.tolist() == [[1, 2], [4, 5.5]]

@@ -27,11 +27,18 @@ def whole_subjects(seed=0):
     return np.repeat(np.random.default_rng(seed).permutation(np.repeat([1.0, -1.0], [7, 8])), 4)
 
 
-@pytest.mark.parametrize(("sizes", "positives"), [([2, 2, 2, 1], 3), ([3, 3, 2], 5), ([1, 1, 1, 4], 2)])
+@pytest.mark.parametrize(
+    ("sizes", "positives"), [([2, 2, 2, 1], 3), ([3, 3, 2], 5), ([1, 1, 1, 4], 2)]
+)
 def test_probability_of_one_label_in_each_value_against_enumeration(sizes, positives):
     values = np.repeat(np.arange(len(sizes)), sizes)
-    labellings = [np.isin(np.arange(len(values)), chosen) for chosen in combinations(range(len(values)), positives)]
-    pure = [all(len(set(labels[values == v])) == 1 for v in range(len(sizes))) for labels in labellings]
+    labellings = [
+        np.isin(np.arange(len(values)), chosen)
+        for chosen in combinations(range(len(values)), positives)
+    ]
+    pure = [
+        all(len(set(labels[values == v])) == 1 for v in range(len(sizes))) for labels in labellings
+    ]
     assert np.exp(log_chance_one_label(np.array(sizes), positives)) == pytest.approx(np.mean(pure))
 
 
@@ -53,7 +60,9 @@ def test_subjects_and_pairs_stop_a_test(y, column, remedy):
         chanceline.separation_test(data, label="outcome", permutations=9)
     options = {"label": "outcome", "permutations": 9, "expected_error": False}
     role = remedy.partition("=")[0]
-    declared, independent = (chanceline.separation_test(data, **{one: name}, **options) for one in (role, "independent"))
+    declared, independent = (
+        chanceline.separation_test(data, **{one: name}, **options) for one in (role, "independent")
+    )
     assert declared.n_features == independent.n_features == 12
     assert (declared.n_units < len(y)) == (role == "groups")
 
@@ -62,12 +71,19 @@ def test_a_data_frame_beside_its_labels_is_looked_at_too():
     data, y = table(whole_subjects(), patient_id=SUBJECTS).drop(columns="outcome"), whole_subjects()
     with pytest.raises(InputError, match="groups='patient_id'"):
         chanceline.separation_test(data, y, permutations=9)
-    result = chanceline.separation_test(data, y, groups="patient_id", permutations=9, expected_error=False)
+    result = chanceline.separation_test(
+        data, y, groups="patient_id", permutations=9, expected_error=False
+    )
     assert (result.n_units, result.n_features) == (15, 12)
 
 
 @pytest.mark.parametrize(
-    "subject", [SUBJECTS, [f"P{i:02d}" for i in SUBJECTS], [f"P{i:02d}_{j % 4}" for j, i in enumerate(SUBJECTS)]]
+    "subject",
+    [
+        SUBJECTS,
+        [f"P{i:02d}" for i in SUBJECTS],
+        [f"P{i:02d}_{j % 4}" for j, i in enumerate(SUBJECTS)],
+    ],
 )
 def test_leaving_a_subject_out_makes_no_rows_independent(subject):
     data = table(whole_subjects(), patient=subject)
@@ -75,11 +91,15 @@ def test_leaving_a_subject_out_makes_no_rows_independent(subject):
         chanceline.separation_test(data, label="outcome", drop="patient", permutations=9)
     said = {"label": "outcome", "drop": "patient", "permutations": 9, "expected_error": False}
     assert chanceline.separation_test(data, independent="patient", **said).n_units == 60
-    assert not load_data(table(stage=generator(3).integers(1, 4, 60)), "outcome", drop="stage").undeclared
+    assert not load_data(
+        table(stage=generator(3).integers(1, 4, 60)), "outcome", drop="stage"
+    ).undeclared
 
 
 def test_the_command_stops_with_its_flags(tmp_path, capsys):
-    table(whole_subjects(), patient=[f"P{i}" for i in SUBJECTS]).to_csv(tmp_path / "t.csv", index=False)
+    table(whole_subjects(), patient=[f"P{i}" for i in SUBJECTS]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
     assert run(["test", str(tmp_path / "t.csv"), "--label", "outcome"]) == 2
     assert "--groups patient, or say --independent patient" in capsys.readouterr().err
     assert run(["front", str(tmp_path / "t.csv"), "--label", "outcome", "--quiet"]) == 0
@@ -95,8 +115,18 @@ def generator(seed):
         {"site": generator(1).choice(list("ABCD"), 60)},
         {"sex": generator(2).choice(["f", "m"], 60)},
         {"sex": np.tile(["f", "m"], 30)},
-        {"stage": np.where(HALVES > 0, generator(3).choice(["T1", "T2"], 60), generator(4).choice(["T3", "T4"], 60))},
-        {"nodes": np.where(HALVES > 0, generator(5).poisson(2, 60), 9 + generator(6).poisson(2, 60))},
+        {
+            "stage": np.where(
+                HALVES > 0,
+                generator(3).choice(["T1", "T2"], 60),
+                generator(4).choice(["T3", "T4"], 60),
+            )
+        },
+        {
+            "nodes": np.where(
+                HALVES > 0, generator(5).poisson(2, 60), 9 + generator(6).poisson(2, 60)
+            )
+        },
         {"genotype": generator(7).integers(0, 3, 60)},
         {"patient": [f"P{i}" for i in range(60)]},
         {"diagnosis": np.where(HALVES > 0, "adenoma", "healthy")},
@@ -121,7 +151,11 @@ def test_false_alarms_of_neutral_whole_numbers_are_rare():
     "column",
     [
         {"age": np.where(HALVES > 0, 60, 50) + generator(9).normal(0, 8, 60)},
-        {"age": 50 + np.where(HALVES > 0, 0, generator(10).choice([-12, 12], 60)) + generator(11).normal(0, 3, 60)},
+        {
+            "age": 50
+            + np.where(HALVES > 0, 0, generator(10).choice([-12, 12], 60))
+            + generator(11).normal(0, 3, 60)
+        },
         {"site": np.where(generator(12).random(60) < 0.8, np.where(HALVES > 0, "A", "B"), "A")},
     ],
 )
@@ -129,7 +163,10 @@ def test_a_usual_confounder_that_goes_with_the_classes_is_told(column):
     (name,) = column
     findings = load_data(table(**column), "outcome").findings
     assert f"column '{name}' goes with the classes" in str(findings[0])
-    assert not any("goes with" in str(one) for one in load_data(table(**column), "outcome", adjust=name).findings)
+    assert not any(
+        "goes with" in str(one)
+        for one in load_data(table(**column), "outcome", adjust=name).findings
+    )
 
 
 @pytest.mark.parametrize("features", [3, 40, 3000])
@@ -141,12 +178,26 @@ def test_nearly_equal_rows_are_named(features):
     X[8] = X[3]
     same, opposite = near_rows(X, y, alone, range(2, 52))
     assert "rows 5 and 9 are nearly equal (1 such pairs); if they are of one subject" in str(same)
-    assert "rows 9 and 10 are nearly equal (1 such pairs); though of opposite classes" in str(opposite), "5 and 10 are equal"
+    assert "rows 9 and 10 are nearly equal (1 such pairs); though of opposite classes" in str(
+        opposite
+    ), "5 and 10 are equal"
     together = np.where(np.isin(alone, [3, 7, 8]), 3, alone)
     assert near_rows(X, y, together, range(1, 51)) == []
 
 
-GENES = ["ID1", "ID2", "ID3", "ID4", "Id2", "CAGE1", "LINE1", "RIN1", "Family_XIII", "Family_XIII_UCG_001", "f__Family_XI"]
+GENES = [
+    "ID1",
+    "ID2",
+    "ID3",
+    "ID4",
+    "Id2",
+    "CAGE1",
+    "LINE1",
+    "RIN1",
+    "Family_XIII",
+    "Family_XIII_UCG_001",
+    "f__Family_XI",
+]
 
 
 @pytest.mark.parametrize("mean", [2, 5000])
@@ -160,17 +211,37 @@ def test_genes_and_taxa_called_like_subjects_are_features(mean):
     dataset = load_data(data.assign(outcome=np.tile([1.0, -1.0], 12)), "outcome")
     assert dataset.feature_names[: len(GENES)] == tuple(GENES)
     assert not dataset.undeclared
-    assert not any("RIN1" in str(one) for one in load_data(data.assign(outcome=data["RIN1"].rank() > 12), "outcome").findings)
-
-
-@pytest.mark.parametrize("name", ["sites involved", "number of sites", "n_lines", "patient_age", "Donor Age", "family history"])
-def test_what_was_measured_of_subjects_is_a_feature(name):
-    assert name in load_data(table(**{name: generator(15).integers(0, 60, 60)}), "outcome").feature_names
+    assert not any(
+        "RIN1" in str(one)
+        for one in load_data(data.assign(outcome=data["RIN1"].rank() > 12), "outcome").findings
+    )
 
 
 @pytest.mark.parametrize(
     "name",
-    ["ID", "id", "patient_id", "PatientID", "MouseID", "study site", "Subject No.", "Donor.ID", "site (code)", "cell line"],
+    ["sites involved", "number of sites", "n_lines", "patient_age", "Donor Age", "family history"],
+)
+def test_what_was_measured_of_subjects_is_a_feature(name):
+    assert (
+        name
+        in load_data(table(**{name: generator(15).integers(0, 60, 60)}), "outcome").feature_names
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ID",
+        "id",
+        "patient_id",
+        "PatientID",
+        "MouseID",
+        "study site",
+        "Subject No.",
+        "Donor.ID",
+        "site (code)",
+        "cell line",
+    ],
 )
 def test_what_names_subjects_is_no_feature(name):
     values = np.random.default_rng(16).permutation(np.repeat(np.arange(20), 3))

@@ -23,7 +23,8 @@ def messages(dataset, severity=None):
 
 def test_limits_of_detection_ask(read):
     with pytest.raises(
-        InputError, match=r"3 values .* 2 columns \('<0.5' in column 'a', row 3\); below='half' .* below='missing'"
+        InputError,
+        match=r"3 values .* 2 columns \('<0.5' in column 'a', row 3\); below='half' .* below='missing'",
     ):
         read(LIMITS, "y")
 
@@ -36,7 +37,9 @@ def test_the_strictest_limit_holds_for_all_rows(read):
     assert "limits differ within 'a'" in messages(dataset, "prepared")
     gone = read(LIMITS, "y", below="missing", missing="min")
     assert gone.X[:, 0].tolist() == [1, 1, 3, 1, 1, 2]
-    assert gone.X[:, 1].tolist() == [2.5, 3, 4, 5, 9, 9], "what lies above a limit is not filled with the smallest value"
+    assert gone.X[:, 1].tolist() == [2.5, 3, 4, 5, 9, 9], (
+        "what lies above a limit is not filled with the smallest value"
+    )
 
 
 @pytest.mark.parametrize("cell", ["ND", "n.d.", "< LOD", "<LLOQ", "BQL", "not detected"])
@@ -55,7 +58,9 @@ def test_limits_of_logarithms_have_no_half(read):
 
 
 def test_limits_with_decimal_commas(read):
-    assert read("a;b;y\n1,5;<0,5;u\n2,5;3,5;v\n2,1;3,7;u\n", "y", below="half").X[:, 1].tolist() == [0.25, 3.5, 3.7]
+    assert read("a;b;y\n1,5;<0,5;u\n2,5;3,5;v\n2,1;3,7;u\n", "y", below="half").X[
+        :, 1
+    ].tolist() == [0.25, 3.5, 3.7]
 
 
 def test_genotypes_are_counted(read):
@@ -64,7 +69,9 @@ def test_genotypes_are_counted(read):
 
 
 @pytest.mark.parametrize("gap", ["", "NA", "?", " "])
-@pytest.mark.parametrize(("true", "false"), [("TRUE", "FALSE"), ("True", "False"), ("true", "false")])
+@pytest.mark.parametrize(
+    ("true", "false"), [("TRUE", "FALSE"), ("True", "False"), ("true", "false")]
+)
 def test_true_and_false_are_numbers_beside_a_gap_too(read, true, false, gap):
     text = f"a,flag,y\n1.5,{true},u\n2,{false},v\n3,{gap},u\n4,{true},v\n5,{true},u\n"
     dataset = read(text, "y", missing="median", na="?", one_hot=True)
@@ -73,7 +80,13 @@ def test_true_and_false_are_numbers_beside_a_gap_too(read, true, false, gap):
     with pytest.raises(InputError, match="'flag' first, in row 4"):
         read(text, "y", na="?")
     transposed = f"name,s1,s2,s3,s4,s5\na,1.5,2,3,4,5\nb,7,2,3,4,5\nflag,{true},{false},{gap},{true},{true}\ny,u,v,u,v,u\n"
-    assert read(transposed, "y", transpose=True, missing="median", na="?").X[:, 2].tolist() == [1, 0, 1, 1, 1]
+    assert read(transposed, "y", transpose=True, missing="median", na="?").X[:, 2].tolist() == [
+        1,
+        0,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_true_among_words_is_a_word(read):
@@ -93,14 +106,21 @@ def test_typed_columns_of_a_data_frame():
     dataset = load_data(table, "y", missing="min")
     assert dataset.feature_names == ("whole", "flag", "level")
     assert dataset.X.T.tolist() == [[1, 1, 4, 7], [1, 0, 0, 1], [1.5, 2, 2, 1.5]]
-    assert [*table.columns] == ["whole", "flag", "level", "when", "y"], "the user's table stays as it is"
+    assert [*table.columns] == ["whole", "flag", "level", "when", "y"], (
+        "the user's table stays as it is"
+    )
 
 
 def test_categories_of_labels_that_no_row_has_are_not_said_to_be_left_out():
-    table = pd.DataFrame({"a": [1.5, 2, 3.25, 4], "b": [2, 1, 5.5, 2], "y": pd.Categorical(list("uvuv"))})
+    table = pd.DataFrame(
+        {"a": [1.5, 2, 3.25, 4], "b": [2, 1, 5.5, 2], "y": pd.Categorical(list("uvuv"))}
+    )
     assert messages(load_data(table, "y")) == ""
     several = table.assign(y=pd.Categorical(list("uvww")))
-    assert messages(load_data(several, "y", classes="u,v")) == "note: 2 rows of other classes left out (2 w)."
+    assert (
+        messages(load_data(several, "y", classes="u,v"))
+        == "note: 2 rows of other classes left out (2 w)."
+    )
 
 
 def test_the_column_that_cannot_be_filled_with_half_its_smallest_value_is_the_one_named():
@@ -151,10 +171,15 @@ def test_two_classes_of_several(read):
     assert dataset.classes == ("HE", "GC")
     assert dataset.y.tolist() == [1, -1, -1, 1, 1, -1]
     assert dataset.rows == [2, 3, 5, 7, 9, 10]
-    assert "1 row without a label left out. | note: 2 rows of other classes left out (1 QC, 1 BN)" in messages(dataset)
+    assert (
+        "1 row without a label left out. | note: 2 rows of other classes left out (1 QC, 1 BN)"
+        in messages(dataset)
+    )
     pooled = read(text, "y", unlabelled="drop", classes=("GC", "HE", "BN"), positive="he")
     assert pooled.y.tolist() == [-1, 1, 1, -1, -1, -1, 1]
-    with pytest.raises(InputError, match="class 'XX' is not in label column 'y'; it has 'BN', 'GC', 'HE', 'QC'"):
+    with pytest.raises(
+        InputError, match="class 'XX' is not in label column 'y'; it has 'BN', 'GC', 'HE', 'QC'"
+    ):
         read(text, "y", unlabelled="drop", classes="GC,XX")
     with pytest.raises(InputError, match="'GC' and 'gc'"):
         read(CLASSES, "y", unlabelled="drop", classes="GC,HE")
@@ -192,8 +217,17 @@ def test_gaps_that_follow_a_class_are_seen_and_others_hardly_ever():
     marks[:, 7] = rng.random(60) < np.where(labels > 0, 0.8, 0.1)
     finding = gaps_follow_classes(marks, labels, "gaps", "remedy")
     assert "gaps differ between the classes" in finding[0].message
-    exact = stats.fisher_exact([[marks[:30, 7].sum(), 30 - marks[:30, 7].sum()], [marks[30:, 7].sum(), 30 - marks[30:, 7].sum()]])
-    assert 1.9 * 20 * exact.pvalue < float(finding[0].message.split("p = ")[1].split(")")[0]) < 4.1 * 20 * exact.pvalue
+    exact = stats.fisher_exact(
+        [
+            [marks[:30, 7].sum(), 30 - marks[:30, 7].sum()],
+            [marks[30:, 7].sum(), 30 - marks[30:, 7].sum()],
+        ]
+    )
+    assert (
+        1.9 * 20 * exact.pvalue
+        < float(finding[0].message.split("p = ")[1].split(")")[0])
+        < 4.1 * 20 * exact.pvalue
+    )
 
 
 def test_gaps_of_small_values_are_seen():
@@ -213,10 +247,14 @@ def test_class_dependent_gaps_name_what_keeps_them_out(read):
     table = pd.DataFrame(rng.normal(size=(60, 12)).round(3), columns=[f"p{j}" for j in range(12)])
     table.loc[rng.random(60) < np.where(y == "u", 0.6, 0.05), "p3"] = np.nan
     table["y"] = y
-    with pytest.raises(InputError, match=r"gaps differ .* p = .*; missing='columns' or missing='rows' keeps") as caught:
+    with pytest.raises(
+        InputError, match=r"gaps differ .* p = .*; missing='columns' or missing='rows' keeps"
+    ) as caught:
         read(table, "y")
     assert "median" not in str(caught.value)
-    assert "gaps differ between the classes" in messages(read(table, "y", missing="median"), "warning")
+    assert "gaps differ between the classes" in messages(
+        read(table, "y", missing="median"), "warning"
+    )
     assert messages(read(table, "y", missing="columns"), "warning") == ""
 
 
@@ -226,9 +264,16 @@ def test_transforms_by_hand():
     assert np.allclose(transformed(X, "cpm", names).sum(axis=1), 1e6)
     assert np.allclose(transformed(X, "cpm", names)[0], [25e4, 75e4, 0])
     assert np.array_equal(transformed(X, "log", names), np.log2(X + 1))
-    assert np.array_equal(transformed(X + 1, "log", names), np.log2(X + 1)), "1 is added only where there are zeros"
-    assert np.allclose(transformed(X + 1, "clr", names), transformed(7 * (X + 1), "clr", names)), "blind to a row's total"
-    assert np.allclose(transformed(X, "clr", names), np.log((X + 0.5) / stats.gmean(X + 0.5, axis=1, keepdims=True)))
+    assert np.array_equal(transformed(X + 1, "log", names), np.log2(X + 1)), (
+        "1 is added only where there are zeros"
+    )
+    assert np.allclose(transformed(X + 1, "clr", names), transformed(7 * (X + 1), "clr", names)), (
+        "blind to a row's total"
+    )
+    assert np.allclose(
+        transformed(X, "clr", names),
+        np.log((X + 0.5) / stats.gmean(X + 0.5, axis=1, keepdims=True)),
+    )
     assert transformed(X, "rank", names)[:, 1].tolist() == [1, 3, 2]
     with pytest.raises(InputError, match="column 'b' has some below"):
         transformed(X - [0, 5, 0], "clr", names)
@@ -239,7 +284,9 @@ def test_transforms_by_hand():
 def test_totals_that_follow_the_classes_come_first(read):
     rng = np.random.default_rng(2)
     depth = np.where(np.arange(40) < 20, 1.6, 1.0)
-    table = pd.DataFrame(rng.poisson(20 * depth[:, None], size=(40, 30)), columns=[f"otu{j}" for j in range(30)])
+    table = pd.DataFrame(
+        rng.poisson(20 * depth[:, None], size=(40, 30)), columns=[f"otu{j}" for j in range(30)]
+    )
     table["note"], table["y"] = "x", np.repeat(["ill", "well"], 20)
     first = read(table, "y").findings[0]
     assert first.severity == "warning"
@@ -249,7 +296,9 @@ def test_totals_that_follow_the_classes_come_first(read):
     assert messages(dataset, "warning") == ""
     assert "centred log-ratios" in messages(dataset, "prepared")
     assert np.allclose(dataset.X.mean(axis=1), 0)
-    assert messages(read(table.assign(y=np.tile(["ill", "well"], 20)), "y"), "warning") == "", "counts alike need no remark"
+    assert messages(read(table.assign(y=np.tile(["ill", "well"], 20)), "y"), "warning") == "", (
+        "counts alike need no remark"
+    )
 
 
 def survey(kind, rng, ill):
@@ -260,23 +309,31 @@ def survey(kind, rng, ill):
         "yes or no": np.floor(2 * chance),
         "one to five": 1 + np.floor(5 * chance),
         "99 for no answer": np.where(
-            rng.random((40, 20)) < 0.4 * higher, rng.choice([77, 88, 99], (40, 20)), np.floor(4 * chance)
+            rng.random((40, 20)) < 0.4 * higher,
+            rng.choice([77, 88, 99], (40, 20)),
+            np.floor(4 * chance),
         ),
         "none to ten": np.floor(11 * chance),
         "per cent by tens": 10 * np.floor(11 * chance),
     }[kind]
     table = pd.DataFrame(answers.astype(int), columns=[f"q{j}" for j in range(20)])
     return table.assign(
-        years=rng.integers(18, 50, 40) + 40 * ill, weight=rng.integers(50, 99, 40), y=np.where(ill, "ill", "well")
+        years=rng.integers(18, 50, 40) + 40 * ill,
+        weight=rng.integers(50, 99, 40),
+        y=np.where(ill, "ill", "well"),
     )
 
 
-@pytest.mark.parametrize("kind", ["yes or no", "one to five", "99 for no answer", "none to ten", "per cent by tens"])
+@pytest.mark.parametrize(
+    "kind", ["yes or no", "one to five", "99 for no answer", "none to ten", "per cent by tens"]
+)
 def test_a_survey_is_no_table_of_counts(read, kind):
     ill = np.arange(40) < 20
     table = survey(kind, np.random.default_rng(5), ill)
     totals = table.drop(columns="y").sum(axis=1).to_numpy()
-    assert mann_whitney(totals, np.where(ill, 1.0, -1.0))[1] < 0.05, "the totals do follow the classes"
+    assert mann_whitney(totals, np.where(ill, 1.0, -1.0))[1] < 0.05, (
+        "the totals do follow the classes"
+    )
     assert "counts" not in messages(read(table, "y"))
 
 
@@ -287,7 +344,9 @@ def test_shallow_counts_are_counts(read):
     depth = np.where(np.arange(40) < 20, 3.0, 1.0)
     counts = rng.poisson(rng.gamma(0.5, 2.0 * sizes, size=(40, 300)) * depth[:, None])
     assert np.median(counts) == 0
-    table = pd.DataFrame(counts, columns=[f"otu{j}" for j in range(300)]).assign(y=np.repeat(["ill", "well"], 20))
+    table = pd.DataFrame(counts, columns=[f"otu{j}" for j in range(300)]).assign(
+        y=np.repeat(["ill", "well"], 20)
+    )
     assert "the table holds counts" in messages(read(table, "y"), "warning")
 
 
@@ -303,14 +362,23 @@ def test_dates_are_read_in_their_order(written):
 def test_dates_are_no_features_and_tell_of_drift(read):
     rng = np.random.default_rng(3)
     days = pd.date_range("2021-03-01", periods=24)
-    table = pd.DataFrame({"a": rng.normal(size=24), "b": rng.normal(size=24), "sampled": days.strftime("%d.%m.%Y")})
-    table["serial_date"], table["day"] = np.arange(24) * 7 + 44000, days.strftime("%Y%m%d").astype(int)
+    table = pd.DataFrame(
+        {"a": rng.normal(size=24), "b": rng.normal(size=24), "sampled": days.strftime("%d.%m.%Y")}
+    )
+    table["serial_date"], table["day"] = (
+        np.arange(24) * 7 + 44000,
+        days.strftime("%Y%m%d").astype(int),
+    )
     table["y"] = np.repeat(["u", "v"], 12)
     dataset = read(table, "y", one_hot=True)
     assert dataset.feature_names == ("a", "b")
-    assert "dates in 'sampled' tell the classes apart (area under the curve" in messages(dataset, "warning")
+    assert "dates in 'sampled' tell the classes apart (area under the curve" in messages(
+        dataset, "warning"
+    )
     assert "dates in 'day' tell" in messages(dataset, "warning")
-    assert "dates in 'sampled' tell" in messages(read(table.assign(sampled=table["sampled"].where(table.index != 3)), "y"))
+    assert "dates in 'sampled' tell" in messages(
+        read(table.assign(sampled=table["sampled"].where(table.index != 3)), "y")
+    )
     assert messages(read(table.assign(y=np.tile(["u", "v"], 12)), "y"), "warning") == ""
     assert read(table, "y", keep_identifiers=True).feature_names == ("a", "b", "serial_date", "day")
 
@@ -320,10 +388,20 @@ def cells():
     anndata = pytest.importorskip("anndata")
     rng = np.random.default_rng(4)
     donors = np.repeat([f"d{i}" for i in range(6)], 5)
-    obs = pd.DataFrame({"donor": donors, "y": np.where(donors < "d3", "ill", "well"), "phase": np.tile(list("GSMGS"), 6)})
+    obs = pd.DataFrame(
+        {
+            "donor": donors,
+            "y": np.where(donors < "d3", "ill", "well"),
+            "phase": np.tile(list("GSMGS"), 6),
+        }
+    )
     obs.index = pd.Index([f"c{i}" for i in range(30)], dtype=object)
     counts = rng.poisson(3.0, size=(30, 4))
-    data = anndata.AnnData(counts.astype(float), obs.astype(object), pd.DataFrame(index=pd.Index(list("ABCD"), dtype=object)))
+    data = anndata.AnnData(
+        counts.astype(float),
+        obs.astype(object),
+        pd.DataFrame(index=pd.Index(list("ABCD"), dtype=object)),
+    )
     data.layers["counts"] = __import__("scipy.sparse").sparse.csr_matrix(counts)
     return data, counts
 

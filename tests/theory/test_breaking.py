@@ -45,7 +45,12 @@ def test_last_level_is_the_integral(breaking: ModuleType, choice: float) -> None
             return float(norm.pdf(v, u, np.sqrt(V)) * np.exp(x * value) * (v / d * chosen) ** power)
 
         ends = [-12.0, -edge, edge, 12.0] if choice else [-12.0, 12.0]
-        return float(sum(quad(integrand, low, high, epsabs=1e-12, limit=200)[0] for low, high in pairwise(ends)))
+        return float(
+            sum(
+                quad(integrand, low, high, epsabs=1e-12, limit=200)[0]
+                for low, high in pairwise(ends)
+            )
+        )
 
     for u in (-1.4, 0.0, 0.6, 2.2):
         found = breaking.last_level(np.array([u]), V, x, d, choice)
@@ -71,19 +76,26 @@ def test_replica_symmetry_of_the_known_case() -> None:
             below = norm.cdf(c) - 0.5 - c * norm.pdf(c)
             return float((alpha * below - 1) / c**2 + alpha * norm.sf(c))
 
-        return -float(minimize_scalar(lambda log_chi: -at(log_chi), bounds=(-3, 4), method="bounded").fun)
+        return -float(
+            minimize_scalar(lambda log_chi: -at(log_chi), bounds=(-3, 4), method="bounded").fun
+        )
 
     assert brentq(lambda alpha: energy(alpha) - 1, 4, 12) == pytest.approx(7.65, abs=5e-3)
 
 
-def levels(breaking: ModuleType, model: object, start: Array, few: int, k: int) -> tuple[Array, float]:
+def levels(
+    breaking: ModuleType, model: object, start: Array, few: int, k: int
+) -> tuple[Array, float]:
     point, state = breaking.solve(model, breaking.finer(model, start, few, k), k)
     assert abs(state.counted) < 2e-4
     return point, state.alpha
 
 
 def test_six_levels_of_both_cases(breaking: ModuleType) -> None:
-    for model, known, error in ((breaking.SUPPORTS, 1.79018, 1e-5), (breaking.INJECTIVITY, 6.698, 5e-4)):
+    for model, known, error in (
+        (breaking.SUPPORTS, 1.79018, 1e-5),
+        (breaking.INJECTIVITY, 6.698, 5e-4),
+    ):
         _, alpha = levels(breaking, model, np.array(model.start), 6, 6)
         assert alpha == pytest.approx(known, abs=error)
 
@@ -95,4 +107,6 @@ def test_more_levels_grids_and_domains_change_little(breaking: ModuleType) -> No
         twelve, finer = levels(breaking, model, six, 6, 12)
         assert alpha - error < finer < alpha
         for other in (breaking.Accuracy(fineness=1.5), breaking.Accuracy(reach=12.0)):
-            assert breaking.equations(model, twelve, 12, other).alpha == pytest.approx(finer, abs=1e-9)
+            assert breaking.equations(model, twelve, 12, other).alpha == pytest.approx(
+                finer, abs=1e-9
+            )

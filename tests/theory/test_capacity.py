@@ -124,11 +124,16 @@ ENSEMBLES = [
     *(("errors", {"errors": errors}) for errors in (0.5, -0.1)),
     ("rarer class", {"balance": 0.1, "errors": 0.2}),
 ]
-ASKED = [(chanceline.capacity, (0.3,)), (chanceline.density, (0.5,)), (chanceline.solve, (0.9, 0.3))]
+ASKED = [
+    (chanceline.capacity, (0.3,)),
+    (chanceline.density, (0.5,)),
+    (chanceline.solve, (0.9, 0.3)),
+]
 
 
 @pytest.mark.parametrize(
-    ("word", "function", "arguments", "kind"), [*BAD, *((word, *asked, kind) for word, kind in ENSEMBLES for asked in ASKED)]
+    ("word", "function", "arguments", "kind"),
+    [*BAD, *((word, *asked, kind) for word, kind in ENSEMBLES for asked in ASKED)],
 )
 def test_bad_input_is_named(word, function, arguments, kind):
     with pytest.raises(InputError, match=word):
@@ -144,7 +149,16 @@ def test_arrays_give_curves_that_agree_with_single_values():
     assert curve.rho.tolist() == rhos
     inverse = chanceline.density(curve.alpha, balance=0.3)
     assert inverse.rho == pytest.approx(rhos, rel=1e-10)
-    assert list(inverse.to_frame()) == ["alpha", "rho", "error", "balance", "margin", "errors", "signs", "threshold"]
+    assert list(inverse.to_frame()) == [
+        "alpha",
+        "rho",
+        "error",
+        "balance",
+        "margin",
+        "errors",
+        "signs",
+        "threshold",
+    ]
     for line in (curve, inverse):
         assert line.plot().lines
         assert line.to_dict()["points"][1]["rho"] == pytest.approx(0.1)

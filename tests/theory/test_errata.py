@@ -11,7 +11,9 @@ from chanceline.theory.quadrature import rule_for
 from chanceline.theory.supports import support_side
 
 
-@pytest.mark.parametrize(("alpha", "rho"), [(1.05, 0.5), (1.5, 0.5), (1.79, 0.5), (0.5, 0.1), (1.9, 0.9)])
+@pytest.mark.parametrize(
+    ("alpha", "rho"), [(1.05, 0.5), (1.5, 0.5), (1.79, 0.5), (0.5, 0.1), (1.9, 0.9)]
+)
 def test_the_at_condition_is_marginal_and_not_violated(alpha, rho):
     """Fig. (d): λλ̂, computed as the paper defines it, is 1 at every α > 2ρ."""
     s = chanceline.solve(alpha, rho)

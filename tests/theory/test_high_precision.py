@@ -27,7 +27,11 @@ def free_entropy(chi, q0, K, E, V, F0, alpha, rho, signed, rules):
     s2, d, log_a, log_b = rho - q0, E - V, mp.mpf(0), mp.mpf(0)
     for x, weight in zip(*rules[0], strict=True):
         mu, total = mp.sqrt(q0) * x, s2 + chi
-        tail = mp.sqrt(chi / total) * mp.exp(-(mu**2) / (2 * total)) * mp.ncdf(mu * mp.sqrt(chi / (s2 * total)))
+        tail = (
+            mp.sqrt(chi / total)
+            * mp.exp(-(mu**2) / (2 * total))
+            * mp.ncdf(mu * mp.sqrt(chi / (s2 * total)))
+        )
         log_a += weight * mp.log(mp.ncdf(-mu / mp.sqrt(s2)) + tail)
     for x, weight in zip(*rules[1], strict=True):
         u = mp.sqrt(F0) * x
@@ -86,13 +90,27 @@ def saddle_and_entropy(unknowns, rho, signed):
     d, V, F0, norm, overlap = E * d, E * V, E * F0, norm / E, overlap / E
     F1 = F0 + V
     sigma = alpha * log_a + log_b + K * rho + ((E - F1) * rho - F1 * chi + F0 * q0) / 2
-    equations = [chosen / rho - 1, norm / rho - 1, alpha / chi**2 * first / F0 - 1, alpha / chi**2 * var / V - 1, sigma / rho]
+    equations = [
+        chosen / rho - 1,
+        norm / rho - 1,
+        alpha / chi**2 * first / F0 - 1,
+        alpha / chi**2 * var / V - 1,
+        sigma / rho,
+    ]
     return alpha, equations, overlap / q0 - 1, (chi, q0, K, E, V, F0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rho", "signs"), [(0.01, "free"), (0.5, "free"), (0.99, "free"), (0.1, "given"), (0.25, "given"), (0.48, "given")]
+    ("rho", "signs"),
+    [
+        (0.01, "free"),
+        (0.5, "free"),
+        (0.99, "free"),
+        (0.1, "given"),
+        (0.25, "given"),
+        (0.48, "given"),
+    ],
 )
 def test_capacity_in_forty_digits(rho, signs):
     branch, signed = Branch(rho, Ensemble(signs=signs)), signs == "given"
@@ -101,7 +119,13 @@ def test_capacity_in_forty_digits(rho, signs):
     order = solved.state.order
     with mp.workdps(40):
         density = mp.mpf(rho)
-        start = [order.chi, order.q0, order.K, 1 - (order.F1 - order.F0) / order.E, order.F0 / order.E]
+        start = [
+            order.chi,
+            order.q0,
+            order.K,
+            1 - (order.F1 - order.F0) / order.E,
+            order.F0 / order.E,
+        ]
         logs = [mp.log(mp.mpf(start[0])), mp.log(start[1] / (density - start[1])), mp.mpf(start[2])]
         logs += [mp.log(mp.mpf(start[3])), mp.log(mp.mpf(start[4]))]
 
@@ -131,10 +155,15 @@ def test_capacity_in_forty_digits(rho, signs):
         assert branch.excess_load(solved.state, float(reference)) == pytest.approx(0, abs=1e-12)
         # A second route: Σ = 0 and its differences vanish in every direction.
         _, q0, _, E, V, F0 = solution
-        rules = rule(mp.sqrt((density - q0) / q0)), rule(mp.sqrt((E - V) * (V / E if signed else 1) / F0))
+        rules = (
+            rule(mp.sqrt((density - q0) / q0)),
+            rule(mp.sqrt((E - V) * (V / E if signed else 1) / F0)),
+        )
         h = mp.mpf(10) ** -16
         assert abs(free_entropy(*solution, reference, density, signed, rules)) < mp.mpf(10) ** -22
         for k in range(6):
-            ends = ([x * (1 + sign * h * (j == k)) for j, x in enumerate(solution)] for sign in (1, -1))
+            ends = (
+                [x * (1 + sign * h * (j == k)) for j, x in enumerate(solution)] for sign in (1, -1)
+            )
             above, below = (free_entropy(*end, reference, density, signed, rules) for end in ends)
             assert abs(above - below) / (2 * h) < mp.mpf(10) ** -12

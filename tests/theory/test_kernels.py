@@ -28,7 +28,9 @@ def test_pattern_side_is_the_integral(mu, s2, chi):
         )[0]
         return inside
 
-    outside = quad(lambda v: gauss(v, mu, s2), min(mu, 0) - 12 * np.sqrt(s2), 0, epsabs=1e-15, limit=400)[0]
+    outside = quad(
+        lambda v: gauss(v, mu, s2), min(mu, 0) - 12 * np.sqrt(s2), 0, epsabs=1e-15, limit=400
+    )[0]
     a = outside + moment(0)
     r = [moment(k) / a for k in range(5)]
     side = pattern_side(np.array([mu]), s2, chi)
@@ -51,9 +53,10 @@ def test_slope_curvature_and_heat_equation(mu, s2, chi):
     side = pattern_side(np.array([mu]), s2, chi)
     assert side.slope[0] == pytest.approx((high - low) / (2 * h), rel=1e-6, abs=1e-9)
     assert side.curvature[0] == pytest.approx((high - 2 * here + low) / h**2, rel=1e-4, abs=1e-4)
-    by_s2 = (pattern_side(np.array([mu]), s2 * 1.0001, chi).log_a - pattern_side(np.array([mu]), s2 * 0.9999, chi).log_a) / (
-        2e-4 * s2
-    )
+    by_s2 = (
+        pattern_side(np.array([mu]), s2 * 1.0001, chi).log_a
+        - pattern_side(np.array([mu]), s2 * 0.9999, chi).log_a
+    ) / (2e-4 * s2)
     assert by_s2[0] == pytest.approx(0.5 * (side.curvature + side.slope**2)[0], rel=1e-6)
 
 
@@ -71,7 +74,13 @@ def test_support_side_is_the_integral():
     e, v, k, u = 1.7, 0.9, 0.6, 0.8
     d = e - v
     tilted = [
-        quad(lambda h, j=j: gauss(h, u, v) * np.exp(h * h / (2 * e)) * h**j, -30, 30, epsabs=1e-13, limit=400)[0]
+        quad(
+            lambda h, j=j: gauss(h, u, v) * np.exp(h * h / (2 * e)) * h**j,
+            -30,
+            30,
+            epsabs=1e-13,
+            limit=400,
+        )[0]
         for j in range(3)
     ]
     side = support_side(np.array([u]), v, d, k)
@@ -80,7 +89,9 @@ def test_support_side_is_the_integral():
     assert side.log_one_plus[0] == pytest.approx(np.log1p(weight), rel=1e-9)
     assert side.chosen[0] == pytest.approx(p, rel=1e-9)
     assert side.slope[0] == pytest.approx(p * tilted[1] / tilted[0] / e, rel=1e-8)
-    assert (side.chosen * (side.mean**2 + side.variance))[0] == pytest.approx(p * tilted[2] / tilted[0] / e**2, rel=1e-8)
+    assert (side.chosen * (side.mean**2 + side.variance))[0] == pytest.approx(
+        p * tilted[2] / tilted[0] / e**2, rel=1e-8
+    )
     low, here, high = support_side(np.array([u - 1e-4, u, u + 1e-4]), v, d, k).log_one_plus
     assert side.slope[0] == pytest.approx((high - low) / 2e-4, rel=1e-7)
     assert side.curvature[0] == pytest.approx((high - 2 * here + low) / 1e-8, rel=1e-6)

@@ -63,13 +63,29 @@ def test_pattern_side_with_errors_is_the_integral():
     for i, mu in enumerate((-1.0, 0.2, 0.9, 2.0)):
 
         def average(function, low, high, mu=mu):
-            return quad(lambda v: function(v) * norm.pdf(v, mu, math.sqrt(s2)), low, high, epsabs=1e-13, epsrel=1e-12)[0]
+            return quad(
+                lambda v: function(v) * norm.pdf(v, mu, math.sqrt(s2)),
+                low,
+                high,
+                epsabs=1e-13,
+                epsrel=1e-12,
+            )[0]
 
         wrong = math.exp(-top * top / (2 * chi)) * norm.sf(top, mu, math.sqrt(s2))
-        a = norm.cdf(0, mu, math.sqrt(s2)) + average(lambda v: math.exp(-v * v / (2 * chi)), 0, top) + wrong
-        moments = [average(lambda v, k=k: v**k * math.exp(-v * v / (2 * chi)), 0, top) / a for k in range(5)]
+        a = (
+            norm.cdf(0, mu, math.sqrt(s2))
+            + average(lambda v: math.exp(-v * v / (2 * chi)), 0, top)
+            + wrong
+        )
+        moments = [
+            average(lambda v, k=k: v**k * math.exp(-v * v / (2 * chi)), 0, top) / a
+            for k in range(5)
+        ]
         raw = [1.0, *moments[1:]]  # T is 0 with the rest of the weight
-        central = [sum(math.comb(k, j) * raw[j] * (-raw[1]) ** (k - j) for j in range(k + 1)) for k in (2, 3, 4)]
+        central = [
+            sum(math.comb(k, j) * raw[j] * (-raw[1]) ** (k - j) for j in range(k + 1))
+            for k in (2, 3, 4)
+        ]
         assert side.log_a[i] == pytest.approx(math.log(a), abs=1e-10)
         assert side.tight[i] == pytest.approx(moments[0], rel=1e-9)
         assert side.mean[i] == pytest.approx(moments[1], rel=1e-9)
@@ -115,7 +131,9 @@ def test_gardner_derrida_without_threshold():
     assert np.all(np.diff(np.log(loads)) > 1)
 
 
-@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.7}, {"balance": 0.1, "margin": 0.3}])
+@pytest.mark.parametrize(
+    "kind", [{"balance": 0.2}, {"margin": 0.7}, {"balance": 0.1, "margin": 0.3}]
+)
 def test_towards_all_variables_the_capacity_is_gardners(kind):
     """α_c − α_VS vanishes like (1 − ρ)³, from below."""
     top = gardner(Ensemble(**kind)).load
@@ -150,7 +168,11 @@ def test_classes_exchanged_change_the_sign_of_the_threshold():
 def test_order_of_the_curves_over_the_whole_range(rho, f, kappa):
     end = chanceline.capacity_curve([rho], balance=f, margin=kappa)[0]
     # Towards ρ = 1 a margin takes α_VS to the ℓ₀ bound within rounding.
-    assert end.bounds.cover_gardner < end.alpha <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-14)
+    assert (
+        end.bounds.cover_gardner
+        < end.alpha
+        <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-14)
+    )
     assert end.error < 1e-11
 
 
@@ -169,7 +191,10 @@ def test_capacity_with_errors_over_the_whole_range(rho, epsilon):
         (0.5, {"errors": 0.2}),
         (0.99, {"balance": 0.2, "margin": 3.0, "errors": 0.1}),
         (0.955, {"balance": 0.195, "errors": 0.1168}),
-        (0.736699, {"balance": 0.424922, "margin": 2.14954, "errors": 0.392203}),  # two stationary thresholds
+        (
+            0.736699,
+            {"balance": 0.424922, "margin": 2.14954, "errors": 0.392203},
+        ),  # two stationary thresholds
     ],
 )
 def test_capacity_with_errors_where_the_entrance_or_the_first_moment_is_hard(rho, kind):
@@ -187,11 +212,17 @@ def test_capacity_at_random_points_of_the_whole_range():
         errors = rng.uniform(0, min(0.4, balance))
         rho = 1 / (1 + math.exp(-rng.uniform(-6.9, 6.9)))
         end = chanceline.capacity_curve([rho], balance=balance, margin=margin, errors=errors)[0]
-        assert end.bounds.cover_gardner < end.alpha <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-12), end
+        assert (
+            end.bounds.cover_gardner
+            < end.alpha
+            <= min(end.bounds.union, end.bounds.l0_gardner) * (1 + 1e-12)
+        ), end
         assert end.error < 1e-8, end
 
 
-@pytest.mark.parametrize("ensemble", [Ensemble(error_rate=0.1), Ensemble(0.2, 0.0, 0.08), Ensemble(0.3, 0.5, 0.05)])
+@pytest.mark.parametrize(
+    "ensemble", [Ensemble(error_rate=0.1), Ensemble(0.2, 0.0, 0.08), Ensemble(0.3, 0.5, 0.05)]
+)
 def test_towards_all_variables_errors_are_those_of_clusters_of_weights(ensemble):
     """Σ counts pairs of a support and a cluster of weights: at ρ = 1 its zero is the one-step capacity."""
     top = typical_load(ensemble)
@@ -203,7 +234,8 @@ def test_towards_all_variables_errors_are_those_of_clusters_of_weights(ensemble)
 
 
 @pytest.mark.parametrize(
-    ("errors", "row"), [(0.01, "2.3365 2.3076 2.3146"), (0.1, "5.7114 4.7077 4.7185"), (0.3, "56.594 25.639 25.671")]
+    ("errors", "row"),
+    [(0.01, "2.3365 2.3076 2.3146"), (0.1, "5.7114 4.7077 4.7185"), (0.3, "56.594 25.639 25.671")],
 )
 def test_loads_with_errors_as_printed_in_the_docs(errors, row):
     ensemble = Ensemble(error_rate=errors)
@@ -216,7 +248,10 @@ def test_loads_with_errors_as_printed_in_the_docs(errors, row):
 
 
 def test_few_errors_leave_one_cluster():
-    ratios = [typical_load(Ensemble(error_rate=e)) / gardner(Ensemble(error_rate=e)).load for e in (1e-2, 1e-3, 1e-4, 1e-5)]
+    ratios = [
+        typical_load(Ensemble(error_rate=e)) / gardner(Ensemble(error_rate=e)).load
+        for e in (1e-2, 1e-3, 1e-4, 1e-5)
+    ]
     assert np.all(np.diff(ratios) > 0)
     assert 1 - 1e-6 < ratios[-1] < 1
 
@@ -225,7 +260,12 @@ def test_clusters_are_stationary_where_they_vanish():
     """Finite differences of the exponent in q₀, χ, threshold and price, at the load found."""
     ensemble = Ensemble(0.3, 0.2, 0.06)
     at = one_step_gardner(ensemble)
-    chi, q0, b, ceiling = math.exp(at.unknowns[0]), 1 / (1 + math.exp(-at.unknowns[1])), at.unknowns[2], math.exp(at.unknowns[3])
+    chi, q0, b, ceiling = (
+        math.exp(at.unknowns[0]),
+        1 / (1 + math.exp(-at.unknowns[1])),
+        at.unknowns[2],
+        math.exp(at.unknowns[3]),
+    )
 
     def exponent(values):
         q, x, threshold, y = values
@@ -234,16 +274,24 @@ def test_clusters_are_stationary_where_they_vanish():
 
             def log_a(z, sign=sign):
                 mu = math.sqrt(q) * z + ensemble.margin + sign * threshold
-                return norm.pdf(z) * float(pattern_side(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_a[0])
+                return norm.pdf(z) * float(
+                    pattern_side(np.array([mu]), 1 - q, x, math.sqrt(2 * x * y)).log_a[0]
+                )
 
             total += share * quad(log_a, -10, 10, limit=200, epsabs=1e-12)[0]
         s2 = 1 - q
-        return at.state.alpha * (total + y * ensemble.error_rate) + 0.5 * math.log1p(s2 / x) + 0.5 * q / (x + s2)
+        return (
+            at.state.alpha * (total + y * ensemble.error_rate)
+            + 0.5 * math.log1p(s2 / x)
+            + 0.5 * q / (x + s2)
+        )
 
     point = np.array([q0, chi, b, ceiling**2 / (2 * chi)])
     assert exponent(point) == pytest.approx(0, abs=1e-9)
     for move in np.diag(1e-4 * point):
-        assert (exponent(point + move) - exponent(point - move)) / (2 * np.abs(move).sum()) == pytest.approx(0, abs=2e-5)
+        assert (exponent(point + move) - exponent(point - move)) / (
+            2 * np.abs(move).sum()
+        ) == pytest.approx(0, abs=2e-5)
 
 
 def test_union_bound_and_l0_bound_reduce_to_the_plain_ones():
@@ -263,11 +311,15 @@ def test_first_moment_with_errors_counts_them():
     rho, epsilon = 0.1, 0.05
     alpha = first_moment_load(rho, Ensemble(error_rate=epsilon))
     kept = alpha * (1 - epsilon)
-    assert entropy(rho) + alpha * entropy(epsilon) + kept * (entropy(rho / kept) - math.log(2)) == pytest.approx(0, abs=1e-10)
+    assert entropy(rho) + alpha * entropy(epsilon) + kept * (
+        entropy(rho / kept) - math.log(2)
+    ) == pytest.approx(0, abs=1e-10)
     assert math.isinf(first_moment_load(rho, Ensemble(error_rate=0.3)))
 
 
-@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
+@pytest.mark.parametrize(
+    "kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}]
+)
 def test_both_sides_of_the_cover_gardner_load_meet(kind):
     rho, ensemble = 0.3, Ensemble(**kind)
     edge = rho * gardner(ensemble).load
@@ -276,7 +328,9 @@ def test_both_sides_of_the_cover_gardner_load_meet(kind):
         below, above = (solve_rs(edge * (1 + sign * epsilon), rho, ensemble) for sign in (-1, 1))
         assert (below.regime, above.regime) == ("typical", "selected")
         gaps.append([rho - below.q1, abs(below.entropy - above.entropy), 1 / above.chi])
-        gaps[-1] += [abs(side.q0 - entrance_overlap(rho, ensemble) * rho) for side in (below, above)]
+        gaps[-1] += [
+            abs(side.q0 - entrance_overlap(rho, ensemble) * rho) for side in (below, above)
+        ]
         gaps[-1] += [abs(side.threshold - gardner(ensemble).threshold) for side in (below, above)]
     for coarse, fine in zip(*gaps, strict=True):
         assert fine <= 0.4 * coarse + 1e-12

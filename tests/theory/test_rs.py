@@ -68,25 +68,44 @@ def slope_of(function, h):
 def load_of(share, rho, ensemble):
     """A share of the capacity."""
     e = ensemble
-    return share * chanceline.capacity(rho, balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs).alpha
+    return (
+        share
+        * chanceline.capacity(
+            rho, balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs
+        ).alpha
+    )
 
 
 @pytest.mark.parametrize(
     ("alpha", "rho", "ensemble"),
-    [(1.2, 0.5, PLAIN), (1.7, 0.5, PLAIN), (0.6, 0.1, PLAIN), (1.9, 0.9, PLAIN), *((None, 0.3, one) for one in ENSEMBLES)],
+    [
+        (1.2, 0.5, PLAIN),
+        (1.7, 0.5, PLAIN),
+        (0.6, 0.1, PLAIN),
+        (1.9, 0.9, PLAIN),
+        *((None, 0.3, one) for one in ENSEMBLES),
+    ],
 )
 def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho, ensemble, free_entropy):
     alpha = alpha or load_of(0.97, rho, ensemble)
     s, factor = solve_rs(alpha, rho, ensemble), 1 if ensemble.plain else 10
-    values = np.array([s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, np.inf if s.price is None else s.price])
+    values = np.array(
+        [s.q0, s.chi, s.E, s.F1, s.F0, s.K, s.threshold, np.inf if s.price is None else s.price]
+    )
 
     def entropy(values):
         return free_entropy.symmetric(Order(*values), alpha, rho, ensemble)
 
     assert entropy(values) == pytest.approx(s.entropy, abs=1e-11 * factor)
-    for index in [*range(6), *([6] if ensemble.free_threshold else []), *([7] if ensemble.error_rate else [])]:
+    for index in [
+        *range(6),
+        *([6] if ensemble.free_threshold else []),
+        *([7] if ensemble.error_rate else []),
+    ]:
         step = 1e-4 * max(abs(values[index]), 1e-3)
-        slope = slope_of(lambda x, index=index: entropy(values + np.where(np.arange(8) == index, x, 0.0)), step)
+        slope = slope_of(
+            lambda x, index=index: entropy(values + np.where(np.arange(8) == index, x, 0.0)), step
+        )
         assert abs(slope * values[index]) <= 1e-8 * factor, index
 
 
@@ -100,30 +119,51 @@ def test_partial_derivatives_of_the_free_entropy_vanish(alpha, rho, ensemble, fr
     ],
 )
 def test_jacobian_and_gradients_by_finite_differences(rho, point, ensemble):
-    point = np.array(point + ([-0.3] if ensemble.free_threshold else []) + ([0.2] if ensemble.error_rate else []))
+    point = np.array(
+        point + ([-0.3] if ensemble.free_threshold else []) + ([0.2] if ensemble.error_rate else [])
+    )
     state = equations(point, rho, ensemble)
     for k, unit in enumerate(np.eye(len(point))):
 
         def slope(name, unit=unit):
-            return slope_of(lambda x: getattr(equations(point + x * unit, rho, ensemble), name), 1e-4)
+            return slope_of(
+                lambda x: getattr(equations(point + x * unit, rho, ensemble), name), 1e-4
+            )
 
-        np.testing.assert_allclose(state.jacobian[:, k], slope("residual"), atol=1e-8 * np.abs(state.jacobian).max())
-        assert state.alpha_gradient[k] == pytest.approx(slope("alpha"), abs=1e-9 if ensemble.plain else 1e-8 * state.alpha)
-        assert state.entropy_gradient[k] == pytest.approx(slope("entropy"), rel=1e-7, abs=1e-8 * max(1, abs(state.entropy)))
+        np.testing.assert_allclose(
+            state.jacobian[:, k], slope("residual"), atol=1e-8 * np.abs(state.jacobian).max()
+        )
+        assert state.alpha_gradient[k] == pytest.approx(
+            slope("alpha"), abs=1e-9 if ensemble.plain else 1e-8 * state.alpha
+        )
+        assert state.entropy_gradient[k] == pytest.approx(
+            slope("entropy"), rel=1e-7, abs=1e-8 * max(1, abs(state.entropy))
+        )
 
 
 @pytest.mark.parametrize(
     ("alpha", "rho", "ensemble"),
-    [(1.2, 0.5, PLAIN), (0.5, 0.1, PLAIN), (1.9, 0.9, PLAIN), *((None, 0.3, one) for one in ENSEMBLES)],
+    [
+        (1.2, 0.5, PLAIN),
+        (0.5, 0.1, PLAIN),
+        (1.9, 0.9, PLAIN),
+        *((None, 0.3, one) for one in ENSEMBLES),
+    ],
 )
 def test_total_derivatives_of_the_entropy(alpha, rho, ensemble):
     """dΣ/dα = ∫Dz ln A and dΣ/dρ, by envelope, against differences of solved points."""
     alpha = alpha or load_of(0.95, rho, ensemble)
     branch, h = Branch(rho, ensemble), 1e-4
-    *_, before, after = branch.from_entrance(lambda state: state.alpha >= alpha and state.entropy < binary_entropy(rho))
+    *_, before, after = branch.from_entrance(
+        lambda state: state.alpha >= alpha and state.entropy < binary_entropy(rho)
+    )
     state = branch.point_where((before, after), lambda state: state.alpha - alpha).state
-    by_alpha = (solve_rs(alpha + h, rho, ensemble).entropy - solve_rs(alpha - h, rho, ensemble).entropy) / (2 * h)
-    by_rho = (solve_rs(alpha, rho + h, ensemble).entropy - solve_rs(alpha, rho - h, ensemble).entropy) / (2 * h)
+    by_alpha = (
+        solve_rs(alpha + h, rho, ensemble).entropy - solve_rs(alpha - h, rho, ensemble).entropy
+    ) / (2 * h)
+    by_rho = (
+        solve_rs(alpha, rho + h, ensemble).entropy - solve_rs(alpha, rho - h, ensemble).entropy
+    ) / (2 * h)
     assert state.entropy_by_alpha == pytest.approx(by_alpha, rel=1e-5)
     assert state.entropy_by_rho == pytest.approx(by_rho, rel=1e-5 if ensemble.plain else 1e-4)
 
@@ -135,7 +175,9 @@ def test_without_overlap_between_supports_the_first_moment_comes_out(alpha, rho,
     def slope(log_chi):
         chi = np.exp(log_chi)
         root = np.sqrt(chi / (chi + rho))
-        return alpha * 0.5 * root * rho / (chi * (chi + rho)) / (1 + root) - 0.5 * rho**2 / (chi * (rho + chi))
+        return alpha * 0.5 * root * rho / (chi * (chi + rho)) / (1 + root) - 0.5 * rho**2 / (
+            chi * (rho + chi)
+        )
 
     chi = np.exp(brentq(slope, -40, 40, xtol=1e-15))
     d = rho / (rho + chi)
@@ -150,7 +192,9 @@ def test_continuity_at_cover_gardner(rho):
     at = chanceline.solve(2 * rho, rho)
     gaps = []
     for epsilon in (1e-4, 1e-5):
-        below, above = (chanceline.solve(2 * rho * (1 + sign * epsilon * (1 - rho)), rho) for sign in (-1, 1))
+        below, above = (
+            chanceline.solve(2 * rho * (1 + sign * epsilon * (1 - rho)), rho) for sign in (-1, 1)
+        )
         gaps.append(
             [
                 abs(below.entropy - above.entropy),
@@ -192,14 +236,29 @@ def test_paper_equations_by_plain_nested_quadrature():
     h_tilde = np.where(v > 0, np.exp(-(v**2) / (2 * s.chi)), 1.0)
     inner = over_y(h_tilde)
     positive = (v > 0) * v
-    assert pytest.approx(alpha / s.chi**2 * float((dz * over_y(h_tilde * positive**2) / inner).sum()), rel=1e-4) == s.F1
-    assert pytest.approx(alpha / s.chi**2 * float((dz * (over_y(h_tilde * positive) / inner) ** 2).sum()), rel=1e-4) == s.F0
+    assert (
+        pytest.approx(
+            alpha / s.chi**2 * float((dz * over_y(h_tilde * positive**2) / inner).sum()), rel=1e-4
+        )
+        == s.F1
+    )
+    assert (
+        pytest.approx(
+            alpha / s.chi**2 * float((dz * (over_y(h_tilde * positive) / inner) ** 2).sum()),
+            rel=1e-4,
+        )
+        == s.F0
+    )
     h = np.sqrt(s.F1 - s.F0) * y + np.sqrt(s.F0) * z
     xi = np.exp(h**2 / (2 * s.E) - s.K)
     denominator = 1 + over_y(xi)
     assert rho == pytest.approx(float((dz * over_y(xi) / denominator).sum()), rel=1e-7)
-    assert rho == pytest.approx(float((dz * over_y(xi * h**2) / denominator).sum()) / s.E**2, rel=1e-7)
-    assert s.q0 == pytest.approx(float((dz * (over_y(xi * h) / denominator) ** 2).sum()) / s.E**2, rel=1e-7)
+    assert rho == pytest.approx(
+        float((dz * over_y(xi * h**2) / denominator).sum()) / s.E**2, rel=1e-7
+    )
+    assert s.q0 == pytest.approx(
+        float((dz * (over_y(xi * h) / denominator) ** 2).sum()) / s.E**2, rel=1e-7
+    )
     sigma = alpha * float((dz * np.log(inner)).sum()) + float((dz * np.log(denominator)).sum())
     sigma += s.K * rho + 0.5 * (s.E - s.F1) * rho - 0.5 * s.F1 * s.chi + 0.5 * s.F0 * s.q0
     assert s.entropy == pytest.approx(sigma, abs=1e-4)

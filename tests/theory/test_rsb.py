@@ -44,9 +44,18 @@ def tensor_entropy(order, alpha, rho):
         u = np.sqrt(g0) * outer + np.sqrt(g1 - g0) * z
         log_a = pattern_side(mu, rho - p1, order.chi).log_a
         log_b = support_side(u, order.F1 - g1, order.E - order.F1 + g1, order.K).log_one_plus
-        total += weight / x * (alpha * np.logaddexp.reduce(x * log_a + log_dz) + np.logaddexp.reduce(x * log_b + log_dz))
+        total += (
+            weight
+            / x
+            * (
+                alpha * np.logaddexp.reduce(x * log_a + log_dz)
+                + np.logaddexp.reduce(x * log_b + log_dz)
+            )
+        )
     o = order
-    outside = o.K * rho + 0.5 * ((o.E - o.F1) * rho - o.F1 * o.chi + (1 - x) * g1 * p1 + x * g0 * p0)
+    outside = o.K * rho + 0.5 * (
+        (o.E - o.F1) * rho - o.F1 * o.chi + (1 - x) * g1 * p1 + x * g0 * p0
+    )
     return total + outside
 
 
@@ -59,9 +68,13 @@ def test_recursion_integrates_gaussians_exactly():
     c = 1 - x * a * (v1 - v0)
     inside = abs(grids[0].nodes) < 6  # further out the upper grid ends within the Gaussian
     w = grids[0].nodes[inside]
-    np.testing.assert_allclose(recursion.values[0][inside], a * w**2 / (2 * c) - np.log(c) / (2 * x), atol=1e-12)
+    np.testing.assert_allclose(
+        recursion.values[0][inside], a * w**2 / (2 * c) - np.log(c) / (2 * x), atol=1e-12
+    )
     np.testing.assert_allclose(recursion.slopes[0][inside], a * w / c, atol=1e-12)
-    np.testing.assert_allclose(recursion.bottom_curvature(np.full_like(u, a))[inside], a / c, rtol=1e-11)
+    np.testing.assert_allclose(
+        recursion.bottom_curvature(np.full_like(u, a))[inside], a / c, rtol=1e-11
+    )
     assert recursion.mean(1, u**2) == pytest.approx(v0 / c**2 + (v1 - v0) / c, rel=1e-12)
     assert recursion.edge_weight < 1e-15
 
@@ -79,7 +92,13 @@ def natural_scales(order, rho):
     d = order.E - order.F1 + order.G[-1]
     lowest = d - np.array(order.x) @ np.diff(order.G)
     s2 = rho - order.p[-1]
-    yield from (("chi", order.chi), ("K", 1.0), ("E", lowest), ("F1", lowest), ("threshold", abs(order.threshold)))
+    yield from (
+        ("chi", order.chi),
+        ("K", 1.0),
+        ("E", lowest),
+        ("F1", lowest),
+        ("threshold", abs(order.threshold)),
+    )
     for i, x in enumerate([*order.x, 1.0]):
         yield f"G{i}", lowest / x
         yield f"p{i}", s2
@@ -99,7 +118,9 @@ def scaled_derivative(entropy, order, name, scale, alpha, rho, ensemble=PLAIN):
     """dΣ/d(parameter)·scale by a difference of fourth order."""
     h = 2e-3
     shifts = [k * h * scale for k in (1, -1, 2, -2)]
-    up, down, up2, down2 = (entropy(moved(order, name, shift), alpha, rho, ensemble) for shift in shifts)
+    up, down, up2, down2 = (
+        entropy(moved(order, name, shift), alpha, rho, ensemble) for shift in shifts
+    )
     return (8 * (up - down) - (up2 - down2)) / 12 / h
 
 
@@ -107,10 +128,14 @@ def scaled_derivative(entropy, order, name, scale, alpha, rho, ensemble=PLAIN):
 def test_every_saddle_equation_is_a_derivative_of_the_entropy(alpha, free_entropy):
     order = as_order(solve_1rsb(alpha, RHO))
     for name, scale in natural_scales(order, RHO):
-        assert abs(scaled_derivative(free_entropy.broken, order, name, scale, alpha, RHO)) < 2e-9, name
+        assert abs(scaled_derivative(free_entropy.broken, order, name, scale, alpha, RHO)) < 2e-9, (
+            name
+        )
 
 
-@pytest.mark.parametrize("kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}])
+@pytest.mark.parametrize(
+    "kind", [{"balance": 0.2}, {"margin": 0.5}, {"balance": 0.3, "margin": 0.2}]
+)
 def test_the_same_with_balance_and_margin(kind, free_entropy):
     """And the capacity lies a little below the symmetric one."""
     rho, ensemble = 0.3, Ensemble(**kind)
@@ -123,20 +148,28 @@ def test_the_same_with_balance_and_margin(kind, free_entropy):
     assert s.broken
     assert free_entropy.broken(order, alpha, rho, ensemble) == pytest.approx(s.entropy, abs=1e-9)
     for name, scale in natural_scales(order, rho):
-        assert abs(scaled_derivative(free_entropy.broken, order, name, scale, alpha, rho, ensemble)) < 1e-7, name
+        assert (
+            abs(scaled_derivative(free_entropy.broken, order, name, scale, alpha, rho, ensemble))
+            < 1e-7
+        ), name
 
 
 def test_two_steps_are_stationary_too(free_entropy):
     two = add_step(capacity_1rsb(RHO))
     order = two.state.order
     for name, scale in natural_scales(order, RHO):
-        assert abs(scaled_derivative(free_entropy.broken, order, name, scale, two.state.alpha, RHO)) < 2e-9, name
+        assert (
+            abs(scaled_derivative(free_entropy.broken, order, name, scale, two.state.alpha, RHO))
+            < 2e-9
+        ), name
 
 
 def test_break_point_zero_and_one_give_replica_symmetry_back(free_entropy):
     alpha = 1.75
     o = solve_rs(alpha, RHO)
-    split = rsb.RSBOrder(o.chi, o.K, o.E, o.F1, (o.q0 - 0.03, o.q0 + 0.02), (o.F0 * 0.97, o.F0 * 1.02), (0.5,))
+    split = rsb.RSBOrder(
+        o.chi, o.K, o.E, o.F1, (o.q0 - 0.03, o.q0 + 0.02), (o.F0 * 0.97, o.F0 * 1.02), (0.5,)
+    )
 
     def symmetric(p, g):
         return free_entropy.symmetric(Order(p, o.chi, o.E, o.F1, g, o.K), alpha, RHO)
@@ -176,9 +209,14 @@ def test_identity_and_order_along_the_branch(rho):
 def test_the_branch_begins_at_the_replicon_line():
     critical = replicon_line(RHO).state
     assert critical.between == pytest.approx(1, abs=1e-10)
-    small, smaller, smallest = (branch_off(rsb.RSBBranch(RHO), critical, amplitude).state for amplitude in (0.04, 0.02, 0.01))
+    small, smaller, smallest = (
+        branch_off(rsb.RSBBranch(RHO), critical, amplitude).state
+        for amplitude in (0.04, 0.02, 0.01)
+    )
     # a polynomial in the amplitude whose constant term is the critical load
-    assert (8 * smallest.alpha - 6 * smaller.alpha + small.alpha) / 3 == pytest.approx(critical.alpha, abs=1e-6)
+    assert (8 * smallest.alpha - 6 * smaller.alpha + small.alpha) / 3 == pytest.approx(
+        critical.alpha, abs=1e-6
+    )
     assert smaller.replicon_inner == pytest.approx(1, abs=1e-4)
 
 
@@ -187,14 +225,22 @@ def test_below_the_replicon_line_replica_symmetry_is_returned_and_said():
     plain = solve(1.6, RHO)
     assert not s.broken
     assert s.x is None
-    assert (s.entropy, s.p0, s.p1, s.G0, s.G1) == (plain.entropy, plain.q0, plain.q0, plain.F0, plain.F0)
+    assert (s.entropy, s.p0, s.p1, s.G0, s.G1) == (
+        plain.entropy,
+        plain.q0,
+        plain.q0,
+        plain.F0,
+        plain.F0,
+    )
     assert "replica symmetry is exact" in str(s)
     assert solve(0.9, RHO, ansatz="1rsb").regime == "typical"
 
 
 def test_finer_grids_do_not_move_the_solution(solution):
     point = rsb.pack(as_order(solution), RHO)
-    residuals = [rsb.RSBBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)]
+    residuals = [
+        rsb.RSBBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)
+    ]
     np.testing.assert_allclose(residuals[0], residuals[2], atol=1e-10)
     np.testing.assert_allclose(residuals[1], residuals[2], atol=1e-12)
 

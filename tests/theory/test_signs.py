@@ -23,7 +23,9 @@ from chanceline.theory.supports import support_side
 GIVEN = Ensemble(signs="given")
 
 
-@pytest.mark.parametrize(("rho", "alpha"), [(0.02, 0.180575), (0.1, 0.571180), (0.25, 0.898955), (0.4, 0.993383)])
+@pytest.mark.parametrize(
+    ("rho", "alpha"), [(0.02, 0.180575), (0.1, 0.571180), (0.25, 0.898955), (0.4, 0.993383)]
+)
 def test_values_of_an_independent_program(rho, alpha):
     assert round(chanceline.capacity(rho, signs="given").alpha, 6) == alpha
 
@@ -41,11 +43,18 @@ def test_the_whole_curve_is_solved_and_in_order():
         bounds = given.bounds
         assert bounds.vc is None
         assert bounds.cover_gardner == pytest.approx(given.rho, rel=1e-15)
-        assert given.rho < given.replicon_alpha < given.alpha < min(bounds.union, bounds.l0_gardner, free.alpha)
+        assert (
+            given.rho
+            < given.replicon_alpha
+            < given.alpha
+            < min(bounds.union, bounds.l0_gardner, free.alpha)
+        )
         assert bounds.l0_gardner <= 1
         assert given.error < 1e-14
     assert np.all(np.diff([point.alpha for point in curve]) > 0)
-    assert curve[7].alpha == pytest.approx(chanceline.capacity(rhos[7], signs="given").alpha, abs=1e-13)
+    assert curve[7].alpha == pytest.approx(
+        chanceline.capacity(rhos[7], signs="given").alpha, abs=1e-13
+    )
 
 
 def test_support_side_is_the_integral():
@@ -55,7 +64,11 @@ def test_support_side_is_the_integral():
 
         def part(j, low, high, u=u):
             def tilted(h):
-                return norm.pdf(h, u, math.sqrt(v)) * math.exp(max(h, 0.0) ** 2 / (2 * e)) * (h / e) ** j
+                return (
+                    norm.pdf(h, u, math.sqrt(v))
+                    * math.exp(max(h, 0.0) ** 2 / (2 * e))
+                    * (h / e) ** j
+                )
 
             return quad(tilted, low, high, epsabs=1e-14, epsrel=1e-12, limit=400)[0]
 
@@ -68,13 +81,25 @@ def test_support_side_is_the_integral():
         assert side.nonzero[0] == pytest.approx(positive, rel=1e-9)
         assert side.mean[0] == pytest.approx(moments[0], rel=1e-9)
         assert side.variance[0] == pytest.approx(moments[1] - moments[0] ** 2, rel=1e-8)
-        assert side.third[0] == pytest.approx(moments[2] - 3 * moments[0] * moments[1] + 2 * moments[0] ** 3, rel=1e-6)
+        assert side.third[0] == pytest.approx(
+            moments[2] - 3 * moments[0] * moments[1] + 2 * moments[0] ** 3, rel=1e-6
+        )
         step = 1e-4
-        below, above = (support_side(np.array([u + x]), v, e - v, k, signed=True) for x in (-step, step))
-        assert side.slope[0] == pytest.approx((above.log_one_plus - below.log_one_plus)[0] / (2 * step), rel=1e-6)
-        assert side.curvature[0] == pytest.approx((above.slope - below.slope)[0] / (2 * step), rel=1e-6)
-        assert side.nonzero_slope[0] == pytest.approx((above.nonzero - below.nonzero)[0] / (2 * step), rel=1e-6)
-        assert side.mean_slope[0] == pytest.approx((above.mean - below.mean)[0] / (2 * step), rel=1e-6)
+        below, above = (
+            support_side(np.array([u + x]), v, e - v, k, signed=True) for x in (-step, step)
+        )
+        assert side.slope[0] == pytest.approx(
+            (above.log_one_plus - below.log_one_plus)[0] / (2 * step), rel=1e-6
+        )
+        assert side.curvature[0] == pytest.approx(
+            (above.slope - below.slope)[0] / (2 * step), rel=1e-6
+        )
+        assert side.nonzero_slope[0] == pytest.approx(
+            (above.nonzero - below.nonzero)[0] / (2 * step), rel=1e-6
+        )
+        assert side.mean_slope[0] == pytest.approx(
+            (above.mean - below.mean)[0] / (2 * step), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -85,23 +110,36 @@ def test_derivatives_of_the_means_over_supports(signed, point):
     for name in ("chosen", "nonzero", "norm", "overlap"):
         for k, move in enumerate(np.eye(3) * h, start=1):
             high, low = (
-                support_means(F0 * math.exp(s * move[2]), v + s * move[1], K + s * move[0], STEP, signed) for s in (1, -1)
+                support_means(
+                    F0 * math.exp(s * move[2]), v + s * move[1], K + s * move[0], STEP, signed
+                )
+                for s in (1, -1)
             )
             slope = (getattr(high, name)[0] - getattr(low, name)[0]) / (2 * h)
-            assert getattr(means, name)[k] == pytest.approx(slope, rel=1e-5, abs=1e-8 * getattr(means, name)[0])
+            assert getattr(means, name)[k] == pytest.approx(
+                slope, rel=1e-5, abs=1e-8 * getattr(means, name)[0]
+            )
 
 
-@pytest.mark.parametrize("ensemble", [GIVEN, Ensemble(0.2, signs="given"), Ensemble(0.35, 0.4, signs="given")])
+@pytest.mark.parametrize(
+    "ensemble", [GIVEN, Ensemble(0.2, signs="given"), Ensemble(0.35, 0.4, signs="given")]
+)
 @pytest.mark.parametrize("rho", [0.01, 0.2, 0.45, 0.8])
 def test_as_many_tight_constraints_as_weights(ensemble, rho):
     kind = {"balance": ensemble.balance, "margin": ensemble.margin, "signs": "given"}
-    alpha = 0.3 * bounds_at(rho, ensemble).cover_gardner + 0.7 * chanceline.capacity(rho, **kind).alpha
+    alpha = (
+        0.3 * bounds_at(rho, ensemble).cover_gardner + 0.7 * chanceline.capacity(rho, **kind).alpha
+    )
     s = chanceline.solve(alpha, rho, **kind)
     assert abs(s.identity_error) <= 1e-10
     assert s.residual <= 1e-10
     assert s.E * s.chi == pytest.approx(s.nonzero, rel=1e-12)
     assert 0 < s.nonzero < rho
-    assert s.stability.within == pytest.approx(1, abs=1e-9) if not ensemble.margin else s.stability.within < 1
+    assert (
+        s.stability.within == pytest.approx(1, abs=1e-9)
+        if not ensemble.margin
+        else s.stability.within < 1
+    )
     # Every set that contains a separating one separates: the share of sets that do cannot fall with ρ, so dΣ/dρ ≥ H₂'(ρ).
     if not ensemble.margin:
         assert math.log((1 - rho) / rho) <= s.K
@@ -142,7 +180,10 @@ def test_the_union_bound_counts_exactly(samples, columns):
     found = 0
     for signs in itertools.product((-1, 1), repeat=samples + columns):
         signed = np.array(signs[:samples])[:, None] * table * np.array(signs[samples:])
-        found += linprog(np.ones(columns), A_ub=-signed, b_ub=-np.ones(samples), bounds=(0, None)).status == 0
+        found += (
+            linprog(np.ones(columns), A_ub=-signed, b_ub=-np.ones(samples), bounds=(0, None)).status
+            == 0
+        )
     assert found == 2 * sum(math.comb(samples + columns - 1, k) for k in range(columns))
 
 
@@ -153,9 +194,16 @@ def test_the_first_moment_is_the_mean_of_brute_force_counts():
     for _ in range(tables):
         table = generator.standard_normal((patterns, n))  # the labels are in the signs of the rows
         sets = itertools.combinations(range(n), size)
-        left = [nnls(np.column_stack([table[:, some], -np.eye(patterns)]), np.ones(patterns))[1] for some in sets]
+        left = [
+            nnls(np.column_stack([table[:, some], -np.eye(patterns)]), np.ones(patterns))[1]
+            for some in sets
+        ]
         counts.append(sum(rest < 1e-8 for rest in left))
-    exact = math.comb(n, size) * 2 ** (1 - patterns - size) * sum(math.comb(patterns + size - 1, k) for k in range(size))
+    exact = (
+        math.comb(n, size)
+        * 2 ** (1 - patterns - size)
+        * sum(math.comb(patterns + size - 1, k) for k in range(size))
+    )
     assert abs(np.mean(counts) - exact) < 3 * np.std(counts, ddof=1) / math.sqrt(tables)
 
 
@@ -171,8 +219,12 @@ def test_l0_gardner_and_the_typical_load_are_half():
         free, half = bounds_at(0.3, ensemble), bounds_at(0.3, given)
         assert half.cover_gardner == pytest.approx(free.cover_gardner / 2, rel=1e-14)
         t = norm.isf(0.3)
-        assert half.l0_gardner == pytest.approx(gardner(ensemble).load * (0.3 + t * norm.pdf(t)), rel=1e-12)
-    assert bounds_at(0.48, GIVEN).l0_gardner == pytest.approx(1 - 4 * math.pi / 3 * 0.02**3, abs=1e-7)
+        assert half.l0_gardner == pytest.approx(
+            gardner(ensemble).load * (0.3 + t * norm.pdf(t)), rel=1e-12
+        )
+    assert bounds_at(0.48, GIVEN).l0_gardner == pytest.approx(
+        1 - 4 * math.pi / 3 * 0.02**3, abs=1e-7
+    )
     assert bounds_at(0.7, GIVEN).l0_gardner == 1
 
 
@@ -184,7 +236,13 @@ def test_the_branch_enters_at_the_typical_load(kind):
     gaps = []
     for epsilon in (1e-3, 1e-4):
         s = chanceline.solve(typical * (1 + epsilon), rho, signs="given", **kind)
-        gaps.append([binary_entropy(rho) - s.entropy, s.nonzero - rho / 2, abs(s.q0 / rho - entrance_overlap(rho, ensemble))])
+        gaps.append(
+            [
+                binary_entropy(rho) - s.entropy,
+                s.nonzero - rho / 2,
+                abs(s.q0 / rho - entrance_overlap(rho, ensemble)),
+            ]
+        )
     assert np.all(np.array(gaps[1]) < 0.4 * np.array(gaps[0]))
 
 
@@ -204,7 +262,11 @@ def test_right_end_falls_like_the_cube():
     """1 − α_VS lies above ℓ₀-Gardner's (4π/3)(½ − ρ)³ by a factor that falls slowly. At 0.48 40 digits give 5.24922e-5."""
     assert 1 - chanceline.capacity(0.48, signs="given").alpha == pytest.approx(5.24922e-5, rel=1e-5)
     gaps = np.array([0.03, 0.01, 3e-3, 1e-3, 3e-4])
-    factors = [(1 - chanceline.capacity(0.5 - gap, signs="given").alpha) / (1 - l0_gardner(1 - 2 * gap) / 2) for gap in gaps]
+    factors = [
+        (1 - chanceline.capacity(0.5 - gap, signs="given").alpha)
+        / (1 - l0_gardner(1 - 2 * gap) / 2)
+        for gap in gaps
+    ]
     assert np.all(np.diff(factors) < 0)
     assert factors[0] < 1.6
     assert factors[-1] > 1.4
@@ -213,7 +275,9 @@ def test_right_end_falls_like_the_cube():
 def test_left_end_approaches_the_union_bound():
     """α_VS/α_union → 1, and a given sign costs one pattern for each input chosen: (α_free − α_given)/ρ falls to 1."""
     rhos = [0.1, 0.01, 1e-3, 1e-4, 1e-5]
-    given, free = ([chanceline.capacity(rho, signs=signs) for rho in rhos] for signs in ("given", "free"))
+    given, free = (
+        [chanceline.capacity(rho, signs=signs) for rho in rhos] for signs in ("given", "free")
+    )
     ratios = [point.alpha / point.bounds.union for point in given]
     costs = [(b.alpha - a.alpha) / a.rho for a, b in zip(given, free, strict=True)]
     assert np.all(np.diff(ratios) > 0)

@@ -37,7 +37,9 @@ def test_steps_out_of_the_domain_are_shortened():
             raise OutsideDomain("x must be positive")
         return State(np.log(x) - 1, np.diag(1 / x))
 
-    assert Newton(longest_step=100).solve(logarithm, np.array([20.0])).unknowns[0] == pytest.approx(np.e, rel=1e-12)
+    assert Newton(longest_step=100).solve(logarithm, np.array([20.0])).unknowns[0] == pytest.approx(
+        np.e, rel=1e-12
+    )
     with pytest.raises(ConvergenceError, match="x must be positive"):
         Newton().solve(logarithm, np.array([-1.0]))
 
@@ -65,9 +67,19 @@ def test_follow_gives_up_at_a_fold():
         return newton.solve(lambda x: State(x**2 + t, np.diag(2 * x)), guess)
 
     with pytest.raises(ConvergenceError):
-        list(follow(solve_at, solve_at(-1.0, np.array([1.0])), begin=-1.0, step=0.3, until=lambda point: False))
+        list(
+            follow(
+                solve_at,
+                solve_at(-1.0, np.array([1.0])),
+                begin=-1.0,
+                step=0.3,
+                until=lambda point: False,
+            )
+        )
 
 
 def test_difference_jacobian_of_a_known_map():
-    jacobian = difference_jacobian(lambda x: np.array([x[0] ** 2 * x[1], np.exp(x[1])]), np.array([1.5, -0.5]))
+    jacobian = difference_jacobian(
+        lambda x: np.array([x[0] ** 2 * x[1], np.exp(x[1])]), np.array([1.5, -0.5])
+    )
     np.testing.assert_allclose(jacobian, [[-1.5, 2.25], [0.0, np.exp(-0.5)]], atol=1e-9)

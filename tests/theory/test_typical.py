@@ -13,9 +13,13 @@ def test_mills_ratio_and_slope():
     x = np.array([-8.0, -1.0, 0.0, 2.0, 30.0])
     np.testing.assert_allclose(mills(x), -np.exp(norm.logpdf(x) - norm.logsf(x)), rtol=1e-12)
     h = 1e-4
-    np.testing.assert_allclose(mills_slope(x), (mills(x + h) - mills(x - h)) / (2 * h), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        mills_slope(x), (mills(x + h) - mills(x - h)) / (2 * h), rtol=1e-6, atol=1e-9
+    )
     # both sides of the switch to the asymptotic series
-    np.testing.assert_allclose(np.diff(mills_slope(np.array([60 - 1e-9, 60 + 1e-9]))), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.diff(mills_slope(np.array([60 - 1e-9, 60 + 1e-9]))), 0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(0.3, 0.5), (0.9, 0.5), (0.15, 0.1), (1.5, 0.9)])
@@ -27,8 +31,12 @@ def test_paper_equations_by_plain_nested_quadrature(alpha, rho):
     y = np.linspace(-9, 9, 1201)[None, :]
     dz, dy = (np.exp(-0.5 * grid**2) / np.exp(-0.5 * grid**2).sum() for grid in (z, y))
     ratio = mills((np.sqrt(s.q1 - s.q0) * y + np.sqrt(s.q0) * z) / np.sqrt(rho - s.q1))
-    assert hats.q1 == pytest.approx(alpha / (rho - s.q1) * float((dz * dy * ratio**2).sum()), rel=1e-9)
-    assert hats.q0 == pytest.approx(alpha / (rho - s.q1) * float((dz[:, 0] * (ratio * dy).sum(axis=1) ** 2).sum()), rel=1e-9)
+    assert hats.q1 == pytest.approx(
+        alpha / (rho - s.q1) * float((dz * dy * ratio**2).sum()), rel=1e-9
+    )
+    assert hats.q0 == pytest.approx(
+        alpha / (rho - s.q1) * float((dz[:, 0] * (ratio * dy).sum(axis=1) ** 2).sum()), rel=1e-9
+    )
     total = hats.Q + hats.q1
     assert rho == pytest.approx(rho / total + s.q1, rel=1e-12)
     assert s.q1 == pytest.approx(rho * hats.q1 / total**2, rel=1e-11)

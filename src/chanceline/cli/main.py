@@ -33,7 +33,13 @@ from chanceline.cli.terminal import complain, say
 from chanceline.errors import ChancelineError, InputError
 
 # What another name puts right; any other refusal of the system is the machine's (a full disk).
-WRONG_FILE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+WRONG_FILE = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 # What the commands are for → command → its module and function. A command line imports the module of its own command, and that
 # loads science inside.
 PANELS = {
@@ -47,7 +53,9 @@ PANELS = {
         "sweep": "experiments:sweep_commands", "reproduce": "experiments:reproduce", "report": "pages:report",
     },
 }  # fmt: skip
-COMMANDS = {name: (panel, place) for panel, commands in PANELS.items() for name, place in commands.items()}
+COMMANDS = {
+    name: (panel, place) for panel, commands in PANELS.items() for name, place in commands.items()
+}
 
 
 class Stopped(BaseException):
@@ -76,7 +84,9 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
 
     @app.callback(invoke_without_command=True)
-    def top(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    def top(
+        version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+    ) -> None:
         if version:
             typer.echo(f"chanceline {__version__}")
             raise typer.Exit()
@@ -117,22 +127,35 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command line and return the exit code; whatever goes wrong on purpose is one sentence on stderr."""
     try:
-        command = get_command(build_app(arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS))
-        code = command.main(args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False)
+        command = get_command(
+            build_app(arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS)
+        )
+        code = command.main(
+            args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False
+        )
     except ChancelineError as error:
         complain(str(error))
         return 2 if isinstance(error, InputError) else 1
-    except (BrokenPipeError, SystemExit):  # Typer ends the program when the reader of a pipe has left
+    except (
+        BrokenPipeError,
+        SystemExit,
+    ):  # Typer ends the program when the reader of a pipe has left
         return 0
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}" if error.filename is not None else str(error))
+        complain(
+            f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+        )
         return 2 if isinstance(error, WRONG_FILE) else 3
     except MemoryError:
         complain("there is not enough memory for this; ask for less")
         return 3
     except Stopped as stopped:
         number = stopped.args[0]
-        complain("interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
+        complain(
+            "interrupted"
+            if number == signal.SIGINT
+            else f"stopped by {signal.Signals(number).name}"
+        )
         return 128 + number
     except Exception as error:
         # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
@@ -144,10 +167,14 @@ def run(arguments: list[str]) -> int:
             error.show()  # type: ignore[attr-defined]
         else:
             sentence = error.format_message().replace("\n", " ").rstrip(".")
-            for fault in getattr(error.__cause__, "errors", list)():  # pydantic's, whose words leave out what was given
+            for fault in getattr(
+                error.__cause__, "errors", list
+            )():  # pydantic's, whose words leave out what was given
                 sentence = f"{sentence.partition(', unable')[0]}, not {fault['input']!r}"
             context = getattr(error, "ctx", None)
-            complain(f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'")
+            complain(
+                f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'"
+            )
         return 2
     return code if isinstance(code, int) else 0
 
@@ -173,8 +200,12 @@ def _with_new_names(arguments: list[str]) -> Iterator[str]:
         elif name == "--engine":
             say("--engine will go in 0.4: --scheduler ADDRESS alone chooses a Dask cluster.")
             engine = value if equals else next(words, "")
-            if engine != "processes" and not any(other.startswith("--scheduler") for other in arguments):
-                raise InputError(f"the engine {engine!r} needs the address of its cluster: --scheduler tcp://HOST:8786.")
+            if engine != "processes" and not any(
+                other.startswith("--scheduler") for other in arguments
+            ):
+                raise InputError(
+                    f"the engine {engine!r} needs the address of its cluster: --scheduler tcp://HOST:8786."
+                )
         else:
             yield word
 
@@ -185,11 +216,17 @@ def signals_interrupt() -> Iterator[None]:
 
     Elsewhere than in the main thread Python allows no handlers, and none are needed.
     """
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [
+        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
     # Under nohup a hang-up stays ignored.
-    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    before = {
+        number: signal.getsignal(number)
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
 
     def interrupt(number: int, _: object) -> NoReturn:
         for other in before:

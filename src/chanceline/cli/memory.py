@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.terminal import Jobs, Json, Quiet, Scheduler, Seed, answer, progress_bar, writable
+from chanceline.cli.terminal import (
+    Jobs,
+    Json,
+    Quiet,
+    Scheduler,
+    Seed,
+    answer,
+    progress_bar,
+    writable,
+)
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,22 +32,36 @@ SURVIVED = 0.95  # share of the probes that come back exactly
 
 
 def memory(
-    neurons: Annotated[int | None, typer.Option(help="Number of neurons, n (200, or as --patterns has).")] = None,
-    load: Annotated[float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.2).")] = None,
-    patterns: Annotated[
-        Path | None, typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern in each row.")
+    neurons: Annotated[
+        int | None, typer.Option(help="Number of neurons, n (200, or as --patterns has).")
     ] = None,
-    fan_in: Annotated[str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")] = "0.25",
+    load: Annotated[
+        float | None, typer.Option(help="Random patterns for each of the N = n − 1 inputs (0.2).")
+    ] = None,
+    patterns: Annotated[
+        Path | None,
+        typer.Option(help="Your own patterns: a .npy or .csv file of ±1, one pattern in each row."),
+    ] = None,
+    fan_in: Annotated[
+        str, typer.Option(help="Inputs a neuron keeps: a share (0.25), a count (50), or 'minimal'.")
+    ] = "0.25",
     wiring: Annotated[str, typer.Option(help="selected, random or hebbian-selected.")] = "selected",
     kappa: Annotated[float, typer.Option(help="Stability asked of every neuron.")] = 0.0,
     excitatory: Annotated[
-        float | None, typer.Option(help="Share of neurons whose outgoing couplings are all positive, the others' negative.")
+        float | None,
+        typer.Option(
+            help="Share of neurons whose outgoing couplings are all positive, the others' negative."
+        ),
     ] = None,
-    budget: Annotated[int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")] = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     scheduler: Scheduler = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the memory in this .npz file.", callback=writable)] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep the memory in this .npz file.", callback=writable)
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -61,7 +84,15 @@ def memory(
     stored = None if patterns is None else _read_patterns(patterns)
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]
-    network = AssociativeMemory(neurons, _read_fan_in(fan_in), wiring, seed, kappa=kappa, budget=budget, excitatory=excitatory)
+    network = AssociativeMemory(
+        neurons,
+        _read_fan_in(fan_in),
+        wiring,
+        seed,
+        kappa=kappa,
+        budget=budget,
+        excitatory=excitatory,
+    )
     if stored is None:
         stored = random_patterns(neurons, 0.2 if load is None else load, seed)
     stored = network.checked(stored)
@@ -99,16 +130,23 @@ def memory(
 def _survived(basins: Retrieval) -> tuple[float | None, str]:
     """The largest noise up to which nearly all probes come back exactly (None: not even without noise), and the same in words."""
     held = sum(1 for _ in takewhile(lambda share: share >= SURVIVED, basins.recalled))
-    noises, shares = ([f"{value:.0%}" for value in values] for values in (basins.noises, basins.recalled))
+    noises, shares = (
+        [f"{value:.0%}" for value in values] for values in (basins.noises, basins.recalled)
+    )
     then = f"; with {noises[held]} flipped, {shares[held]} do" if held < len(noises) else ""
     if held == 0:
-        return None, f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
+        return (
+            None,
+            f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly",
+        )
     bits = "no noise" if held == 1 else f"{noises[held - 1]} flipped bits"
     words = f"Recall survives {bits}: {shares[held - 1]} of {basins.probes} such probes come back exactly{then}"
     return float(basins.noises[held - 1]), words
 
 
-def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]) -> list[str]:
+def _lines(
+    report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]
+) -> list[str]:
     theory = (
         f"  limit of theory     load {limit['alpha_vs']:.4g} for a chosen share {limit['rho']:.3g} of inputs at the "
         f"median stability {limit['margin']:.3g}"
@@ -121,7 +159,10 @@ def _lines(report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixe
         *filter(None, [theory]),
         f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics",
         "  recall from noisy probes (share of flipped bits: overlap, recalled exactly)",
-        *(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}" for noise, overlap, error, exact in recalled),
+        *(
+            f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}"
+            for noise, overlap, error, exact in recalled
+        ),
     ]
 
 
@@ -158,11 +199,20 @@ def _read_patterns(path: Path) -> NDArray[Any]:
 
     try:
         # An empty file gets our sentence, not NumPy's warning.
-        with warnings.catch_warnings(action="ignore", category=UserWarning), open(path, "rb") as file:
-            read = np.load(file, allow_pickle=False) if path.suffix == ".npy" else np.loadtxt(file, delimiter=",", ndmin=2)
+        with (
+            warnings.catch_warnings(action="ignore", category=UserWarning),
+            open(path, "rb") as file,
+        ):
+            read = (
+                np.load(file, allow_pickle=False)
+                if path.suffix == ".npy"
+                else np.loadtxt(file, delimiter=",", ndmin=2)
+            )
     except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason}).") from error
+        raise InputError(
+            f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason})."
+        ) from error
     if not isinstance(read, np.ndarray) or read.ndim != 2 or read.size == 0:
         raise InputError(f"{path} must hold one table, one pattern in each row.")
     return read

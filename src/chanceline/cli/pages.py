@@ -13,10 +13,15 @@ from chanceline.errors import InputError
 
 def explore(
     source: Annotated[
-        Path | None, typer.Argument(help="A page of chanceline test --report; the file begins with its numbers then.")
+        Path | None,
+        typer.Argument(
+            help="A page of chanceline test --report; the file begins with its numbers then."
+        ),
     ] = None,
     out: Out = Path("chanceline-explorer.html"),
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")] = True,
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
@@ -50,10 +55,16 @@ def explore(
 
 
 def report(
-    source: Annotated[Path, typer.Argument(help="A sweep's store (.sqlite), or a folder that reproduce wrote.")],
+    source: Annotated[
+        Path, typer.Argument(help="A sweep's store (.sqlite), or a folder that reproduce wrote.")
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The page to write; by default it stands beside the source.", callback=writable),
+        typer.Option(
+            "--out",
+            help="The page to write; by default it stands beside the source.",
+            callback=writable,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -57,11 +57,17 @@ def run_test(
     settings: TestSettings,
     data: Data = None,
     label: Label = None,
-    features: str | None = typer.Option(None, "--features", help="Names a,b,c to test; by default they are searched."),
+    features: str | None = typer.Option(
+        None, "--features", help="Names a,b,c to test; by default they are searched."
+    ),
     report: Report = None,
-    features_table: Path | None = typer.Option(None, "--table", help="Write the features' table (CSV) here.", callback=writable),
+    features_table: Path | None = typer.Option(
+        None, "--table", help="Write the features' table (CSV) here.", callback=writable
+    ),
     jobs: Jobs = -1,
-    example: str | None = typer.Option(None, "--example", help="breast-cancer, noise or planted instead of a file."),
+    example: str | None = typer.Option(
+        None, "--example", help="breast-cancer, noise or planted instead of a file."
+    ),
     figure: Figure = None,
     scheduler: Scheduler = None,
     json: Json = False,
@@ -82,7 +88,9 @@ def run_test(
     from chanceline.significance import judge
 
     if (data is None) == (example is None):
-        raise InputError("give a data file, or --example with one of breast-cancer, noise, planted (and not both).")
+        raise InputError(
+            "give a data file, or --example with one of breast-cancer, noise, planted (and not both)."
+        )
     if example is None:
         dataset = _load(data, label, table)
     else:
@@ -110,7 +118,9 @@ def run_test(
         raise typer.Exit(INTERRUPTED)
 
 
-def _load(path: Path | None, label: str | None, settings: TableSettings, *, tell: bool = False) -> Dataset:
+def _load(
+    path: Path | None, label: str | None, settings: TableSettings, *, tell: bool = False
+) -> Dataset:
     """Read the table; `tell` what was noticed on stderr."""
     from chanceline.tables import load_data
 
@@ -138,7 +148,9 @@ def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     negative, positive = result.classes
     classes = f"{result.n_samples - result.positives} {negative}, {result.positives} {positive}"
     classes += f"; {result.n_units} groups" * (result.n_units < result.n_samples)
-    show(f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features")
+    show(
+        f"\n  {dataset.source}: {result.n_samples} samples ({classes}), {result.n_features} features"
+    )
 
 
 @with_settings(without=("blocks", "groups", "pairs", "adjust", "independent"))
@@ -146,16 +158,26 @@ def search(
     table: TableSettings,
     data: Data = None,
     label: Label = None,
-    random: str | None = typer.Option(None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."),
+    random: str | None = typer.Option(
+        None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."
+    ),
     method: str = typer.Option("auto", "--method", help="Search method, see above."),
-    errors: int = typer.Option(0, "--errors", help="Samples that may be wrong (methods auto and exact)."),
+    errors: int = typer.Option(
+        0, "--errors", help="Samples that may be wrong (methods auto and exact)."
+    ),
     budget: Budget = None,
     seed: Seed = 0,
     intercept: Intercept = False,
     signs: Signs = None,
-    target: int | None = typer.Option(None, "--target", help="Stop when at most this many variables suffice."),
-    size: int | None = typer.Option(None, "--size", help="Number of variables for the method biht."),
-    out: Path | None = typer.Option(None, "--out", help="Write the features and their weights (CSV) here.", callback=writable),
+    target: int | None = typer.Option(
+        None, "--target", help="Stop when at most this many variables suffice."
+    ),
+    size: int | None = typer.Option(
+        None, "--size", help="Number of variables for the method biht."
+    ),
+    out: Path | None = typer.Option(
+        None, "--out", help="Write the features and their weights (CSV) here.", callback=writable
+    ),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -176,14 +198,20 @@ def search(
     from chanceline.significance.sentences import rule_sentence
 
     if (data is None) == (random is None):
-        raise InputError("give a data file, or --random N=256,alpha=1 for a random problem (and not both).")
+        raise InputError(
+            "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
+        )
     if random is None:
         dataset = _load(data, label, table, tell=True)
         X, y, names, classes = dataset.X, dataset.y, dataset.feature_names, dataset.classes
     else:
         X, y = _random_problem(random)
         names, classes = tuple(f"x{j}" for j in range(X.shape[1])), ("-1", "+1")
-    options: dict[str, Any] = {"errors": errors, "target": target, "signs": _read_signs(signs, names)}
+    options: dict[str, Any] = {
+        "errors": errors,
+        "target": target,
+        "signs": _read_signs(signs, names),
+    }
     options |= {} if size is None else {"size": size}
     with status_line(quiet=quiet) as tell:
         for outcome in iter_search(X, y, method, budget, seed, intercept, **options):
@@ -195,7 +223,9 @@ def search(
     if out is not None:
         import pandas as pd
 
-        weights = dict(zip(record["features"], record["weights"], strict=True)) | {"(intercept)": outcome.bias}
+        weights = dict(zip(record["features"], record["weights"], strict=True)) | {
+            "(intercept)": outcome.bias
+        }
         write_text(out, pd.Series(weights, name="weight").to_csv(index_label="feature"))
         say(f"rule written to {out}")
     first, _, last = str(outcome).splitlines()
@@ -219,7 +249,9 @@ def _read_signs(text: str | None, names: Sequence[str]) -> list[int] | None:
     for part in () if text in SIGNS else text.split(","):
         name, _, sign = part.strip().rpartition("=")
         if name not in signs or sign not in SIGNS:
-            raise InputError(f"--signs does not understand {part!r}; write + or - for all features, or name=+,other=- for some.")
+            raise InputError(
+                f"--signs does not understand {part!r}; write + or - for all features, or name=+,other=- for some."
+            )
         signs[name] = int(f"{sign}1")
     return list(signs.values())
 
@@ -228,13 +260,21 @@ def _random_problem(text: str) -> tuple[Any, Any]:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`."""
     from chanceline.perceptron.problem import random_problem
 
-    kinds: dict[str, Callable[[str], Any]] = {"N": int, "alpha": float, "P": int, "seed": int, "inputs": str}
+    kinds: dict[str, Callable[[str], Any]] = {
+        "N": int,
+        "alpha": float,
+        "P": int,
+        "seed": int,
+        "inputs": str,
+    }
     parts = [part.strip().partition("=") for part in text.split(",")]
     try:
         given = {name: kinds[name](value) for name, _, value in parts}
         n = given["N"]
     except (KeyError, ValueError):
-        raise InputError(f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary.") from None
+        raise InputError(
+            f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
+        ) from None
     seed, inputs = given.get("seed", 0), given.get("inputs", "binary")
     return random_problem(n, given.get("alpha"), seed, inputs, n_patterns=given.get("P"))
 
@@ -244,7 +284,9 @@ def front(
     table: TableSettings,
     data: Data = None,
     label: Label = None,
-    max_features: int = typer.Option(10, "--max-features", min=0, help="Largest number of features."),
+    max_features: int = typer.Option(
+        10, "--max-features", min=0, help="Largest number of features."
+    ),
     intercept: Intercept = True,
     signs: Signs = None,
     budget: Budget = None,
@@ -292,4 +334,10 @@ def front(
         "positive_class": dataset.classes[1],
         **found.to_dict(),
     }
-    answer(record, "\n".join([first, "  k  errors  features (*: proven, no rule on so many makes fewer)", *lines]), json)
+    answer(
+        record,
+        "\n".join(
+            [first, "  k  errors  features (*: proven, no rule on so many makes fewer)", *lines]
+        ),
+        json,
+    )

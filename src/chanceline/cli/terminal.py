@@ -66,25 +66,45 @@ Data = Annotated[
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", help="Column with the two classes (name, or number from 0).", show_default=False),
+    typer.Option(
+        "--label", help="Column with the two classes (name, or number from 0).", show_default=False
+    ),
 ]
 
 # Output
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Out = Annotated[Path, typer.Option("--out", help="The file to write.", callback=writable)]
-Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML page as well.", callback=writable)]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", help="Write a self-contained HTML page as well.", callback=writable),
+]
 Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=drawable)
+    Path | None,
+    typer.Option(
+        "--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=drawable
+    ),
 ]
 
 # Where and how long to compute
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", help="Processes; all cores by default. The result is the same.", show_default=False)
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Processes; all cores by default. The result is the same.",
+        show_default=False,
+    ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Work on the Dask cluster at this address (tcp://HOST:8786).", show_default=False),
+    typer.Option(
+        "--scheduler",
+        help="Work on the Dask cluster at this address (tcp://HOST:8786).",
+        show_default=False,
+    ),
 ]
 Signs = Annotated[
     str | None,
@@ -96,15 +116,26 @@ Signs = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Budget = Annotated[
-    int | None, typer.Option("--budget", help="Iterations of one search; by default some seconds' worth.", show_default=False)
+    int | None,
+    typer.Option(
+        "--budget",
+        help="Iterations of one search; by default some seconds' worth.",
+        show_default=False,
+    ),
 ]
 
 # The question
 Intercept = Annotated[
-    bool, typer.Option("--intercept/--no-intercept", help="Whether the rule has a threshold, which is not counted.")
+    bool,
+    typer.Option(
+        "--intercept/--no-intercept", help="Whether the rule has a threshold, which is not counted."
+    ),
 ]
 Level = Annotated[float, typer.Option("--level", help="The p-value that convinces.")]
-Null = Annotated[str, typer.Option("--null", help="fixed: class sizes are kept; coin: each label is a fair coin.")]
+Null = Annotated[
+    str,
+    typer.Option("--null", help="fixed: class sizes are kept; coin: each label is a fair coin."),
+]
 
 
 # Settings of a table that say how the samples belong together.
@@ -127,8 +158,13 @@ def with_settings(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
         for name, parameter in own.items():
             if is_dataclass(parameter.annotation):
                 hints = get_type_hints(parameter.annotation)
-                members[name] = [field for field in fields(parameter.annotation) if field.name not in without]
-                options |= {field.name: _option(field, hints[field.name], f"The {name}") for field in members[name]}
+                members[name] = [
+                    field for field in fields(parameter.annotation) if field.name not in without
+                ]
+                options |= {
+                    field.name: _option(field, hints[field.name], f"The {name}")
+                    for field in members[name]
+                }
             else:
                 options[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
@@ -136,7 +172,11 @@ def with_settings(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
         def run(**values: Any) -> None:
             for name, several in members.items():
                 given = {field.name: values.pop(field.name) for field in several}
-                lists = {field.name: names_in(given[field.name]) for field in several if field.default == ()}
+                lists = {
+                    field.name: names_in(given[field.name])
+                    for field in several
+                    if field.default == ()
+                }
                 values[name] = own[name].annotation(**(given | lists))
             command(**values)
 
@@ -153,10 +193,16 @@ def _option(field: Field[Any], hint: Any, panel: str) -> inspect.Parameter:
     default = None if field.default == () else field.default
     flag = "--" + field.name.replace("_", "-")
     flags = f"{flag}/--no-{flag[2:]}" if default is True else flag
-    panel = "The design" if field.name in DESIGN else "The test" if panel == "The settings" else panel
-    option = typer.Option(flags, help=field.metadata["help"], show_default=default is not False, rich_help_panel=panel)
+    panel = (
+        "The design" if field.name in DESIGN else "The test" if panel == "The settings" else panel
+    )
+    option = typer.Option(
+        flags, help=field.metadata["help"], show_default=default is not False, rich_help_panel=panel
+    )
     annotation: Any = Annotated[kind if default is not None else kind | None, option]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
@@ -169,7 +215,10 @@ def print_json(record: Mapping[str, Any]) -> None:
     """One JSON object on stdout, the only thing printed there with --json."""
     text = json.dumps(plain(record), indent=2, ensure_ascii=False)
     # The escapes of JSON stand for the same letters, and what is unseen can be seen.
-    faithful = "utf" in (getattr(sys.stdout, "encoding", None) or "utf") and visible(text, keep="\n") == text
+    faithful = (
+        "utf" in (getattr(sys.stdout, "encoding", None) or "utf")
+        and visible(text, keep="\n") == text
+    )
     print(text if faithful else json.dumps(plain(record), indent=2))
 
 
@@ -178,12 +227,17 @@ def show(text: str) -> None:
     lines = visible(text, keep="\n").split("\n")
     print(
         "\n".join(
-            fill(line, 100, subsequent_indent=" " * 6, break_long_words=False) if len(line) > 100 else line for line in lines
+            fill(line, 100, subsequent_indent=" " * 6, break_long_words=False)
+            if len(line) > 100
+            else line
+            for line in lines
         )
     )
 
 
-def answer(record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[[str], None] = show) -> None:
+def answer(
+    record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[[str], None] = show
+) -> None:
     """What a command has done, for a program or for people."""
     if json:
         print_json(record)
@@ -191,7 +245,9 @@ def answer(record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[
         tell(sentence)
 
 
-def draw_figure(draw: Callable[[Any], object], path: Path | None, size: tuple[float, float] = (7.5, 4.5)) -> None:
+def draw_figure(
+    draw: Callable[[Any], object], path: Path | None, size: tuple[float, float] = (7.5, 4.5)
+) -> None:
     """The picture of --figure, if asked for."""
     if path is not None:
         from chanceline.figures.style import draw_to_file
@@ -234,13 +290,24 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress as Bar,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _lines(what)
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(STARTING, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total, description=what)

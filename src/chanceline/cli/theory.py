@@ -18,17 +18,36 @@ MOST_POINTS = 100_000
 
 Load = "Load α = P/N: patterns per variable."
 Density = "Density ρ = M/N: share of the variables kept."
-Balance = Annotated[float, typer.Option("--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold.")]
-Margin = Annotated[float, typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance.")]
-ErrorShare = Annotated[float, typer.Option("--errors", help="Share of the patterns that may be wrong.")]
-Signs = Annotated[str, typer.Option("--signs", help="'free', or 'given': the sign of each input's weight is prescribed.")]
+Balance = Annotated[
+    float,
+    typer.Option(
+        "--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold."
+    ),
+]
+Margin = Annotated[
+    float,
+    typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance."),
+]
+ErrorShare = Annotated[
+    float, typer.Option("--errors", help="Share of the patterns that may be wrong.")
+]
+Signs = Annotated[
+    str,
+    typer.Option(
+        "--signs", help="'free', or 'given': the sign of each input's weight is prescribed."
+    ),
+]
 
 
 def solve(
     alpha: Annotated[float, typer.Option("--alpha", "-a", help=Load)],
     rho: Annotated[float, typer.Option("--rho", "-r", help=Density)],
     ansatz: Annotated[
-        str, typer.Option("--ansatz", help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.")
+        str,
+        typer.Option(
+            "--ansatz",
+            help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.",
+        ),
     ] = "rs",
     balance: Balance = 0.5,
     margin: Margin = 0.0,
@@ -41,13 +60,23 @@ def solve(
 
     Example: chanceline solve --alpha 1.2 --rho 0.5
     """
-    _show(chanceline.solve(alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
+    _show(
+        chanceline.solve(
+            alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
+        ),
+        json,
+        report,
+    )
 
 
 def capacity(
     rho: Annotated[float, typer.Argument(help=Density)],
     ansatz: Annotated[
-        str, typer.Option("--ansatz", help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.")
+        str,
+        typer.Option(
+            "--ansatz",
+            help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.",
+        ),
     ] = "rs",
     balance: Balance = 0.5,
     margin: Margin = 0.0,
@@ -60,7 +89,13 @@ def capacity(
 
     Example: chanceline capacity 0.1 --balance 0.3
     """
-    _show(chanceline.capacity(rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
+    _show(
+        chanceline.capacity(
+            rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
+        ),
+        json,
+        report,
+    )
 
 
 def density(
@@ -76,7 +111,11 @@ def density(
 
     Example: chanceline density 1.0
     """
-    _show(chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs), json, report)
+    _show(
+        chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs),
+        json,
+        report,
+    )
 
 
 def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
@@ -89,11 +128,20 @@ def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
 
 
 def curve(
-    points: Annotated[int, typer.Option("--points", help="Number of densities, equally spaced inside (0, 1).")] = 99,
-    out: Annotated[Path | None, typer.Option("--out", help="CSV file to write; without it the table goes to stdout.")] = None,
+    points: Annotated[
+        int, typer.Option("--points", help="Number of densities, equally spaced inside (0, 1).")
+    ] = 99,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="CSV file to write; without it the table goes to stdout."),
+    ] = None,
     figure: Figure = None,
     replicon: Annotated[
-        bool, typer.Option("--replicon/--no-replicon", help="Add the load where replica symmetry between supports breaks.")
+        bool,
+        typer.Option(
+            "--replicon/--no-replicon",
+            help="Add the load where replica symmetry between supports breaks.",
+        ),
     ] = False,
     balance: Balance = 0.5,
     margin: Margin = 0.0,
@@ -111,8 +159,17 @@ def curve(
     if not 1 <= points <= MOST_POINTS:
         raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
-        raise InputError(f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure.")
-    line = capacity_curve(evenly_spaced(points), replicon=replicon, balance=balance, margin=margin, errors=errors, signs=signs)
+        raise InputError(
+            f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."
+        )
+    line = capacity_curve(
+        evenly_spaced(points),
+        replicon=replicon,
+        balance=balance,
+        margin=margin,
+        errors=errors,
+        signs=signs,
+    )
     table = line.to_frame()
     draw_figure(line.plot, figure, (6.5, 4.4))
     if out is not None:

@@ -24,9 +24,16 @@ from chanceline.select.pareto import front
 ENTRIES = 1_000_000  # numbers drawn at a time
 
 
-def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def draw_problem(
+    n: int, patterns: int, inputs: str, trial: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
-    return random_problem(n, n_patterns=patterns, inputs=inputs, seed=derive_seed("problem", n, patterns, inputs, trial))
+    return random_problem(
+        n,
+        n_patterns=patterns,
+        inputs=inputs,
+        seed=derive_seed("problem", n, patterns, inputs, trial),
+    )
 
 
 def smallest(
@@ -58,14 +65,18 @@ def smallest(
     }
 
 
-def count(seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0) -> dict[str, Any]:
+def count(
+    seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0
+) -> dict[str, Any]:
     """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
     patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
     X, y = draw_problem(n, patterns, inputs, trial)
     return {"m": m, "count": 0 if contradicting_rows(X, y) else count_supports(X, y, m).count}
 
 
-def share(seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0) -> dict[str, Any]:
+def share(
+    seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
+) -> dict[str, Any]:
     """How many of `draws` random problems with as many variables as are selected, P × M, separate.
 
     In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not, and have less.
@@ -111,12 +122,16 @@ def log_count(
     }
 
 
-def draw_classes(n: int, alpha: float, balance: float, trial: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def draw_classes(
+    n: int, alpha: float, balance: float, trial: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gaussian patterns X (P × N), P = αN, and labels ±1, round(balance·P) of them positive."""
     samples = whole(alpha * n, "alpha·n")
     positives = round(balance * samples)
     if not 0 < positives < samples:
-        raise InputError(f"balance = {balance:g} leaves one class among {samples} samples; choose one nearer to ½")
+        raise InputError(
+            f"balance = {balance:g} leaves one class among {samples} samples; choose one nearer to ½"
+        )
     rng = np.random.default_rng(derive_seed("classes", n, samples, positives, trial))
     labels = np.repeat([1.0, -1.0], [positives, samples - positives])
     return rng.standard_normal((samples, n)), rng.permutation(labels)
@@ -128,20 +143,35 @@ def smallest_classes(
     """The smallest support that search finds for a rule with threshold."""
     X, y = draw_classes(n, alpha, balance, trial)
     outcome = search(X, y, intercept=True, budget=budget, seed=seed)
-    return {"n_patterns": len(y), "positives": int((y > 0).sum()), "n_selected": int(outcome.n_selected)}
+    return {
+        "n_patterns": len(y),
+        "positives": int((y > 0).sum()),
+        "n_selected": int(outcome.n_selected),
+    }
 
 
-def fewest_errors(seed: int, *, n: int, alpha: float, balance: float, largest: int, trial: int = 0) -> dict[str, Any]:
+def fewest_errors(
+    seed: int, *, n: int, alpha: float, balance: float, largest: int, trial: int = 0
+) -> dict[str, Any]:
     """The fewest errors found with 1, …, `largest` variables and a threshold."""
     X, y = draw_classes(n, alpha, balance, trial)
     found = front(X, y, max_features=largest, seed=seed)
-    return {"n_patterns": len(y), "positives": int((y > 0).sum()), "errors": [point.errors for point in found.points if point.k]}
+    return {
+        "n_patterns": len(y),
+        "positives": int((y > 0).sum()),
+        "errors": [point.errors for point in found.points if point.k],
+    }
 
 
-def count_classes(seed: int, *, n: int, alpha: float, balance: float, selected: int, trial: int = 0) -> dict[str, Any]:
+def count_classes(
+    seed: int, *, n: int, alpha: float, balance: float, selected: int, trial: int = 0
+) -> dict[str, Any]:
     """The exact number of supports of `selected` variables that separate with a threshold (the seed has no part in it)."""
     X, y = draw_classes(n, alpha, balance, trial)
-    return {"positives": int((y > 0).sum()), "count": count_supports(X, y, selected, intercept=True).count}
+    return {
+        "positives": int((y > 0).sum()),
+        "count": count_supports(X, y, selected, intercept=True).count,
+    }
 
 
 def whole(value: float, what: str) -> int:

@@ -2,4 +2,6 @@
 
 from chanceline._lazy import lazy
 
-__getattr__ = lazy(__name__, {}, {name: f"chanceline.experiments.store:{name}" for name in ("Record", "frame")})
+__getattr__ = lazy(
+    __name__, {}, {name: f"chanceline.experiments.store:{name}" for name in ("Record", "frame")}
+)

@@ -81,14 +81,18 @@ def iter_run(
         todo = list(missing.values())
         batches = (todo[start : start + batch] for start in range(0, len(todo), batch))
         # Taken when a worker becomes free: after a failure nothing new starts.
-        return _parallel.start(execute, takewhile(lambda _: not failures, batches), (), n_jobs, ordered=False)
+        return _parallel.start(
+            execute, takewhile(lambda _: not failures, batches), (), n_jobs, ordered=False
+        )
 
     with closing(_parallel.resumed(begin)) as finished:
         for records, failure in finished:
             if failure is not None:
                 failures.append(failure)
             if others := {record.made_with.partition(",")[0] for record in records} - {ours}:
-                raise TaskError(f"a worker runs {others.pop()} and this process {ours}; install one version everywhere")
+                raise TaskError(
+                    f"a worker runs {others.pop()} and this process {ours}; install one version everywhere"
+                )
             if store is not None:
                 store.add(records)
             for record in records:
@@ -98,10 +102,15 @@ def iter_run(
         raise failures[0]
 
 
-def run(tasks: Iterable[Task], *, n_jobs: int | None = 1, store: Store | None = None, batch: int = 1) -> list[Record]:
+def run(
+    tasks: Iterable[Task], *, n_jobs: int | None = 1, store: Store | None = None, batch: int = 1
+) -> list[Record]:
     """Run the tasks (or take them from the store) and return their records, in the order of the tasks."""
     wanted = list(tasks)
-    records = {record.task.id: record for record in iter_run(wanted, n_jobs=n_jobs, store=store, batch=batch)}
+    records = {
+        record.task.id: record
+        for record in iter_run(wanted, n_jobs=n_jobs, store=store, batch=batch)
+    }
     if store is not None:
         records |= {record.task.id: record for record in store.records()}
     return [records[task.id] for task in wanted]

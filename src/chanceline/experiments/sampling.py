@@ -24,16 +24,21 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
+from chanceline.kernels.compile import NONE, ZERO, counter, inner_kernel, kernel
+from chanceline.kernels.random import next_random
 from chanceline.perceptron.hinge import REBUILD_AFTER, make_hinge, refit
-from chanceline.perceptron.linalg import NONE, ZERO, counter, inner_kernel, kernel, next_random
 
-RIDGE = 1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
+RIDGE = (
+    1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
+)
 NEWTON = counter(60)
 BLOCKS = 10
 DRAWS = 50_000  # random supports tried on the lowest rung before giving up
 EXPLORE = 40  # supports looked at to place the next rung
 BISECTIONS = 7  # to find its θ
-MOST_BETWEEN = 12  # rungs between two numbers of patterns; more means that hardly any support is left
+MOST_BETWEEN = (
+    12  # rungs between two numbers of patterns; more means that hardly any support is left
+)
 
 
 @inner_kernel()
@@ -139,7 +144,9 @@ class _Ladder:
         """Add rungs of growing θ up to 1, each with about a quarter of the supports of the one below or more."""
         theta = 0.0
         for _ in range(MOST_BETWEEN):
-            orders = [self._move(self.rungs[-1])[1].copy() for _ in range(EXPLORE)]  # to place the next rung by
+            orders = [
+                self._move(self.rungs[-1])[1].copy() for _ in range(EXPLORE)
+            ]  # to place the next rung by
             low, high, trial = theta, 1.0, 1.0
             for _ in range(BISECTIONS):
                 hinge = self._hinge(old, new, trial)

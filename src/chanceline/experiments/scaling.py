@@ -36,9 +36,13 @@ from chanceline.theory.ensemble import first_moment_exponent
 from chanceline.theory.solve import solve
 
 FEWEST_SIZES = 3  # for an extrapolation
-SMALLEST_SIZE = 3.0  # of the first moment's K: below, the smallest K is a whole number that hardly varies
+SMALLEST_SIZE = (
+    3.0  # of the first moment's K: below, the smallest K is a whole number that hardly varies
+)
 FEWEST_HITS = 20  # to know a share better than from Cover's count
-MOST_UNSOLVED = 0.01  # of the problems of a size: beyond that their mean smallest support says little
+MOST_UNSOLVED = (
+    0.01  # of the problems of a size: beyond that their mean smallest support says little
+)
 ONE_SIGMA = stats.norm.cdf(1.0)
 # Loads at which Monte Carlo curves are read; exact counts bring their own.
 LOADS = tuple(np.arange(8, 29) / 16)
@@ -90,7 +94,9 @@ class Extrapolation(Result):
 
     def at(self, n: ArrayLike) -> NDArray[np.float64]:
         """The fitted curve at finite N."""
-        return np.asarray(np.polyval(self.coefficients[::-1], 1 / np.asarray(n, dtype=float)), dtype=np.float64)
+        return np.asarray(
+            np.polyval(self.coefficients[::-1], 1 / np.asarray(n, dtype=float)), dtype=np.float64
+        )
 
     def summary(self) -> str:
         return (
@@ -123,7 +129,9 @@ def average(values: ArrayLike) -> tuple[float, float]:
     return float(data.mean()), float(stats.t.ppf(ONE_SIGMA, len(data) - 1) * stats.sem(data))
 
 
-def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None) -> Extrapolation:
+def extrapolate(
+    sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None
+) -> Extrapolation:
     """Weighted least squares in powers of 1/N, and the limit at 1/N = 0.
 
     Parameters
@@ -143,12 +151,20 @@ def extrapolate(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: 
     if degree is None:
         degree = 2 if different >= 5 else 1
     if different <= degree:
-        raise InputError(f"{different} sizes cannot fix {degree + 1} coefficients; give more sizes or a lower degree")
+        raise InputError(
+            f"{different} sizes cannot fix {degree + 1} coefficients; give more sizes or a lower degree"
+        )
     if not (np.all(np.isfinite(y)) and np.all(e > 0)):
-        raise InputError("every point of an extrapolation needs a finite value and a positive error")
+        raise InputError(
+            "every point of an extrapolation needs a finite value and a positive error"
+        )
     coefficients, statistical, chi2 = _least_squares(n, y, e, degree)
     larger = n > n.min()
-    without = _least_squares(n[larger], y[larger], e[larger], degree)[0] if different > degree + 1 else coefficients
+    without = (
+        _least_squares(n[larger], y[larger], e[larger], degree)[0]
+        if different > degree + 1
+        else coefficients
+    )
     return Extrapolation(
         value=float(coefficients[0]),
         statistical=statistical,
@@ -169,7 +185,9 @@ def _least_squares(
     return coefficients[::-1], float(np.sqrt(scale * covariance[-1, -1])), chi2
 
 
-def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None = None) -> pd.DataFrame:
+def stored_points(
+    figure: str, store: str | Path, sweeps: Sequence[str] | None = None
+) -> pd.DataFrame:
     """The points of a figure from the results that a store has of its sweeps."""
     names = sweeps or SWEEPS[known_figure(figure)]
     wanted = {task.id for name in names for task in load_sweep(name).tasks}
@@ -178,15 +196,21 @@ def stored_points(figure: str, store: str | Path, sweeps: Sequence[str] | None =
         table = capacity_points(table)
     elif len(table):
         parts = dict(iter(table.groupby("kind")))
-        table = entropy_points(parts.get("count"), parts.get("log-count"), LOADS, parts.get("share"))
+        table = entropy_points(
+            parts.get("count"), parts.get("log-count"), LOADS, parts.get("share")
+        )
     if not len(table):
-        raise InputError(f"{store} has too few results of {' and '.join(names)} to draw; run more of it first")
+        raise InputError(
+            f"{store} has too few results of {' and '.join(names)} to draw; run more of it first"
+        )
     return table
 
 
 def shipped_points(figure: str) -> pd.DataFrame:
     """The points of a figure from the run that comes with the package."""
-    return pd.read_csv(Path(__file__).parents[1] / "data" / "experiments" / f"{known_figure(figure)}.csv")
+    return pd.read_csv(
+        Path(__file__).parents[1] / "data" / "experiments" / f"{known_figure(figure)}.csv"
+    )
 
 
 def known_figure(figure: str) -> str:
@@ -244,7 +268,14 @@ def entropy_points(
         measured share), difference (entropy − first_moment).
     """
     samples = [
-        (row.inputs, row.rho, row.alpha, int(row.n), "exact", math.log(row.count) if row.count else -math.inf)
+        (
+            row.inputs,
+            row.rho,
+            row.alpha,
+            int(row.n),
+            "exact",
+            math.log(row.count) if row.count else -math.inf,
+        )
         for row in (() if counts is None else counts.itertuples(index=False))
     ] + [
         (row.inputs, row.rho, alpha, int(row.n), "Monte Carlo", value)
@@ -253,11 +284,19 @@ def entropy_points(
         if (value := _on_curve(row, alpha)) is not None
     ]
     point = ["inputs", "rho", "alpha", "n", "source"]
-    measured = None if shares is None else shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
+    measured = (
+        None
+        if shares is None
+        else shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
+    )
     rows = []
-    for (inputs, rho, alpha, n, source), logs in pd.DataFrame(samples, columns=[*point, "log"]).groupby(point)["log"]:
+    for (inputs, rho, alpha, n, source), logs in pd.DataFrame(
+        samples, columns=[*point, "log"]
+    ).groupby(point)["log"]:
         value, error = typical(logs)
-        moment, moment_error = _first_moment(n, (inputs, round(alpha * n), round(rho * n)), measured)
+        moment, moment_error = _first_moment(
+            n, (inputs, round(alpha * n), round(rho * n)), measured
+        )
         rows.append(
             {
                 **dict(zip(point, (inputs, rho, alpha, n, source), strict=True)),
@@ -273,7 +312,9 @@ def entropy_points(
     return pd.DataFrame(rows)
 
 
-def _first_moment(n: int, problem: tuple[str, int, int], shares: pd.DataFrame | None) -> tuple[float, float]:
+def _first_moment(
+    n: int, problem: tuple[str, int, int], shares: pd.DataFrame | None
+) -> tuple[float, float]:
     """ln E Z / N and its error, from the measured share of separable problems (inputs, P, M) where there is one."""
     _, patterns, m = problem
     hits, draws = (0, 1) if shares is None or problem not in shares.index else shares.loc[problem]
@@ -295,14 +336,27 @@ def _on_curve(row: Any, alpha: float) -> float | None:
 def entropy_limits(points: pd.DataFrame) -> pd.DataFrame:
     """Extrapolate each (inputs, ρ, α) in 1/N, from exact counts, from Monte Carlo and from both; theory beside them."""
     rows = []
-    for (inputs, rho, alpha), group in points.dropna(subset="entropy").groupby(["inputs", "rho", "alpha"]):
+    for (inputs, rho, alpha), group in points.dropna(subset="entropy").groupby(
+        ["inputs", "rho", "alpha"]
+    ):
         row: dict[str, Any] = {"inputs": inputs, "rho": rho, "alpha": alpha}
         limit = first_moment_exponent(alpha, rho)
         for name, source in (("exact", "exact"), ("sampled", "Monte Carlo"), ("both", None)):
             part = group if source is None else group[group["source"] == source]
             if (fit := fit_differences(part)) is not None:
-                row |= {name: limit + fit.value, f"{name}_error": fit.error, f"{name}_chi2": fit.chi2, f"{name}_dof": fit.dof}
-        rows.append({**row, "rs": _theory_entropy(alpha, rho, "rs"), "rsb": _theory_entropy(alpha, rho, "1rsb")})
+                row |= {
+                    name: limit + fit.value,
+                    f"{name}_error": fit.error,
+                    f"{name}_chi2": fit.chi2,
+                    f"{name}_dof": fit.dof,
+                }
+        rows.append(
+            {
+                **row,
+                "rs": _theory_entropy(alpha, rho, "rs"),
+                "rsb": _theory_entropy(alpha, rho, "1rsb"),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -356,7 +410,9 @@ def broken_density(alpha: float) -> float:
     symmetric = density(alpha).rho
     # Breaking lowers the capacity by a percent or so: a little more has to be selected.
     above = min(1.1 * symmetric, 0.5 * (1 + symmetric))
-    return float(brentq(lambda rho: capacity(rho, ansatz="1rsb").alpha - alpha, symmetric, above, xtol=1e-9))
+    return float(
+        brentq(lambda rho: capacity(rho, ansatz="1rsb").alpha - alpha, symmetric, above, xtol=1e-9)
+    )
 
 
 def capacity_limits(points: pd.DataFrame) -> pd.DataFrame:

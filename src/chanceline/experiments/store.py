@@ -64,10 +64,23 @@ def frame(records: Iterable[Record]) -> pandas.DataFrame:
 
     known = list(records)
     parameters = sorted({name for record in known for name in record.task.parameters})
-    rows = [{"kind": r.task.kind, **r.task.parameters, **r.result, "made_with": r.made_with} for r in known]
-    texts = [{name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()} for row in rows]
+    rows = [
+        {"kind": r.task.kind, **r.task.parameters, **r.result, "made_with": r.made_with}
+        for r in known
+    ]
+    texts = [
+        {
+            name: json.dumps(value) if isinstance(value, list) else value
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
     table = pandas.DataFrame(texts)
-    return table.sort_values(["kind", *parameters], kind="stable", ignore_index=True) if rows else table
+    return (
+        table.sort_values(["kind", *parameters], kind="stable", ignore_index=True)
+        if rows
+        else table
+    )
 
 
 class Store(AbstractContextManager["Store"]):
@@ -89,13 +102,17 @@ class Store(AbstractContextManager["Store"]):
         if write:
             check_target(self.path)
         elif not self.path.is_file() or not self.path.stat().st_size:
-            raise InputError(f"there is no store {self.path} with results; `chanceline sweep run` makes one")
+            raise InputError(
+                f"there is no store {self.path} with results; `chanceline sweep run` makes one"
+            )
         with self._explained(), ExitStack() as opened:
             if write:
                 # A transaction on a file beside the store, which the system ends with the process; readers do not notice it.
                 lock = sqlite3.connect(f"{self.path}.lock.sqlite", timeout=0, isolation_level=None)
                 opened.enter_context(closing(lock)).execute("BEGIN EXCLUSIVE")
-            self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+            self._connection = sqlite3.connect(
+                self.path, timeout=WAIT_SECONDS, isolation_level=None
+            )
             opened.enter_context(closing(self._connection))
             self._records = {record.task.id: record for record in self._read()}
             if write:
@@ -126,7 +143,11 @@ class Store(AbstractContextManager["Store"]):
 
     def records(self, kind: str | None = None) -> Iterator[Record]:
         """All records in the order of their ids, which does not depend on how they were made."""
-        return (record for _, record in sorted(self._records.items()) if kind is None or record.task.kind == kind)
+        return (
+            record
+            for _, record in sorted(self._records.items())
+            if kind is None or record.task.kind == kind
+        )
 
     def add(self, records: Iterable[Record]) -> int:
         """Save records in one transaction; returns how many were new.
@@ -134,7 +155,9 @@ class Store(AbstractContextManager["Store"]):
         A task has one result: a record that contradicts what is stored refuses the whole batch.
         """
         if not self._write:
-            raise InputError(f"the store {self.path} was opened for reading; open it with write=True")
+            raise InputError(
+                f"the store {self.path} was opened for reading; open it with write=True"
+            )
         new: dict[str, Record] = {}
         for record in records:
             known = self._records.get(record.task.id) or new.setdefault(record.task.id, record)
@@ -146,7 +169,9 @@ class Store(AbstractContextManager["Store"]):
         rows = [record.values() for record in new.values()]
         with self._explained(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, digest(r)) for r in rows])
+            self._connection.executemany(
+                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, digest(r)) for r in rows]
+            )
         self._records |= new
         return len(new)
 
@@ -162,7 +187,9 @@ class Store(AbstractContextManager["Store"]):
         """Write CSV or Parquet, by the name's ending; returns the number of rows."""
         target = Path(path)
         if target.suffix not in (".csv", ".parquet"):
-            raise InputError(f"cannot tell the format of {target}; end its name in .csv or .parquet")
+            raise InputError(
+                f"cannot tell the format of {target}; end its name in .csv or .parquet"
+            )
         table = self.frame(kind)
         if target.suffix == ".csv":
             write_text(target, table.to_csv(index=False, lineterminator="\n"))
@@ -170,14 +197,20 @@ class Store(AbstractContextManager["Store"]):
             try:
                 write_bytes(target, table.to_parquet(None, index=False))
             except ImportError as error:
-                raise InputError("Parquet needs pyarrow: pip install 'chanceline[parquet]'") from error
+                raise InputError(
+                    "Parquet needs pyarrow: pip install 'chanceline[parquet]'"
+                ) from error
         return len(table)
 
     def _read(self) -> list[Record]:
         """Every record, of a file that is whole and ours; an empty one becomes ours when writing."""
         ask = self._connection.execute
-        application, schema = (ask(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-        empty = not (application or schema or ask("SELECT count(*) FROM sqlite_master").fetchone()[0])
+        application, schema = (
+            ask(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        empty = not (
+            application or schema or ask("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        )
         records = [] if empty and self._write else self._checked(application, schema)
         if self._write and schema != SCHEMA:
             with self._connection:
@@ -190,15 +223,33 @@ class Store(AbstractContextManager["Store"]):
 
     def _checked(self, application: int, schema: int) -> list[Record]:
         if application != APPLICATION:
-            raise InputError(f"{self.path} is another program's database; it was left as it is, name another store")
+            raise InputError(
+                f"{self.path} is another program's database; it was left as it is, name another store"
+            )
         if schema not in READABLE:
-            raise InputError(f"{self.path} has schema {schema}, not {SCHEMA}; use the version of chanceline that made it")
+            raise InputError(
+                f"{self.path} has schema {schema}, not {SCHEMA}; use the version of chanceline that made it"
+            )
         problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise self._damaged(" ".join(problem.split()))
-        return [self._record(*row) for row in self._connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM results")]
+        return [
+            self._record(*row)
+            for row in self._connection.execute(
+                f"SELECT {', '.join(COLUMNS)}, checksum FROM results"
+            )
+        ]
 
-    def _record(self, task_id: str, kind: str, parameters: str, result: str, made_with: str, seconds: float, sum_: str) -> Record:
+    def _record(
+        self,
+        task_id: str,
+        kind: str,
+        parameters: str,
+        result: str,
+        made_with: str,
+        seconds: float,
+        sum_: str,
+    ) -> Record:
         try:
             if sum_ != digest((task_id, kind, parameters, result, made_with, seconds)):
                 raise InputError("its checksum does not fit")
@@ -210,7 +261,9 @@ class Store(AbstractContextManager["Store"]):
             raise self._damaged(f"in the row of task {str(task_id)[:40]!r}: {error}") from error
 
     def _damaged(self, why: str) -> InputError:
-        return InputError(f"{self.path} is damaged ({why}); it was left as it is, move it away or name another")
+        return InputError(
+            f"{self.path} is damaged ({why}); it was left as it is, move it away or name another"
+        )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -220,7 +273,13 @@ class Store(AbstractContextManager["Store"]):
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorname", "")
             if code.startswith("SQLITE_BUSY"):
-                raise InputError(f"another process is writing to {self.path}; wait for it, or name another store") from error
-            if code.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-                raise OSError(errno.EIO, f"{error}; what was saved before is whole", str(self.path)) from error
+                raise InputError(
+                    f"another process is writing to {self.path}; wait for it, or name another store"
+                ) from error
+            if code.startswith(
+                ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+            ):
+                raise OSError(
+                    errno.EIO, f"{error}; what was saved before is whole", str(self.path)
+                ) from error
             raise self._damaged(f"or no chanceline store: {error}") from error

@@ -34,7 +34,9 @@ KINDS = {
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no spaces and only finite numbers: equal values, equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def digest(value: Any) -> str:
@@ -71,7 +73,9 @@ class Task:
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", digest({"kind": self.kind, "parameters": dict(self.parameters)}))
+        object.__setattr__(
+            self, "id", digest({"kind": self.kind, "parameters": dict(self.parameters)})
+        )
 
     @property
     def seed(self) -> int:
@@ -89,7 +93,9 @@ def find_kind(name: str) -> Kind:
     """The function behind a kind's name."""
     module_name, _, function_name = KINDS.get(name, name).partition(":")
     if not function_name:
-        raise InputError(f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function")
+        raise InputError(
+            f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function"
+        )
     try:
         function: Kind = getattr(import_module(module_name), function_name)
     except (ImportError, AttributeError) as error:
@@ -115,12 +121,22 @@ def make_task(kind: str, **parameters: Any) -> Task:
         raise InputError(f"a task of kind {kind!r} takes {names}: {error}") from error
     bound.apply_defaults()
     given = {name: value for name, value in bound.arguments.items() if name != "seed"}
-    return Task(kind, {name: _coerce(kind, name, value, signature.parameters[name].annotation) for name, value in given.items()})
+    return Task(
+        kind,
+        {
+            name: _coerce(kind, name, value, signature.parameters[name].annotation)
+            for name, value in given.items()
+        },
+    )
 
 
 def _coerce(kind: str, name: str, value: Any, wanted: Any) -> Any:
     if wanted is float:
-        return real_number(value, f"parameter {name} of {kind!r}") + 0.0  # −0.0 and 0.0 are one number
+        return (
+            real_number(value, f"parameter {name} of {kind!r}") + 0.0
+        )  # −0.0 and 0.0 are one number
     if wanted in (int, str, bool) and type(value) is not wanted:
-        raise InputError(f"parameter {name} of {kind!r} is {value!r}; it must be of type {wanted.__name__}")
+        raise InputError(
+            f"parameter {name} of {kind!r} is {value!r}; it must be of type {wanted.__name__}"
+        )
     return value

@@ -30,7 +30,10 @@ POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 4}
 SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
 LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
 # Colour, marker and label; points of the two kinds of inputs stand side by side, shifted by the last.
-INPUTS = {"binary": (COLOURS["rs"], "o", "±1 inputs", -0.006), "sphere": (COLOURS["here"], "s", "inputs on the sphere", 0.006)}
+INPUTS = {
+    "binary": (COLOURS["rs"], "o", "±1 inputs", -0.006),
+    "sphere": (COLOURS["here"], "s", "inputs on the sphere", 0.006),
+}
 
 
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
@@ -54,7 +57,9 @@ def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame
     best = figure == "best"
     title = "the best search" if best else "greedy-BIHT, the paper's algorithm"
     limits = capacity_limits(points) if best else None
-    draw_smallest(picture.subplots(), points, capacity_curve(evenly_spaced(99)).to_frame(), title, limits)
+    draw_smallest(
+        picture.subplots(), points, capacity_curve(evenly_spaced(99)).to_frame(), title, limits
+    )
     return picture, points
 
 
@@ -65,12 +70,22 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
     for above, below, rho in zip(*picture.subplots(2, len(rhos), squeeze=False), rhos, strict=True):
         loads = np.linspace(2 * rho, limits.loc[limits["rho"] == rho, "alpha"].max(), 25)
-        curve = pd.DataFrame({"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]})
+        curve = pd.DataFrame(
+            {"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]}
+        )
         draw_entropy_limits(above, limits, curve, rho)
-        shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(subset="entropy")
-        theory = {a: solve(a, rho).entropy - first_moment_exponent(a, rho) for a in map(float, shown["alpha"].unique())}
+        shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(
+            subset="entropy"
+        )
+        theory = {
+            a: solve(a, rho).entropy - first_moment_exponent(a, rho)
+            for a in map(float, shown["alpha"].unique())
+        }
         draw_extrapolations(below, shown, theory)
-        below.set(ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$", title=rf"{INPUTS[inputs][2]}, $\rho={rho:g}$")
+        below.set(
+            ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
+            title=rf"{INPUTS[inputs][2]}, $\rho={rho:g}$",
+        )
     return picture, limits
 
 
@@ -82,23 +97,54 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     above, below = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
     for ax, inputs in zip(above.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
         shown = points[points["inputs"] == inputs]
-        draw_extrapolations(ax, shown, {a: density(a).rho - first_moment_density(a) for a in map(float, shown["alpha"].unique())})
+        draw_extrapolations(
+            ax,
+            shown,
+            {
+                a: density(a).rho - first_moment_density(a)
+                for a in map(float, shown["alpha"].unique())
+            },
+        )
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUTS[inputs][2])
     draw_capacity_limits(below.subplots(), limits)
     return picture, limits
 
 
-def draw_smallest(ax: Any, points: pd.DataFrame, curve: pd.DataFrame, title: str, limits: pd.DataFrame | None = None) -> None:
+def draw_smallest(
+    ax: Any,
+    points: pd.DataFrame,
+    curve: pd.DataFrame,
+    title: str,
+    limits: pd.DataFrame | None = None,
+) -> None:
     """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
 
     `points` has n, load, density, error, `curve` has rho, alpha_vs, cover_gardner, and `limits` (N → ∞) alpha, searched,
     searched_error.
     """
-    ax.plot(curve["rho"], curve["alpha_vs"], color=COLOURS["rs"], label=r"$\alpha_{\rm VS}$, replica symmetric")
-    ax.plot(curve["rho"], curve["cover_gardner"], color=COLOURS["cover-gardner"], label=r"$\alpha_{\rm CG}=2\rho$")
+    ax.plot(
+        curve["rho"],
+        curve["alpha_vs"],
+        color=COLOURS["rs"],
+        label=r"$\alpha_{\rm VS}$, replica symmetric",
+    )
+    ax.plot(
+        curve["rho"],
+        curve["cover_gardner"],
+        color=COLOURS["cover-gardner"],
+        label=r"$\alpha_{\rm CG}=2\rho$",
+    )
     for n, group in points.groupby("n"):
         colour, marker = SIZES.get(n, ("0.3", "D"))
-        ax.errorbar(group["density"], group["load"], xerr=group["error"], color=colour, marker=marker, label=f"$N={n}$", **POINTS)
+        ax.errorbar(
+            group["density"],
+            group["load"],
+            xerr=group["error"],
+            color=colour,
+            marker=marker,
+            label=f"$N={n}$",
+            **POINTS,
+        )
     if limits is not None and len(limits):
         ax.errorbar(
             limits["searched"],
@@ -109,7 +155,13 @@ def draw_smallest(ax: Any, points: pd.DataFrame, curve: pd.DataFrame, title: str
             label=r"$N\to\infty$, extrapolated",
             **POINTS,
         )
-    ax.set(xlabel=r"density $\rho=K/N$", ylabel=r"load $\alpha=P/N$", xlim=(0, 1), ylim=(0, 2.05), title=title)
+    ax.set(
+        xlabel=r"density $\rho=K/N$",
+        ylabel=r"load $\alpha=P/N$",
+        xlim=(0, 1),
+        ylim=(0, 2.05),
+        title=title,
+    )
     ax.legend(loc="lower right")
 
 
@@ -118,7 +170,10 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
     for inputs, group in limits[limits["rho"] == rho].groupby("inputs"):
         colour, marker, label, shift = INPUTS[str(inputs)]
-        for name, fill, what, apart in (("exact", "none", "exact counts", 3), ("both", colour, "with Monte Carlo", 1)):
+        for name, fill, what, apart in (
+            ("exact", "none", "exact counts", 3),
+            ("both", colour, "with Monte Carlo", 1),
+        ):
             if name in group and group[name].notna().any():
                 ax.errorbar(
                     group["alpha"] + apart * shift,
@@ -142,15 +197,42 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 
     `theory` has the limit for each load.
     """
-    fits = [(float(alpha), group, fit) for alpha, group in points.groupby("alpha") if (fit := fit_differences(group))]
+    fits = [
+        (float(alpha), group, fit)
+        for alpha, group in points.groupby("alpha")
+        if (fit := fit_differences(group))
+    ]
     for k, (alpha, group, fit) in enumerate(fits):
         colour = LOADS[k % len(LOADS)]
         places = np.linspace(1e-9, 1 / group["n"].min(), 50)
-        ax.errorbar(1 / group["n"], group["difference"], errors_of(group), color=colour, marker="o", **POINTS)
+        ax.errorbar(
+            1 / group["n"],
+            group["difference"],
+            errors_of(group),
+            color=colour,
+            marker="o",
+            **POINTS,
+        )
         ax.plot(places, fit.at(1 / places), color=colour, linewidth=1, label=rf"$\alpha={alpha:g}$")
-        ax.plot([0], [theory[alpha]], color=colour, marker="*", markersize=11, clip_on=False, linestyle="none")
+        ax.plot(
+            [0],
+            [theory[alpha]],
+            color=colour,
+            marker="*",
+            markersize=11,
+            clip_on=False,
+            linestyle="none",
+        )
     ax.set(xlabel="$1/N$", xlim=(-0.001, None))
-    ax.plot([], [], color=COLOURS["ink"], marker="*", markersize=9, linestyle="none", label="replica theory")
+    ax.plot(
+        [],
+        [],
+        color=COLOURS["ink"],
+        marker="*",
+        markersize=9,
+        linestyle="none",
+        label="replica theory",
+    )
     legend_below(ax, 3)
 
 
@@ -159,7 +241,11 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")
     ax.plot(
-        theory["alpha"], theory["rsb"] - theory["rs"], "--", color=COLOURS["rsb"], label=r"$\rho_{\rm VS}$, one step of breaking"
+        theory["alpha"],
+        theory["rsb"] - theory["rs"],
+        "--",
+        color=COLOURS["rsb"],
+        label=r"$\rho_{\rm VS}$, one step of breaking",
     )
     for inputs, group in limits.groupby("inputs"):
         colour, marker, label, shift = INPUTS[str(inputs)]

@@ -33,7 +33,9 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
         ax.plot(rhos, loads_held, color="black", ls=line)
         ax.annotate(name, (rhos[-1], loads_held[-1]), xytext=(4, -4), textcoords="offset points")
     for wiring, style in STYLES.items():
-        points = sorted((point for point in loads if point.wiring == wiring), key=lambda point: point.rho)
+        points = sorted(
+            (point for point in loads if point.wiring == wiring), key=lambda point: point.rho
+        )
         if points:
             typical = np.array([point.typical for point in points])
             below = typical - [point.network for point in points]

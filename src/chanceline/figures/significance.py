@@ -38,7 +38,15 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
         low = [band.low for band in bands]
         median = [band.median for band in bands]
         high = [band.high for band in bands]
-        ax.fill_between(sizes, low, high, color=GREY, alpha=0.3, linewidth=0, label="shuffled labels, 90 % of them")
+        ax.fill_between(
+            sizes,
+            low,
+            high,
+            color=GREY,
+            alpha=0.3,
+            linewidth=0,
+            label="shuffled labels, 90 % of them",
+        )
         ax.plot(sizes, median, color=GREY, linestyle="--", label="shuffled labels, median")
     ax.plot(sizes, explained, "o-", color=BLUE, markersize=5, label="your labels")
     evidence = result.evidence
@@ -55,7 +63,9 @@ def draw_test(ax: Axes, result: SeparationTest) -> None:
     ax.set_xlim(0.5, max(sizes) + 0.5)
     ax.set_ylim(0.0, 1.02)
     ax.set_xticks(sizes, [f"{point.k}\n{point.errors}" for point in result.front])
-    ax.set_xlabel(f"number of features (of {result.n_features}), and fewest errors (of {result.n_samples} samples)")
+    ax.set_xlabel(
+        f"number of features (of {result.n_features}), and fewest errors (of {result.n_samples} samples)"
+    )
     ax.set_ylabel("R² of the labels")
     ax.set_title(result.verdict, color=colour, weight="bold")
     # Two lines of numbers stand between the axis and the legend.
@@ -67,28 +77,55 @@ def draw_front(ax: Axes, found: Front) -> None:
     sizes = [point.k for point in found.points]
     ax.plot(sizes, found.errors, "o-", drawstyle="steps-post", color=BLUE, markersize=5)
     for size, count in zip(sizes, found.errors, strict=True):
-        ax.annotate(str(count), (size, count), xytext=(4, 5), textcoords="offset points", fontsize="small")
+        ax.annotate(
+            str(count), (size, count), xytext=(4, 5), textcoords="offset points", fontsize="small"
+        )
     last = found.points[-1]
     if last.errors == 0:
         ax.plot([last.k], [0], "*", color=COLOURS["l0"], markersize=15, zorder=5, clip_on=False)
     ax.set_ylim(bottom=0)
-    _count(ax, f"features in the rule (of {found.n_features})", f"fewest errors found (of {found.n_samples} samples)")
+    _count(
+        ax,
+        f"features in the rule (of {found.n_features})",
+        f"fewest errors found (of {found.n_samples} samples)",
+    )
 
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
     """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
     along = result.scores / (np.abs(result.scores).max(initial=0.0) or 1.0)
     rng = np.random.default_rng(0)
-    for place, (side, name, colour) in enumerate(zip((-1, 1), result.class_names, (RED, BLUE), strict=True)):
+    for place, (side, name, colour) in enumerate(
+        zip((-1, 1), result.class_names, (RED, BLUE), strict=True)
+    ):
         members = result.labels * side > 0
         height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
-        ax.plot(along[members], height, "o", color=colour, alpha=0.7, markersize=5, linestyle="none", label=name)
+        ax.plot(
+            along[members],
+            height,
+            "o",
+            color=colour,
+            alpha=0.7,
+            markersize=5,
+            linestyle="none",
+            label=name,
+        )
         # A sample on the threshold is not predicted to be positive.
         wrong = (along[members] > 0) != (side > 0)
-        ax.plot(along[members][wrong], height[wrong], "o", markerfacecolor="none", markeredgecolor=COLOURS["ink"], markersize=9)
+        ax.plot(
+            along[members][wrong],
+            height[wrong],
+            "o",
+            markerfacecolor="none",
+            markeredgecolor=COLOURS["ink"],
+            markersize=9,
+        )
     ax.axvline(0, color=GREY, linewidth=1)
     ax.set_yticks([0, 1], [_short(name) for name in result.class_names])
-    ax.set(ylim=(-0.5, 1.5), xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}")
+    ax.set(
+        ylim=(-0.5, 1.5),
+        xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}",
+    )
 
 
 def draw_features(ax: Axes, result: SeparationTest) -> None:
@@ -96,15 +133,21 @@ def draw_features(ax: Axes, result: SeparationTest) -> None:
     used = result.rule or result.separating
     weights = dict(zip(used.features, used.weights, strict=True))
     known = [name for name in used.features if name in result.columns]
-    names = sorted(known, key=lambda name: -abs(weights[name] * result.columns[name].std()))[:MOST_BOXES]
+    names = sorted(known, key=lambda name: -abs(weights[name] * result.columns[name].std()))[
+        :MOST_BOXES
+    ]
     for place, name in enumerate(reversed(names)):
         values = result.columns[name]
         values = (values - values.mean()) / (values.std() or 1.0)
         for side, shift, colour in ((-1, -0.17, RED), (1, 0.17, BLUE)):
-            low, first, middle, third, high = np.quantile(values[result.labels * side > 0], (0.05, 0.25, 0.5, 0.75, 0.95))
+            low, first, middle, third, high = np.quantile(
+                values[result.labels * side > 0], (0.05, 0.25, 0.5, 0.75, 0.95)
+            )
             label = _short(result.class_names[side > 0]) if place == 0 else ""
             ax.hlines(place + shift, low, high, color=colour, linewidth=1.5)
-            ax.hlines(place + shift, first, third, color=colour, linewidth=8, alpha=0.6, label=label)
+            ax.hlines(
+                place + shift, first, third, color=colour, linewidth=8, alpha=0.6, label=label
+            )
             ax.plot([middle], [place + shift], "o", color=COLOURS["ink"], markersize=4)
     ax.set_yticks(range(len(names)), [_short(name) for name in reversed(names)])
     ax.set(ylim=(-0.6, len(names) - 0.4), xlabel="standard deviations from the mean")

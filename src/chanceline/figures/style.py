@@ -62,7 +62,8 @@ def figure_style() -> AbstractContextManager[None]:
     import matplotlib as mpl
 
     ink: dict[Any, Any] = dict.fromkeys(
-        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), COLOURS["ink"]
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
+        COLOURS["ink"],
     )
     return mpl.rc_context(
         {
@@ -84,7 +85,9 @@ def figure_style() -> AbstractContextManager[None]:
 def check_figure(path: Path | str) -> Path:
     """The path if `save` can write a figure there, asked before hours of work."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"the figure's name must end in {', '.join(FORMATS)}, not {Path(path).name!r}.")
+        raise InputError(
+            f"the figure's name must end in {', '.join(FORMATS)}, not {Path(path).name!r}."
+        )
     return check_target(path)
 
 
@@ -92,11 +95,18 @@ def save(figure: Figure, path: Path | str) -> None:
     """Write a figure in the format that the name ends in; the file is whole or not there."""
     kind = check_figure(path).suffix[1:].lower()
     content = BytesIO()
-    figure.savefig(content, format=kind, bbox_inches="tight", metadata={"Date": None} if kind == "svg" else None)
+    figure.savefig(
+        content,
+        format=kind,
+        bbox_inches="tight",
+        metadata={"Date": None} if kind == "svg" else None,
+    )
     write_bytes(path, content.getvalue())
 
 
-def draw_to_file(draw: Callable[[Any], object], path: Path | str, size: tuple[float, float] = (7.5, 4.5)) -> None:
+def draw_to_file(
+    draw: Callable[[Any], object], path: Path | str, size: tuple[float, float] = (7.5, 4.5)
+) -> None:
     """Save what `draw` puts on axes of this size in inches."""
     from matplotlib.figure import Figure
 

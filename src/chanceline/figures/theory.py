@@ -30,7 +30,12 @@ def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
     _mark_cover_gardner(ax, rho)
     ax.set(xlabel=LOAD, ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
     inset = ax.inset_axes((0.12, 0.14, 0.36, 0.36))
-    inset.plot(table["alpha"][typical], rho - table["q1"][typical], color=COLOURS["cover-gardner"], linewidth=1.3)
+    inset.plot(
+        table["alpha"][typical],
+        rho - table["q1"][typical],
+        color=COLOURS["cover-gardner"],
+        linewidth=1.3,
+    )
     inset.set_title(r"$\rho-q_1$", fontsize=8)
     inset.tick_params(labelsize=7)
 
@@ -39,7 +44,13 @@ def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> N
     """Panel (c): the entropy of separating choices, and where it vanishes."""
     ax.plot(table["alpha"], table["entropy"], color=COLOURS["rs"])
     ax.plot([capacity], [0], "o", color=COLOURS["breaks"])
-    ax.annotate(rf"$\alpha_{{\rm VS}}={capacity:.4f}$", (capacity, 0), xytext=(-8, 10), textcoords="offset points", ha="right")
+    ax.annotate(
+        rf"$\alpha_{{\rm VS}}={capacity:.4f}$",
+        (capacity, 0),
+        xytext=(-8, 10),
+        textcoords="offset points",
+        ha="right",
+    )
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
     ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
@@ -55,7 +66,11 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
     )
     if crossing is not None:
         ax.annotate(
-            rf"unstable from $\alpha={crossing:.4f}$", (crossing, 0), xytext=(-8, 16), textcoords="offset points", ha="right"
+            rf"unstable from $\alpha={crossing:.4f}$",
+            (crossing, 0),
+            xytext=(-8, 16),
+            textcoords="offset points",
+            ha="right",
         )
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
@@ -64,7 +79,11 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
 
 def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
     """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
-    typical = r"$\alpha_{\rm CG}$, typical choice" if "balance" in table else r"$\alpha_{\rm CG}=2\rho$, typical choice"
+    typical = (
+        r"$\alpha_{\rm CG}$, typical choice"
+        if "balance" in table
+        else r"$\alpha_{\rm CG}=2\rho$, typical choice"
+    )
     _draw_lines(
         ax,
         table["rho"],
@@ -76,14 +95,26 @@ def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
     )
     if "replicon_alpha" in table:
         _shade_exact(ax, table, "replica symmetry is stable")
-    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 1.1 * float(table["l0_gardner"].max())))
+    _label(
+        ax,
+        "lower right",
+        xlabel=DENSITY,
+        ylabel=LOAD_OF,
+        xlim=(0, 1),
+        ylim=(0, 1.1 * float(table["l0_gardner"].max())),
+    )
 
 
 def draw_curve(ax: Any, table: pd.DataFrame) -> None:
     """A `Curve`: the diagram of capacities, or densities at their loads."""
     if "alpha_vs" in table:
         return draw_capacity(ax, table)
-    ax.plot(table["rho"], table["alpha"], color=COLOURS["rs"], label=r"$\rho_{\rm VS}(\alpha)$, replica symmetric")
+    ax.plot(
+        table["rho"],
+        table["alpha"],
+        color=COLOURS["rs"],
+        label=r"$\rho_{\rm VS}(\alpha)$, replica symmetric",
+    )
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
     return None
 
@@ -98,24 +129,40 @@ def draw_balances(ax: Any, table: pd.DataFrame) -> None:
 
 def draw_signs(ax: Any, free: pd.DataFrame, given: pd.DataFrame) -> None:
     """α against ρ with free and with given signs: typical and chosen inputs, and the smaller of both upper bounds."""
-    for table, colour, whose in ((free, "rs", "free signs"), (given, "cover-gardner", "given signs")):
+    for table, colour, whose in (
+        (free, "rs", "free signs"),
+        (given, "cover-gardner", "given signs"),
+    ):
         limit = table[["union", "l0_gardner"]].min(axis=1)
         lines = (
             (limit, ":", "limit"),
             (table["alpha_vs"], "-", "chosen inputs"),
             (table["cover_gardner"], "--", "typical inputs"),
         )
-        _draw_lines(ax, table["rho"], *((values, colour, style, f"{whose}: {name}") for values, style, name in lines))
+        _draw_lines(
+            ax,
+            table["rho"],
+            *((values, colour, style, f"{whose}: {name}") for values, style, name in lines),
+        )
     _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.1))
 
 
 def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
     """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
     ax.axvspan(
-        symmetric["alpha"].min(), critical, color=COLOURS["rs"], alpha=0.08, linewidth=0, label="replica symmetry is exact"
+        symmetric["alpha"].min(),
+        critical,
+        color=COLOURS["rs"],
+        alpha=0.08,
+        linewidth=0,
+        label="replica symmetry is exact",
     )
-    ax.plot(symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric")
-    ax.plot(broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports")
+    ax.plot(
+        symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric"
+    )
+    ax.plot(
+        broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports"
+    )
     ax.axhline(0, color="0.4", linewidth=0.8)
     _label(ax, "upper right", xlabel=LOAD, ylabel=r"entropy $\Sigma$")
 
@@ -130,7 +177,9 @@ def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
         (1 / K, "cover-gardner", "-", "$1/K$"),
         (x * K / 10, "union", "-", "$xK/10$"),
     )
-    ax.axvline(broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":")
+    ax.axvline(
+        broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":"
+    )
     _label(ax, "best", xlabel=LOAD, ylim=(0, None))
 
 
@@ -161,7 +210,14 @@ def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
         (known["alpha_3rsb"] / full - 1, "l0", "-", "3 steps"),
         (known["error_full"] / full, "breaks", ":", "error of the limit"),
     )
-    _label(ax, "best", xlabel=DENSITY, ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$", xlim=(0, 1), yscale="log")
+    _label(
+        ax,
+        "best",
+        xlabel=DENSITY,
+        ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$",
+        xlim=(0, 1),
+        yscale="log",
+    )
 
 
 def _draw_lines(ax: Any, x: pd.Series, *lines: tuple[Any, str, str, str]) -> None:
@@ -177,7 +233,15 @@ def _label(ax: Any, legend: str, **labels: Any) -> None:
 
 
 def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
-    ax.fill_between(table["rho"], 0, table["replicon_alpha"], color=COLOURS["rs"], alpha=0.1, linewidth=0, label=label)
+    ax.fill_between(
+        table["rho"],
+        0,
+        table["replicon_alpha"],
+        color=COLOURS["rs"],
+        alpha=0.1,
+        linewidth=0,
+        label=label,
+    )
 
 
 def _mark_cover_gardner(ax: Any, rho: float) -> None:

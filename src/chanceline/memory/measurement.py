@@ -25,7 +25,9 @@ CUTS = ("random", "weakest")
 BINS = 20  # of a histogram of couplings
 
 
-def random_patterns(n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None) -> Patterns:
+def random_patterns(
+    n_neurons: int, load: float | None = None, seed: int = 0, *, n_patterns: int | None = None
+) -> Patterns:
     """Patterns of fair coins ±1, P = `n_patterns` or round(load · (n_neurons − 1)); more of them extend fewer."""
     if (load is None) == (n_patterns is None):
         raise InputError("Give the number of patterns either as load or as n_patterns, not both.")
@@ -52,7 +54,11 @@ class LargestLoads(Result):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        return "exact for the sample" if self.wiring == "random" else "reached, a lower bound for the sample"
+        return (
+            "exact for the sample"
+            if self.wiring == "random"
+            else "reached, a lower bound for the sample"
+        )
 
     def summary(self) -> str:
         return (
@@ -104,16 +110,28 @@ def load_curve(
 
     All fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib, with the same result.
     """
-    measured = n_neurons if neurons is None else whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
+    measured = (
+        n_neurons
+        if neurons is None
+        else whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
+    )
     n_jobs = n_jobs_from(n_jobs, workers)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
     options: dict[str, Any] = {"budget": budget, "excitatory": excitatory}
-    rules = [AssociativeMemory(n_neurons, fan_in, wiring, seed, **options).rule for fan_in in fan_ins for wiring in wirings]
+    rules = [
+        AssociativeMemory(n_neurons, fan_in, wiring, seed, **options).rule
+        for fan_in in fan_ins
+        for wiring in wirings
+    ]
     # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations of order √N.
-    patterns = random_patterns(n_neurons, n_patterns=2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6, seed=seed)
+    patterns = random_patterns(
+        n_neurons, n_patterns=2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6, seed=seed
+    )
     jobs = [(neuron, rule) for rule in rules for neuron in range(measured)]
-    held = np.array(list(run_ordered(_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress)))
+    held = np.array(
+        list(run_ordered(_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress))
+    )
     return [
         LargestLoads(n_neurons, count, rule.wiring, of_rule, excitatory)
         for rule, of_rule in zip(rules, held.reshape(len(rules), measured), strict=True)
@@ -121,7 +139,9 @@ def load_curve(
     ]
 
 
-def largest_loads(n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any) -> LargestLoads:
+def largest_loads(
+    n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any
+) -> LargestLoads:
     """`load_curve` at one fan-in and with one wiring."""
     return load_curve(n_neurons, [fan_in], [wiring], seed, **options)[0]
 
@@ -142,16 +162,25 @@ def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     def load(b: float) -> float:
         one = b * ndtr(b) + np.exp(-(b**2) / 2) / root
         two = ndtr(b) + b * one
-        return float((rho * two + 2 * theta * np.exp(-(theta**2) / 2) / root * one**2) / (kappa * one + ndtr(b)) ** 2)
+        return float(
+            (rho * two + 2 * theta * np.exp(-(theta**2) / 2) / root * one**2)
+            / (kappa * one + ndtr(b)) ** 2
+        )
 
-    return float(minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9}).fun)
+    return float(
+        minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9}).fun
+    )
 
 
 def _held(job: tuple[int, Rule], patterns: Patterns) -> int:
     neuron, rule = job
     # The largest number first, as the first that can be learned is looked for.
     numbers = range(len(patterns), -1, -1)
-    return numbers[bisect_left(numbers[:-1], True, key=lambda number: can_learn(neuron, patterns[:number], rule))]
+    return numbers[
+        bisect_left(
+            numbers[:-1], True, key=lambda number: can_learn(neuron, patterns[:number], rule)
+        )
+    ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,7 +196,8 @@ class Retrieval(Result):
 
     def summary(self) -> str:
         return "overlap after recall " + ", ".join(
-            f"{overlap:.3f} at {noise:.0%} noise" for noise, overlap in zip(self.noises, self.overlaps, strict=True)
+            f"{overlap:.3f} at {noise:.0%} noise"
+            for noise, overlap in zip(self.noises, self.overlaps, strict=True)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,7 +228,9 @@ def retrieval(
     measured = []
     for noise in noises:
         if not 0 <= noise <= 1:
-            raise InputError(f"The noise is the share of flipped bits, between 0 and 1, but is {noise}.")
+            raise InputError(
+                f"The noise is the share of flipped bits, between 0 and 1, but is {noise}."
+            )
         wanted = stored[random.integers(0, stored.shape[0], probes)]
         found = memory.recall(add_noise(wanted, noise, random), steps, order)
         agreement = (wanted * found).mean(axis=1)
@@ -233,7 +265,10 @@ class Cutting(Result):
     kind = "exact for this network"
 
     def summary(self) -> str:
-        held = ", ".join(f"{bits:.3f} after {share:.0%}" for share, bits in zip(self.shares, self.bits, strict=True))
+        held = ", ".join(
+            f"{bits:.3f} after {share:.0%}"
+            for share, bits in zip(self.shares, self.bits, strict=True)
+        )
         return f"share of bits held when {self.how} couplings are cut: {held}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,7 +282,9 @@ class Cutting(Result):
         }
 
 
-def cut(memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0) -> AssociativeMemory:
+def cut(
+    memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
+) -> AssociativeMemory:
     """The memory without round(share · fan-in) couplings of every neuron, taken at random or the weakest first."""
     if how not in CUTS:
         raise InputError(f"There is no {how!r} cut; choose one of {', '.join(CUTS)}.")
@@ -257,7 +294,11 @@ def cut(memory: AssociativeMemory, share: float, how: str = "random", seed: int 
     random = np.random.default_rng(seed)
     weights = whole.data.copy()
     for begin, end in zip(whole.indptr[:-1], whole.indptr[1:], strict=True):
-        ranks = random.permutation(end - begin) if how == "random" else np.argsort(np.abs(weights[begin:end]))
+        ranks = (
+            random.permutation(end - begin)
+            if how == "random"
+            else np.argsort(np.abs(weights[begin:end]))
+        )
         weights[begin + ranks[: round(share * (end - begin))]] = 0.0
     rest = csr_array((weights, whole.indices.copy(), whole.indptr.copy()), shape=whole.shape)
     rest.eliminate_zeros()
@@ -318,7 +359,10 @@ class Connectivity(Result):
                 "wiring                connected  mean |w|  CV of |w|",
                 *(
                     f"  {name:<18}  {those['probability']:9.3f}  {those['mean']:8.4f}  {those['cv']:9.3f}"
-                    for name, those in (("excitatory", self.excitatory), ("inhibitory", self.inhibitory))
+                    for name, those in (
+                        ("excitatory", self.excitatory),
+                        ("inhibitory", self.inhibitory),
+                    )
                 ),
                 f"  silent inputs       {self.silent:.1%} of those a neuron was given",
                 f"  reciprocal pairs    {self.reciprocal:.3g} times as many as by chance, {self.strength:.3g} times as strong",
@@ -353,4 +397,10 @@ def _synapses(sizes: NDArray[np.float64], possible: float) -> dict[str, Any]:
     mean = _mean(sizes)
     counts, edges = np.histogram(sizes, BINS, (0.0, sizes.max(initial=1e-9)))
     cv = float(sizes.std()) / mean if sizes.size else float("nan")
-    return {"probability": sizes.size / max(possible, 1), "mean": mean, "cv": cv, "histogram": counts, "edges": edges}
+    return {
+        "probability": sizes.size / max(possible, 1),
+        "mean": mean,
+        "cv": cv,
+        "histogram": counts,
+        "edges": edges,
+    }

@@ -102,8 +102,12 @@ class StorageReport(Result):
             f"(with all couplings at this load {self.dense_couplings_per_bit:.4g}, Gardner's dense limit 0.5)",
         ]
         if not self.complete:
-            shown = ", ".join(map(str, self.unsolved[:10])) + (", …" if self.unsolved.size > 10 else "")
-            lines.append(f"  unsolved neurons    {shown} ({self.impossible.size} proven impossible with this wiring)")
+            shown = ", ".join(map(str, self.unsolved[:10])) + (
+                ", …" if self.unsolved.size > 10 else ""
+            )
+            lines.append(
+                f"  unsolved neurons    {shown} ({self.impossible.size} proven impossible with this wiring)"
+            )
         return "\n".join(lines)
 
 
@@ -200,8 +204,13 @@ class AssociativeMemory:
                     progress(len(neurons), last)
         unsolved = [i for i, neuron in enumerate(neurons) if not neuron.solved]
         starts = np.concatenate([[0], np.cumsum([neuron.inputs.size for neuron in neurons])])
-        inputs, weights = (np.concatenate([getattr(neuron, part) for neuron in neurons]) for part in ("inputs", "weights"))
-        self._couplings = csr_array((weights, inputs, starts), shape=(self.n_neurons, self.n_neurons))
+        inputs, weights = (
+            np.concatenate([getattr(neuron, part) for neuron in neurons])
+            for part in ("inputs", "weights")
+        )
+        self._couplings = csr_array(
+            (weights, inputs, starts), shape=(self.n_neurons, self.n_neurons)
+        )
         self.report = StorageReport(
             n_neurons=self.n_neurons,
             n_patterns=checked.shape[0],
@@ -224,7 +233,9 @@ class AssociativeMemory:
         stored = ((self.couplings @ checked.T).T * checked > 0).all(axis=1)
         return bool(stored[0]) if np.ndim(patterns) == 1 else stored
 
-    def recall(self, probe: ArrayLike, steps: int = 50, order: str = "parallel") -> NDArray[np.int8]:
+    def recall(
+        self, probe: ArrayLike, steps: int = 50, order: str = "parallel"
+    ) -> NDArray[np.int8]:
         """Run s_i ← sign(Σ_j w_ij s_j) from one probe or from many (one in each row), until nothing changes.
 
         A neuron without field keeps its state.
@@ -283,11 +294,15 @@ class AssociativeMemory:
                 if settings.pop("format") != FORMAT:
                     raise ValueError("another format")
                 n, n_patterns = settings["n_neurons"], settings.pop("n_patterns")
-                couplings = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
+                couplings = csr_array(
+                    (arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n)
+                )
                 memory = cls(**settings).with_couplings(couplings)
                 if n_patterns is not None:
                     reported = [arrays[name] for name in REPORTED]
-                    memory.report = StorageReport(n, n_patterns, memory.rule.wiring, memory.rule.kappa, *reported)
+                    memory.report = StorageReport(
+                        n, n_patterns, memory.rule.wiring, memory.rule.kappa, *reported
+                    )
             except Exception as error:  # whatever NumPy, zipfile and JSON raise for a damaged file
                 raise InputError(f"{path} is not a memory written by save ({error}).") from error
         return memory
@@ -348,7 +363,9 @@ def draw_signs(excitatory: float | None, n_neurons: int, seed: int) -> NDArray[n
     if excitatory is None:
         return None
     if not 0 <= real_number(excitatory, "The share of excitatory neurons") <= 1:
-        raise InputError(f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}.")
+        raise InputError(
+            f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
+        )
     order = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
     return np.where(order < round(excitatory * n_neurons), 1, -1).astype(np.int8)
 

@@ -85,7 +85,9 @@ def order_of_inputs(rows: Floats, rule: Rule, seed: int) -> Indices:
 def learn(neuron: int, patterns: Patterns, rule: Rule) -> Neuron:
     """Choose inputs and weights for one neuron."""
     rows, seed = problem_of(neuron, patterns, rule)
-    fitted, impossible = (_select if rule.wiring == "selected" else _take_in_order)(rows, rule, seed)
+    fitted, impossible = (_select if rule.wiring == "selected" else _take_in_order)(
+        rows, rule, seed
+    )
     order = np.argsort(fitted.inputs)
     inputs = fitted.inputs[order]
     inputs += inputs >= neuron
@@ -116,7 +118,11 @@ def _take_in_order(rows: Floats, rule: Rule, seed: int) -> tuple[Fit, bool]:
     if size is None:
         # κ never falls when inputs are added, so the first sufficient number is found by halving.
         sizes = range(1, order.size + 1)
-        size = 1 + bisect_left(sizes, True, key=lambda size: _meets(fit(rows, order[:size], signed=rule.signed), rule.kappa))
+        size = 1 + bisect_left(
+            sizes,
+            True,
+            key=lambda size: _meets(fit(rows, order[:size], signed=rule.signed), rule.kappa),
+        )
     return fit(rows, order[:size], signed=rule.signed), True
 
 
@@ -140,7 +146,9 @@ def _separating(rows: Floats, rule: Rule, seed: int) -> Fit:
     """Few inputs that separate, or the `fan_in` most important ones where no so few are found."""
     # The rows carry the labels already, so that the label of every row is +1, and the signs.
     signs = 1 if rule.signed else None
-    found = search(rows, np.ones(rows.shape[0]), budget=rule.budget, seed=seed, target=rule.fan_in, signs=signs)
+    found = search(
+        rows, np.ones(rows.shape[0]), budget=rule.budget, seed=seed, target=rule.fan_in, signs=signs
+    )
     chosen = found.support[np.argsort(-np.abs(found.weights), kind="stable")][: rule.fan_in]
     return fit(rows, chosen, signed=rule.signed)
 
@@ -161,7 +169,9 @@ class Fit(NamedTuple):
 def fit(rows: Floats, inputs: Indices, start: Floats | None = None, signed: bool = False) -> Fit:
     """The most stable weights on given inputs; if none separates, those of the least squared hinge."""
     part = rows[:, inputs]
-    widest = largest_margin(part, start, signed=np.ones(inputs.size, dtype=np.bool_) if signed else None)
+    widest = largest_margin(
+        part, start, signed=np.ones(inputs.size, dtype=np.bool_) if signed else None
+    )
     found = _normalised(part, inputs, widest.weights, widest.multipliers)
     if not found.separates:
         found = _normalised(part, inputs, fit_hinge(part, signed)[1], np.zeros(rows.shape[0]))
@@ -186,7 +196,12 @@ def grow(rows: Floats, fitted: Fit, size: int, enough: float = np.inf, signed: b
         fitted = fit(rows, tried, fitted.multipliers, signed)
     # An input may bring in others that were of no use before it.
     while fitted.inputs.size > size:
-        fitted = fit(rows, np.delete(fitted.inputs, np.abs(fitted.weights).argmin()), fitted.multipliers, signed)
+        fitted = fit(
+            rows,
+            np.delete(fitted.inputs, np.abs(fitted.weights).argmin()),
+            fitted.multipliers,
+            signed,
+        )
     return fitted
 
 
@@ -198,7 +213,14 @@ def _worth(rows: Floats, fitted: Fit, known: Indices, signed: bool) -> Floats:
     return worth
 
 
-def swap(rows: Floats, fitted: Fit, steps: int, random: np.random.Generator, enough: float = np.inf, signed: bool = False) -> Fit:
+def swap(
+    rows: Floats,
+    fitted: Fit,
+    steps: int,
+    random: np.random.Generator,
+    enough: float = np.inf,
+    signed: bool = False,
+) -> Fit:
     """Tabu search for a larger κ at the same number of inputs: add the best input, drop the least useful one.
 
     Starts from inputs that separate. Stops early once κ is `enough`. Signed inputs leave by themselves.
@@ -211,7 +233,9 @@ def swap(rows: Floats, fitted: Fit, steps: int, random: np.random.Generator, eno
     for step in range(1, steps + 1):
         if best.stability >= enough:
             break
-        worth = _worth(rows, fitted, fitted.inputs, signed) * (1 + NOISE * random.uniform(-1, 1, n_inputs))
+        worth = _worth(rows, fitted, fitted.inputs, signed) * (
+            1 + NOISE * random.uniform(-1, 1, n_inputs)
+        )
         worth[until > step] = -1.0
         worth[fitted.inputs] = -2.0
         added = int(worth.argmax())
@@ -230,7 +254,14 @@ def swap(rows: Floats, fitted: Fit, steps: int, random: np.random.Generator, eno
     return best
 
 
-def shrink(rows: Floats, fitted: Fit, kappa: float, steps: int, random: np.random.Generator, signed: bool = False) -> Fit:
+def shrink(
+    rows: Floats,
+    fitted: Fit,
+    kappa: float,
+    steps: int,
+    random: np.random.Generator,
+    signed: bool = False,
+) -> Fit:
     """Fewer and fewer inputs whose κ is at least `kappa`; gives up after `steps` swaps without success."""
     while fitted.inputs.size > 1:
         rest = np.delete(fitted.inputs, np.abs(fitted.weights).argmin())

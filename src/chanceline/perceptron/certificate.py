@@ -53,11 +53,18 @@ class Certificate(Result):
         if self.errors:
             verdict = f"{self.errors} errors"
         accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
-        return f"{verdict}, {accuracy}" + ("" if np.isnan(self.margin) else f", margin {self.margin:.4g}")
+        return f"{verdict}, {accuracy}" + (
+            "" if np.isnan(self.margin) else f", margin {self.margin:.4g}"
+        )
 
 
 def check_weights(
-    X: ArrayLike, y: ArrayLike, support: ArrayLike, weights: ArrayLike, bias: float = 0.0, signs: ArrayLike | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    support: ArrayLike,
+    weights: ArrayLike,
+    bias: float = 0.0,
+    signs: ArrayLike | None = None,
 ) -> Certificate:
     """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ; weights against their `signs` (+1, −1 or 0 for every column) are refused."""
     problem = make_problem(X, y, contradictions=True, signs=signs)
@@ -65,14 +72,20 @@ def check_weights(
     columns = problem.X[:, chosen]
     w = np.asarray(weights, dtype=np.float64)
     if problem.signs is not None and np.any(w * problem.signs[chosen] < 0):
-        raise InputError(f"The weight of column {chosen[w * problem.signs[chosen] < 0][0]} has not the sign given for it.")
+        raise InputError(
+            f"The weight of column {chosen[w * problem.signs[chosen] < 0][0]} has not the sign given for it."
+        )
     errors = int(np.count_nonzero(~strictly_right(columns, problem.y, w, bias)))
     margin = float((problem.y * (columns @ w + bias)).min())
     return Certificate(errors == 0, True, 0.0, margin, errors, None)
 
 
 def certify(
-    X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False, signs: ArrayLike | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    support: ArrayLike,
+    intercept: bool = False,
+    signs: ArrayLike | None = None,
 ) -> Certificate:
     """Decide whether (X, y) is separable on the given columns, with weights or multipliers as the proof.
 
@@ -96,13 +109,19 @@ def certify(
         if checked.separable:
             return checked
     if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < 2**53:
-        integers = _integer_multipliers(rows.astype(np.int64), np.flatnonzero(multipliers > 1e-9 * multipliers.max()))
+        integers = _integer_multipliers(
+            rows.astype(np.int64), np.flatnonzero(multipliers > 1e-9 * multipliers.max())
+        )
         if integers is not None:
             return Certificate(False, True, 0.0, float("nan"), 0, integers[:patterns])
     total = float(multipliers[:patterns].sum())
-    resolution = float(np.linalg.norm(rows.T @ multipliers)) / total if total > 0.0 else float("inf")
+    resolution = (
+        float(np.linalg.norm(rows.T @ multipliers)) / total if total > 0.0 else float("inf")
+    )
     small = resolution <= 1e-6 * float(np.linalg.norm(rows, axis=1).max(initial=1.0))
-    return Certificate(False if small else None, False, resolution, float("nan"), 0, multipliers[:patterns])
+    return Certificate(
+        False if small else None, False, resolution, float("nan"), 0, multipliers[:patterns]
+    )
 
 
 def _widest_box_margin(rows: Floats, patterns: int) -> tuple[Floats, Floats]:
@@ -121,7 +140,9 @@ def _widest_box_margin(rows: Floats, patterns: int) -> tuple[Floats, Floats]:
         method="highs",
     )
     if result.x is None:
-        raise ConvergenceError(f"The linear program that decides separability was not solved ({result.message}).")
+        raise ConvergenceError(
+            f"The linear program that decides separability was not solved ({result.message})."
+        )
     return np.asarray(result.x[:size]), np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
 
 
@@ -144,7 +165,9 @@ def _integer_multipliers(rows: NDArray[np.int64], used: NDArray[np.int64]) -> li
         for other in range(len(matrix)):
             factor = matrix[other][column]
             if other != place and factor != 0:
-                matrix[other] = [a - factor * b for a, b in zip(matrix[other], matrix[place], strict=True)]
+                matrix[other] = [
+                    a - factor * b for a, b in zip(matrix[other], matrix[place], strict=True)
+                ]
         pivots.append(column)
     free = [column for column in range(len(used)) if column not in pivots]
     if not free:
@@ -158,5 +181,8 @@ def _integer_multipliers(rows: NDArray[np.int64], used: NDArray[np.int64]) -> li
     multipliers = [0] * rows.shape[0]
     for pattern, value in zip(used, values, strict=True):
         multipliers[int(pattern)] = int(value * common)
-    sums = [sum(m * int(a) for m, a in zip(multipliers, rows[:, j], strict=True)) for j in range(rows.shape[1])]
+    sums = [
+        sum(m * int(a) for m, a in zip(multipliers, rows[:, j], strict=True))
+        for j in range(rows.shape[1])
+    ]
     return multipliers if any(multipliers) and not any(sums) else None

@@ -16,27 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import (
-    FAST,
-    FOUR,
+from chanceline.kernels.compile import (
     NONE,
+    REASSOCIATE,
     ZERO,
-    add_scaled,
-    border,
-    combine,
     counter,
-    dot_first,
-    dot_masked,
-    four_products,
     inlined_kernel,
     inner_kernel,
     kernel,
-    next_pivot,
-    next_random,
-    rank_four,
-    smallest_first,
-    unborder,
 )
+from chanceline.kernels.inverse import FOUR, border, four_products, next_pivot, rank_four, unborder
+from chanceline.kernels.random import next_random, random_state
+from chanceline.kernels.selection import smallest_first
+from chanceline.kernels.vectors import add_scaled, combine, dot_first, dot_masked
 
 RIDGE = 1e-6
 SEPARATED = 1e-9  # all margins above this: separable
@@ -92,11 +84,6 @@ class Hinge(
         return self.size - self.kept
 
 
-def random_state(seed: int) -> NDArray[np.uint64]:
-    """State of the kernels' generator."""
-    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64).astype(np.uint64)
-
-
 def make_hinge(
     columns: NDArray[np.float64], capacity: int, kept: int = 0, ridge: float = RIDGE, seed: int = 0,
     signed: NDArray[np.bool_] | None = None,
@@ -138,7 +125,9 @@ def make_hinge(
     return hinge
 
 
-def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0) -> None:
+def set_support(
+    hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0
+) -> None:
     """Start from a given support (the kept columns first) and weights; the next refit computes margins and inverse."""
     hinge.position.fill(-1)
     hinge.k[0] = len(support)
@@ -148,14 +137,23 @@ def set_support(hinge: Hinge, support: NDArray[np.int64], weights: NDArray[np.fl
     hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
-def fit(hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON) -> bool:
+def fit(
+    hinge: Hinge, add: int = -1, drop: int = -1, allowed: int = 0, newton: int = MAX_NEWTON
+) -> bool:
     """Take a column in, let the variable at a place go, refit; whether at most `allowed` margins are not positive."""
     return bool(refit(hinge, add, drop, allowed, 0.0, newton))
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def find_flips(
-    margins: NDArray, active: NDArray, allowed: int, noise: float, random: NDArray, ranks: NDArray, work: NDArray, loose: NDArray
+    margins: NDArray,
+    active: NDArray,
+    allowed: int,
+    noise: float,
+    random: NDArray,
+    ranks: NDArray,
+    work: NDArray,
+    loose: NDArray,
 ) -> int:
     """Bring the active set in line with the margins; the patterns that flip are the first of `loose`, their number is returned.
 
@@ -231,7 +229,9 @@ def flip_four(
             return False
         factors[b] = -1.0 / pivot
         for later in range(b + 1, FOUR):
-            add_scaled(images[later], factors[b] * dot_first(flipped[later], images[b], k), images[b], k)
+            add_scaled(
+                images[later], factors[b] * dot_first(flipped[later], images[b], k), images[b], k
+            )
     rank_four(inverse, factors, images, k)
     return True
 
@@ -251,7 +251,7 @@ def drop_column(
     unborder(inverse, last + 1, place, work)
 
 
-@inner_kernel(allocates=False, fastmath=FAST)
+@inner_kernel(fastmath=REASSOCIATE)
 def energy_at(margins: NDArray, shift: NDArray, work: NDArray, step: float, allowed: int) -> float:
     """½ Σ' (1 − m_μ − step·s_μ)₊²."""
     total = 0.0
@@ -279,7 +279,9 @@ def length_of_step(
     curve = 0.5 * ridge * dot_first(trial, trial, k)
     step, before = 0.0, 0.0
     while True:
-        energy = energy_at(margins, shift, work, step, allowed) + norm + step * (cross + step * curve)
+        energy = (
+            energy_at(margins, shift, work, step, allowed) + norm + step * (cross + step * curve)
+        )
         if step == 0.0:
             step, before = longest, energy
         elif energy > before and step > shortest:
@@ -306,7 +308,7 @@ def find_step(
             trial[i] = dot_first(inverse[i], target, k) - weights[i]
 
 
-@kernel(allocates=False)
+@kernel()
 def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int) -> bool:
     """Take column `add` in and the variable at place `drop` out (−1: none), then Newton on the active set, up to `most` steps.
 
@@ -323,7 +325,9 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
     for turn in range(-1, most + 1):
         flips, k = ZERO, in_use[0]
         if turn > 0 or (turn == 0 and noise > 0.0):
-            flips = find_flips(margins, active, allowed, noise if turn == 0 else 0.0, random, shift, work, loose)
+            flips = find_flips(
+                margins, active, allowed, noise if turn == 0 else 0.0, random, shift, work, loose
+            )
         if turn > 0 and not dot_first(weights, weights, k) < np.inf:
             # Updates have worn the inverse out: once more from nothing.
             for i in range(k):
@@ -339,7 +343,18 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
         settled, known = flips <= 4 * k and flipped_ago[0] <= REBUILD_AFTER, k
         for start in range(0, flips, FOUR):
             settled = settled and flip_four(
-                rows, loose, start, flips - start, support, k, active, inverse, target, flipped, images, factors
+                rows,
+                loose,
+                start,
+                flips - start,
+                support,
+                k,
+                active,
+                inverse,
+                target,
+                flipped,
+                images,
+                factors,
             )
         if not settled:
             combine(columns, support, weights, k, margins)
@@ -350,12 +365,38 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             flipped_ago[0], known = 0, ZERO
         if turn < 0 and add >= 0:
             support[k], position[add], weights[k], in_use[0] = add, k, 0.0, k + 1
-        border_inverse(columns, support, known, in_use[0], active, ridge, damping[0], inverse, target, flipped[0], trial)
+        border_inverse(
+            columns,
+            support,
+            known,
+            in_use[0],
+            active,
+            ridge,
+            damping[0],
+            inverse,
+            target,
+            flipped[0],
+            trial,
+        )
         if turn == most or (allowed > 0 and step <= shortest):
             return False
         if turn >= 0:
             # As far as the first signed weight that becomes zero.
-            find_step(columns, support, weights, k, margins, active, ridge, damping[0], inverse, target, trial, flipped[0], work)
+            find_step(
+                columns,
+                support,
+                weights,
+                k,
+                margins,
+                active,
+                ridge,
+                damping[0],
+                inverse,
+                target,
+                trial,
+                flipped[0],
+                work,
+            )
             step, leaving = 1.0, NONE
             for i in range(k):
                 if signed[support[i]] and weights[i] + step * trial[i] < 0.0:
@@ -363,7 +404,9 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
             combine(columns, support, trial, k, shift)
             longest = step
             if turn > 0 and step > 0.0:
-                step = length_of_step(weights, trial, k, ridge, margins, shift, work, allowed, shortest, longest)
+                step = length_of_step(
+                    weights, trial, k, ridge, margins, shift, work, allowed, shortest, longest
+                )
             add_scaled(weights, step, trial, k)
             add_scaled(margins, step, shift, patterns)
             above = ZERO
@@ -377,6 +420,17 @@ def refit(hinge: Any, add: int, drop: int, allowed: int, noise: float, most: int
                 return True
         if drop >= 0:
             in_use[0] -= 1
-            drop_column(columns, support, drop, in_use[0], position, weights, margins, inverse, target, trial)
+            drop_column(
+                columns,
+                support,
+                drop,
+                in_use[0],
+                position,
+                weights,
+                margins,
+                inverse,
+                target,
+                trial,
+            )
             drop = NONE
     return False

@@ -17,18 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import (
-    NONE,
-    ZERO,
-    add_scaled,
-    border,
-    dot_first,
-    inlined_kernel,
-    inner_kernel,
-    kernel,
-    next_pivot,
-    unborder,
-)
+from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.inverse import border, next_pivot, unborder
+from chanceline.kernels.vectors import add_scaled, dot_first
 
 SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
 # Margins below this, relative to the longest row, count as none.
@@ -36,7 +27,9 @@ RESOLUTION = 1e-8
 ROUNDING = 2.0**-53  # of one operation, relative
 NEGLIGIBLE = 1e-9  # multiplier, of those of sum 1, that may be zero but for rounding
 LARGEST_INTEGER = 4e18  # that 64 bits hold
-ENTRY_ROUNDINGS = 3.0  # of an entry of the rows, which are columns of X less their centre, divided by their scale
+ENTRY_ROUNDINGS = (
+    3.0  # of an entry of the rows, which are columns of X less their centre, divided by their scale
+)
 
 
 class Margin(NamedTuple):
@@ -83,25 +76,43 @@ class Passive(NamedTuple):
 def make_passive(patterns: int, k: int) -> Passive:
     """Workspace for up to so many patterns on up to k variables."""
     capacity = min(patterns, k + 1) + 1
-    size, members, inside = (np.zeros(length, dtype=np.int64) for length in (1, patterns + 1, patterns))
-    return Passive(size, members, inside, np.zeros(patterns + 1), np.zeros((capacity, capacity)), *np.zeros((2, capacity)))
+    size, members, inside = (
+        np.zeros(length, dtype=np.int64) for length in (1, patterns + 1, patterns)
+    )
+    return Passive(
+        size,
+        members,
+        inside,
+        np.zeros(patterns + 1),
+        np.zeros((capacity, capacity)),
+        *np.zeros((2, capacity)),
+    )
 
 
 @inlined_kernel()
-def take_in(passive: Any, rows: NDArray, patterns: int, k: int, unit: float, queued: int, room: int) -> None:
+def take_in(
+    passive: Any, rows: NDArray, patterns: int, k: int, unit: float, queued: int, room: int
+) -> None:
     """Add the rows that wait, as long as there is room, but none that depends on those inside."""
     filled, members, inside, values, inverse, work, cross = passive
     for waiting in range(filled[0], queued):
         size, pattern = filled[0], members[waiting]
         own = unit if pattern < patterns else 0.0
         for i in range(size):
-            cross[i] = dot_first(rows[members[i]], rows[pattern], k) + (own if members[i] < patterns else 0.0)
+            cross[i] = dot_first(rows[members[i]], rows[pattern], k) + (
+                own if members[i] < patterns else 0.0
+            )
         diagonal = dot_first(rows[pattern], rows[pattern], k) + own
         pivot = next_pivot(inverse, size, cross, diagonal, work)
         inside[pattern] = 0
         if size < room and pivot >= 1e-13 * diagonal:
             border(inverse, size, pivot, work)
-            inside[pattern], members[size], values[size], filled[0] = 1, pattern, values[waiting], size + 1
+            inside[pattern], members[size], values[size], filled[0] = (
+                1,
+                pattern,
+                values[waiting],
+                size + 1,
+            )
 
 
 @inlined_kernel()
@@ -134,8 +145,10 @@ def settle(passive: Any, patterns: int, unit: float) -> int:
     return left
 
 
-@kernel(allocates=False)
-def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDArray, early: bool, passive: Any) -> int:
+@kernel()
+def hard_margin(
+    rows: NDArray, patterns: int, weights: NDArray, multipliers: NDArray, early: bool, passive: Any
+) -> int:
     """Separate the rows or prove that it cannot be done, by Lawson and Hanson's active-set method.
 
     Parameters
@@ -169,11 +182,20 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
             for i in range(size):
                 total += values[i] if members[i] < patterns else 0.0
                 add_scaled(weights, values[i], rows[members[i]], k)
-            if size > 0 and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total:
+            if (
+                size > 0
+                and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total
+            ):
                 status = INSEPARABLE
                 break
             # The smallest margin off the passive set and its pattern, the smallest of all, and how far those inside are off.
-            slack, worst, entering, lowest, drift = longest * (1.0 - total), np.inf, NONE, np.inf, 0.0
+            slack, worst, entering, lowest, drift = (
+                longest * (1.0 - total),
+                np.inf,
+                NONE,
+                np.inf,
+                0.0,
+            )
             for pattern in range(every):
                 margin = dot_first(rows[pattern], weights, k)
                 if margin < lowest and (pattern < patterns or margin < -1e-12 * longest):
@@ -217,8 +239,10 @@ def hard_margin(rows: NDArray, patterns: int, weights: NDArray, multipliers: NDA
     return status
 
 
-@inner_kernel(allocates=False)
-def fill_basis(rows: NDArray, patterns: int, k: int, multipliers: NDArray, shrink: float, matrix: NDArray) -> None:
+@inner_kernel()
+def fill_basis(
+    rows: NDArray, patterns: int, k: int, multipliers: NDArray, shrink: float, matrix: NDArray
+) -> None:
     """The rows with λ > 0 as columns: patterns times `shrink`, and below them 1 for a pattern, 0 for any other row."""
     place = 0
     for i in range(multipliers.size):
@@ -230,7 +254,7 @@ def fill_basis(rows: NDArray, patterns: int, k: int, multipliers: NDArray, shrin
             place += 1
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
     """An approximate inverse by elimination with pivots, which uses the matrix up; False if a pivot vanishes."""
     for i in range(size):
@@ -260,7 +284,7 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
     return True
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def largest_gap(rows: NDArray, patterns: int, k: int, multipliers: NDArray, work: NDArray) -> float:
     """No weights of length 1, nonnegative where they must be, have a larger margin: |Σ λ_μ a_μ| / Σ λ_μ, rounding included."""
     total = 0.0
@@ -281,8 +305,10 @@ def largest_gap(rows: NDArray, patterns: int, k: int, multipliers: NDArray, work
     return np.sqrt(dot_first(work, work, k)) / total + rounding
 
 
-@kernel(allocates=False)
-def conflict_is_certain(rows: NDArray, patterns: int, k: int, multipliers: NDArray, matrix: NDArray, inverse: NDArray) -> bool:
+@kernel()
+def conflict_is_certain(
+    rows: NDArray, patterns: int, k: int, multipliers: NDArray, matrix: NDArray, inverse: NDArray
+) -> bool:
     """Whether exact multipliers near these prove that nothing separates, with all rounding taken into account.
 
     The rows with λ > 0, each with a last place (1 for patterns, 0 for weights that must not be negative), are the columns of a
@@ -349,8 +375,10 @@ def conflict_is_certain(rows: NDArray, patterns: int, k: int, multipliers: NDArr
     return is_positive
 
 
-@kernel(allocates=False)
-def conflict_is_exact(whole: NDArray, used: NDArray, k: int, members: NDArray, extra: NDArray, work: NDArray) -> bool:
+@kernel()
+def conflict_is_exact(
+    whole: NDArray, used: NDArray, k: int, members: NDArray, extra: NDArray, work: NDArray
+) -> bool:
     """Whether 0 = Σ λ_i b_i has a solution λ > 0 in integers; False also where they become too large.
 
     The b_i are the columns `members` of `whole`, on its rows `used`, and a unit vector in every place `extra`; no λ ≠ 0 of theirs
@@ -396,7 +424,9 @@ def conflict_is_exact(whole: NDArray, used: NDArray, k: int, members: NDArray, e
             factor = work[j, column]
             if j != rank:
                 for i in range(count):
-                    size = abs(float(pivot) * float(work[j, i])) + abs(float(factor) * float(work[rank, i]))
+                    size = abs(float(pivot) * float(work[j, i])) + abs(
+                        float(factor) * float(work[rank, i])
+                    )
                     if size > LARGEST_INTEGER:
                         return False
                     work[j, i] = (pivot * work[j, i] - factor * work[rank, i]) // before

@@ -19,7 +19,9 @@ INPUTS = ("binary", "gaussian", "sphere")
 MOST_NUMBERS = 2 * 10**8  # of a random problem: 1.6 GB
 LARGEST = 1e100  # numbers between 1/LARGEST and LARGEST have squares, and sums of squares, that a double can hold
 SINGLE = 40_000  # columns above which a table in single precision stays as it is
-BLOCK_ENTRIES = 1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
+BLOCK_ENTRIES = (
+    1_000_000  # of X that are worked on at a time, so that no copy of all of it is needed
+)
 FIRST = 16  # columns in which rows that differ mostly do
 
 
@@ -29,23 +31,35 @@ def check_arrays(
     """X as finite numbers, y as ±1 (the larger of the two values positive), and a name for every column."""
     data, names = check_matrix(X, feature_names)
     if data.shape[0] < 2:
-        raise InputError(f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}.")
+        raise InputError(
+            f"X must have samples as rows (at least 2) and features as columns, but has shape {data.shape}."
+        )
     return data, check_labels(y, data.shape, fewest=2), names
 
 
-def check_matrix(X: ArrayLike, feature_names: Sequence[str] | None = None) -> tuple[Floats, tuple[str, ...]]:
+def check_matrix(
+    X: ArrayLike, feature_names: Sequence[str] | None = None
+) -> tuple[Floats, tuple[str, ...]]:
     """X as finite numbers that can be computed with, and a name for every column; polars and Arrow tables by way of pandas."""
     X = X.to_pandas() if hasattr(X, "to_pandas") else X
     data = as_numbers(X)
     if data.ndim != 2 or data.size == 0:
-        raise InputError(f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}.")
+        raise InputError(
+            f"X must have two dimensions, samples as rows and features as columns, but has shape {data.shape}."
+        )
     given = column_names(X) if feature_names is None else feature_names
-    names = tuple(map(str, given)) if given is not None else tuple(f"x{j}" for j in range(data.shape[1]))
+    names = (
+        tuple(map(str, given))
+        if given is not None
+        else tuple(f"x{j}" for j in range(data.shape[1]))
+    )
     if len(names) != data.shape[1]:
         raise InputError(f"there are {len(names)} feature names for {data.shape[1]} columns of X.")
     if not np.isfinite(data).all():
         row, column = np.argwhere(~np.isfinite(data))[0]
-        raise InputError(f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it.")
+        raise InputError(
+            f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; fill or drop it."
+        )
     # Columns whose squares, or the squares of whose weights, no double can hold.
     largest = np.maximum(data.max(axis=0), -data.min(axis=0)).astype(float)
     odd = np.flatnonzero((largest > LARGEST) | ((largest > 0) & (largest < 1 / LARGEST)))
@@ -83,14 +97,20 @@ def as_numbers(X: ArrayLike) -> Floats:
         raise InputError("X must be a plain matrix: fill masked values.")
     try:
         raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        kind = raw.dtype if raw.dtype == np.float32 and raw.shape[-1:] > (SINGLE,) else np.dtype(np.float64)
+        kind = (
+            raw.dtype
+            if raw.dtype == np.float32 and raw.shape[-1:] > (SINGLE,)
+            else np.dtype(np.float64)
+        )
         if raw.dtype == kind and raw.flags.c_contiguous and not raw.flags.writeable:
             return raw
         if raw.dtype.kind not in "cmM":
             return np.array(raw, dtype=kind, order="C")
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError("X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out.")
+    raise InputError(
+        "X must be a matrix of numbers only, real ones; turn text columns into indicators or leave them out."
+    )
 
 
 def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -98,10 +118,16 @@ def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     n_samples, n_features = shape
     labels: NDArray[Any] = np.asarray(y)
     if labels.shape == (n_features,) != (n_samples,):
-        raise InputError(f"X has {n_samples} rows and {n_features} columns for {n_features} labels; pass X.T, samples are rows.")
+        raise InputError(
+            f"X has {n_samples} rows and {n_features} columns for {n_features} labels; pass X.T, samples are rows."
+        )
     if labels.shape != (n_samples,) or np.ma.is_masked(y):
-        raise InputError(f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}.")
-    missing = [row for row, label in enumerate(labels.tolist(), 1) if label is None or label != label]
+        raise InputError(
+            f"y must hold one label for each of the {n_samples} rows of X, but has shape {labels.shape}."
+        )
+    missing = [
+        row for row, label in enumerate(labels.tolist(), 1) if label is None or label != label
+    ]
     if missing:
         raise InputError(f"y has missing labels, the first in row {missing[0]}; remove those rows.")
     return labels
@@ -110,14 +136,18 @@ def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
 def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
     """Sorted indices of the features named (or numbered)."""
     if len(features) == 0 or isinstance(features, str):
-        raise InputError("name at least one feature in a list, or leave the features out to search.")
+        raise InputError(
+            "name at least one feature in a list, or leave the features out to search."
+        )
     places = {name: j for j, name in enumerate(names)}
     indices = []
     for feature in features:
         if isinstance(feature, str) and feature not in places:
             near = difflib.get_close_matches(feature, names, n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
-            raise InputError(f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}")
+            raise InputError(
+                f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}"
+            )
         place = places[feature] if isinstance(feature, str) else feature
         indices.append(whole_number(place, "a feature's number", at_most=len(names) - 1))
     if len(set(indices)) < len(indices):
@@ -151,7 +181,9 @@ def contradicting_rows(X: NDArray[np.float64], y: NDArray[np.float64]) -> list[t
     firsts: dict[bytes, dict[bool, int]] = {}
     for i, row in enumerate(X):
         firsts.setdefault(blake2b((row + 0.0).tobytes()).digest(), {}).setdefault(bool(y[i] > 0), i)
-    return sorted((min(first.values()), max(first.values())) for first in firsts.values() if len(first) == 2)
+    return sorted(
+        (min(first.values()), max(first.values())) for first in firsts.values() if len(first) == 2
+    )
 
 
 def random_problem(
@@ -170,8 +202,14 @@ def random_problem(
     """
     n = whole_number(n, "The number of variables", at_least=1)
     if (alpha is None) == (n_patterns is None):
-        raise InputError("Give the number of patterns either as alpha (per variable) or as n_patterns, not both.")
-    wanted = real_number(alpha, "alpha") * n if alpha is not None else whole_number(n_patterns, "The number of patterns")
+        raise InputError(
+            "Give the number of patterns either as alpha (per variable) or as n_patterns, not both."
+        )
+    wanted = (
+        real_number(alpha, "alpha") * n
+        if alpha is not None
+        else whole_number(n_patterns, "The number of patterns")
+    )
     if not 0.5 < wanted <= MOST_NUMBERS / n:
         raise InputError(
             f"There must be at least one pattern and at most {MOST_NUMBERS:,} numbers in all, but alpha·n gives {wanted:.3g} "
@@ -241,7 +279,12 @@ class Problem:
     @cached_property
     def signed(self) -> NDArray[np.bool_]:
         """For every one of `columns` whether its weight must not be negative."""
-        return np.append(np.zeros(self.n_features) if self.signs is None else self.signs, np.zeros(self.kept)) != 0
+        return (
+            np.append(
+                np.zeros(self.n_features) if self.signs is None else self.signs, np.zeros(self.kept)
+            )
+            != 0
+        )
 
     @cached_property
     def columns(self) -> Floats:
@@ -253,7 +296,9 @@ class Problem:
             columns[-1] = self.y
         return columns
 
-    def rows(self, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None)) -> Floats:
+    def rows(
+        self, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None)
+    ) -> Floats:
         """The scaled a_μ of some samples on a support, the intercept last; very wide tables do without `columns`."""
         rows = (self.X[:, support][samples] - self.centre[support]) / self.scale[support]
         if self.intercept:
@@ -264,12 +309,18 @@ class Problem:
         """Weights of columns like those of `rows`: those of the variables, and that of the intercept."""
         return (weights[:-1], float(weights[-1])) if self.intercept else (weights, 0.0)
 
-    def original(self, support: NDArray[np.int64], weights: Floats, constant: float) -> tuple[Floats, float]:
+    def original(
+        self, support: NDArray[np.int64], weights: Floats, constant: float
+    ) -> tuple[Floats, float]:
         """Weights and bias in the units of X, of Euclidean length 1 together."""
         slopes = weights / self.scale[support]
         bias = constant - float(slopes @ self.centre[support]) if self.intercept else 0.0
         length = float(np.sqrt(slopes @ slopes + bias * bias))
-        return (slopes / length, bias / length) if length > 0 and np.isfinite(length) else (slopes, bias)
+        return (
+            (slopes / length, bias / length)
+            if length > 0 and np.isfinite(length)
+            else (slopes, bias)
+        )
 
 
 def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
@@ -278,12 +329,18 @@ def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] |
         return None
     given: NDArray[Any] = np.asarray(signs)
     if given.shape not in {(), (n_features,)} or not np.isin(given, (-1, 0, 1)).all():
-        raise InputError(f"The signs must be +1, −1 or 0 (free), one for each of the {n_features} columns of X or one for all.")
+        raise InputError(
+            f"The signs must be +1, −1 or 0 (free), one for each of the {n_features} columns of X or one for all."
+        )
     return np.broadcast_to(given, n_features).astype(np.int64) if given.any() else None
 
 
 def make_problem(
-    X: ArrayLike, y: ArrayLike, intercept: bool = False, contradictions: bool = False, signs: ArrayLike | None = None
+    X: ArrayLike,
+    y: ArrayLike,
+    intercept: bool = False,
+    contradictions: bool = False,
+    signs: ArrayLike | None = None,
 ) -> Problem:
     """Check the data and say in one sentence what is wrong with them.
 

@@ -58,7 +58,9 @@ def is_affordable(columns: int, samples: int) -> bool:
     return columns <= MOST_COLUMNS and columns * samples <= MOST_ENTRIES
 
 
-def small_integers(problem: Problem, support: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+def small_integers(
+    problem: Problem, support: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.float64]:
     """Columns of X as small integers, on which floating point makes no errors: shape (columns, P), NaN for others.
 
     Each is X times a positive constant, and with an intercept two values may be any two: the same rules are possible.
@@ -82,7 +84,9 @@ def small_integers(problem: Problem, support: NDArray[np.int64] | slice = slice(
     return whole
 
 
-def integer_columns(problem: Problem, support: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+def integer_columns(
+    problem: Problem, support: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.float64]:
     """The rows y_μ x_μ on a support in small integers, as columns, the intercept last; NaN where there are none.
 
     Columns whose weight must not be positive are reversed, as those of the problem are.
@@ -144,14 +148,19 @@ class ExactTable:
         """
         self.decisions += 1
         chosen = [int(j) for j in support]
-        rows_used = list(range(self.problem.n_samples)) if samples is None else [int(i) for i in samples]
+        rows_used = (
+            list(range(self.problem.n_samples)) if samples is None else [int(i) for i in samples]
+        )
         if not rows_used:
             return Decision(True, (Fraction(0),) * len(chosen))
         columns = [self._column(j) for j in chosen]
         # All columns to one size, so that none drowns in the sum of squares.
         bits = max([column.bits for column in columns], default=1)
         raised = [bits - column.bits for column in columns]
-        rows = [[column.values[i] << up for column, up in zip(columns, raised, strict=True)] for i in rows_used]
+        rows = [
+            [column.values[i] << up for column, up in zip(columns, raised, strict=True)]
+            for i in rows_used
+        ]
         if self.problem.intercept:
             for row, i in zip(rows, rows_used, strict=True):
                 row.append(self._labels[i] << bits)
@@ -168,7 +177,9 @@ class ExactTable:
         begin = {places[i]: Fraction(value) for i, value in start.items() if value > 0}
         weights, positive = nearest_point(extended, unit, begin)
         if weights is None:
-            return Decision(False, conflict=tuple(rows_used[place] for place in positive if place < patterns))
+            return Decision(
+                False, conflict=tuple(rows_used[place] for place in positive if place < patterns)
+            )
         slopes = tuple(
             Fraction(weight * column.sign) * 2 ** (column.shift + up)
             for weight, column, up in zip(weights, columns, raised, strict=False)
@@ -176,7 +187,10 @@ class ExactTable:
         bias = Fraction(0)
         if self.problem.intercept:
             bias = Fraction(weights[len(chosen)]) * 2**bits
-            bias -= sum((slope * column.centre for slope, column in zip(slopes, columns, strict=True)), Fraction(0))
+            bias -= sum(
+                (slope * column.centre for slope, column in zip(slopes, columns, strict=True)),
+                Fraction(0),
+            )
         return Decision(True, slopes, bias)
 
     def _multipliers(self, support: list[int], samples: list[int]) -> dict[int, float]:
@@ -185,7 +199,9 @@ class ExactTable:
         rows = self.problem.rows(columns, np.array(samples, dtype=np.int64))
         if rows.shape[1] == 0:
             return {}
-        signed = np.append(self.problem.signed[columns], np.zeros(self.problem.kept, dtype=np.bool_))
+        signed = np.append(
+            self.problem.signed[columns], np.zeros(self.problem.kept, dtype=np.bool_)
+        )
         found = largest_margin(rows, signed=signed if signed.any() else None)
         return dict(zip(samples, found.multipliers.tolist(), strict=True))
 
@@ -228,7 +244,9 @@ class ExactTable:
         return None if undecided else False, Decision(False), []
 
 
-def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> tuple[Integers | None, list[int]]:
+def nearest_point(
+    rows: list[Integers], unit: int, start: Mapping[int, Fraction]
+) -> tuple[Integers | None, list[int]]:
     """min_{λ ≥ 0} |Σ_i λ_i b_i − (0, …, 0, unit)|² over the rows b_i, exactly.
 
     Returns
@@ -253,7 +271,9 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
         residual = [0] * width
         residual[-1] = unit * denominator
         for i, numerator in zip(inside, numerators, strict=True):
-            residual = [left - numerator * entry for left, entry in zip(residual, rows[i], strict=True)]
+            residual = [
+                left - numerator * entry for left, entry in zip(residual, rows[i], strict=True)
+            ]
         if not any(residual):
             return None, inside
         entering = -1
@@ -271,7 +291,11 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
 
 
 def _settle(
-    rows: list[Integers], unit: int, inside: list[int], values: list[Fraction], product: Callable[[int, int], int]
+    rows: list[Integers],
+    unit: int,
+    inside: list[int],
+    values: list[Fraction],
+    product: Callable[[int, int], int],
 ) -> tuple[Integers, int]:
     """Least squares on the rows inside, walking back to λ > 0; changes them. Returns λ as numerators and one denominator."""
     while inside:
@@ -287,8 +311,12 @@ def _settle(
             values[:] = [Fraction(numerator, denominator) for numerator in solution]
             return solution, denominator
         goals = [Fraction(numerator, denominator) for numerator in solution]
-        step = min(value / (value - goal) for value, goal in zip(values, goals, strict=True) if goal <= 0)
-        values[:] = [value + step * (goal - value) for value, goal in zip(values, goals, strict=True)]
+        step = min(
+            value / (value - goal) for value, goal in zip(values, goals, strict=True) if goal <= 0
+        )
+        values[:] = [
+            value + step * (goal - value) for value, goal in zip(values, goals, strict=True)
+        ]
         stays = [place for place, value in enumerate(values) if value > 0]
         inside[:] = [inside[place] for place in stays]
         values[:] = [values[place] for place in stays]

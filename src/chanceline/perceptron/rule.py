@@ -79,14 +79,19 @@ def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> 
     right = margins > 0
     for i in np.flatnonzero(doubtful):
         exact = sum(
-            (Fraction(x) * Fraction(w) for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)),
+            (
+                Fraction(x) * Fraction(w)
+                for x, w in zip(columns[i].tolist(), weights.tolist(), strict=True)
+            ),
             Fraction(bias),
         )
         right[i] = exact * int(y[i]) > 0
     return right
 
 
-def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float) -> Rule:
+def make_rule(
+    X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats, bias: float
+) -> Rule:
     """The rule with its errors counted exactly, whatever the rounding."""
     columns = X[:, support]
     wrong = np.flatnonzero(~strictly_right(columns, y, weights, bias))
@@ -95,7 +100,10 @@ def make_rule(X: Floats, y: Floats, support: NDArray[np.int64], weights: Floats,
 
 
 def rule_in_doubles(
-    problem: Problem, support: NDArray[np.int64], decision: Decision, samples: ArrayLike | None = None
+    problem: Problem,
+    support: NDArray[np.int64],
+    decision: Decision,
+    samples: ArrayLike | None = None,
 ) -> Rule | None:
     """The rule of rational weights that separate these samples (by default all), in doubles; None if no rounding does.
 
@@ -133,11 +141,18 @@ def rule_in_doubles(
 def _bias_between(columns: Floats, y: Floats, weights: Floats) -> float | None:
     """A double b with y_μ(x_μ·w + b) > 0 for all μ, exactly; None if there is none in the middle of where it must lie."""
     products = [
-        sum((Fraction(x) * Fraction(w) for x, w in zip(row, weights.tolist(), strict=True)), Fraction(0))
+        sum(
+            (Fraction(x) * Fraction(w) for x, w in zip(row, weights.tolist(), strict=True)),
+            Fraction(0),
+        )
         for row in columns.tolist()
     ]
-    least = max((-product for product, label in zip(products, y, strict=True) if label > 0), default=None)
-    most = min((-product for product, label in zip(products, y, strict=True) if label < 0), default=None)
+    least = max(
+        (-product for product, label in zip(products, y, strict=True) if label > 0), default=None
+    )
+    most = min(
+        (-product for product, label in zip(products, y, strict=True) if label < 0), default=None
+    )
     if least is None or most is None or least >= most:
         return None
     middle = float((least + most) / 2)
@@ -160,14 +175,19 @@ def separating_rule(
 def _chosen(problem: Problem, support: ArrayLike) -> NDArray[np.int64]:
     chosen = np.atleast_1d(np.asarray(support, dtype=np.int64))
     if chosen.size and (chosen.min() < 0 or chosen.max() >= problem.n_features):
-        raise InputError(f"The support holds a column outside 0 … {problem.n_features - 1}; check the indices.")
+        raise InputError(
+            f"The support holds a column outside 0 … {problem.n_features - 1}; check the indices."
+        )
     if np.unique(chosen).size != chosen.size:
         raise InputError("The support names a column twice; give every column once.")
     return np.sort(chosen)
 
 
 def margin_on(
-    problem: Problem, support: NDArray[np.int64], samples: NDArray[np.int64] | slice = slice(None), early: bool = False
+    problem: Problem,
+    support: NDArray[np.int64],
+    samples: NDArray[np.int64] | slice = slice(None),
+    early: bool = False,
 ) -> Margin:
     """The largest margin on these columns and samples, the intercept last, with weights of the signs given."""
     free = np.zeros(problem.kept, dtype=np.bool_)
@@ -189,15 +209,27 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     every_row = np.vstack([rows, np.eye(width)[signed]])
     every_multiplier = np.append(multipliers, taken_up)
     matrix = np.zeros((width + 1, width + 1))
-    if conflict_is_certain(every_row, problem.n_samples, width, every_multiplier, matrix, np.zeros_like(matrix)):
+    if conflict_is_certain(
+        every_row, problem.n_samples, width, every_multiplier, matrix, np.zeros_like(matrix)
+    ):
         return True
     members = np.flatnonzero(multipliers > NEGLIGIBLE)
     extra = np.flatnonzero(signed)[taken_up > 0]
     room = np.zeros((width, members.size + extra.size), dtype=np.int64)
-    return bool(conflict_is_exact(integer_columns(problem, support), np.arange(width), width, members, extra, room))
+    return bool(
+        conflict_is_exact(
+            integer_columns(problem, support), np.arange(width), width, members, extra, room
+        )
+    )
 
 
-def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False, signs: ArrayLike | None = None) -> Rule:
+def separate(
+    X: ArrayLike,
+    y: ArrayLike,
+    support: ArrayLike,
+    intercept: bool = False,
+    signs: ArrayLike | None = None,
+) -> Rule:
     """The perceptron of largest margin on the given columns, or multipliers that prove there is none.
 
     With `signs` (+1, −1 or 0 for every column of X) the weights have them, and those that are zero leave the support.
@@ -207,12 +239,23 @@ def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = F
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     chosen = _chosen(problem, support)
     if chosen.size + problem.kept == 0:
-        return Rule(chosen, np.zeros(0), 0.0, np.arange(problem.n_samples), 0.0, np.eye(problem.n_samples)[0])
+        return Rule(
+            chosen,
+            np.zeros(0),
+            0.0,
+            np.arange(problem.n_samples),
+            0.0,
+            np.eye(problem.n_samples)[0],
+        )
     found = margin_on(problem, chosen)
     multipliers = found.multipliers / found.multipliers.sum()
-    nothing = Rule(chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers)
+    nothing = Rule(
+        chosen, np.zeros(chosen.size), 0.0, np.arange(problem.n_samples), 0.0, multipliers
+    )
     if found.verdict == SEPARABLE:
-        rule = replace(scaled_rule(problem, chosen, *problem.split(found.weights)), multipliers=multipliers)
+        rule = replace(
+            scaled_rule(problem, chosen, *problem.split(found.weights)), multipliers=multipliers
+        )
         if rule.separates:
             return rule
     if is_affordable(chosen.size + problem.kept, problem.n_samples):
@@ -231,7 +274,9 @@ def separate(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = F
         return nothing
     if found.verdict == SEPARABLE:
         return rule
-    raise ConvergenceError("Whether these columns separate could not be decided in floating point; remove nearly equal columns.")
+    raise ConvergenceError(
+        "Whether these columns separate could not be decided in floating point; remove nearly equal columns."
+    )
 
 
 def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: bool = False) -> Rule:
@@ -258,7 +303,9 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     return scaled_rule(problem, chosen, *problem.split(largest_margin(rows[right]).weights))
 
 
-def scaled_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+def scaled_rule(
+    problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float
+) -> Rule:
     """The rule of scaled weights, in the units of X. A weight that may not have its sign is zero, and leaves the support."""
     if problem.signs is not None:
         weights = np.where(problem.signed[support], np.maximum(weights, 0.0), weights)
@@ -266,7 +313,9 @@ def scaled_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, c
     return make_rule(problem.X, problem.y, support, *problem.original(support, weights, constant))
 
 
-def widest_rule(problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float) -> Rule:
+def widest_rule(
+    problem: Problem, support: NDArray[np.int64], weights: Floats, constant: float
+) -> Rule:
     """The rule of scaled weights in the units of X, or that of largest margin on the samples it has right if no worse."""
     order = np.argsort(support)
     support = support[order].astype(np.int64)

@@ -93,7 +93,7 @@ class ExpectedError(Result):
         return f"{error}, majority class {100 * self.guess:.0f} %"
 
 
-def expected_error(  # noqa: PLR0913  those of `fit_rule`, and the number of jobs
+def expected_error(
     X: ArrayLike,
     y: ArrayLike,
     *,

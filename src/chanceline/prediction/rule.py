@@ -169,7 +169,7 @@ class PredictionRule(Result):
 
 
 @one_thread()
-def fit_rule(  # noqa: PLR0913  the table's design and the choice of features, by keywords
+def fit_rule(
     X: ArrayLike,
     y: ArrayLike,
     *,

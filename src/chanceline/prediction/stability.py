@@ -81,7 +81,7 @@ class SelectionStability(Result):
 
 
 @one_thread()
-def selection_stability(  # noqa: PLR0913  those of `fit_rule`, and what is known of the rule
+def selection_stability(
     X: ArrayLike,
     y: ArrayLike,
     support: ArrayLike,
@@ -117,7 +117,7 @@ def selection_stability(  # noqa: PLR0913  those of `fit_rule`, and what is know
     )
 
 
-def stability_of_support(  # noqa: PLR0913  what is known of the rule, by keywords
+def stability_of_support(
     samples: Samples,
     support: Ints,
     *,

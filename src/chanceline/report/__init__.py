@@ -18,7 +18,10 @@ __all__ = [*_HOMES]
 if TYPE_CHECKING:
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.page import read_report as read_report
-    from chanceline.report.runs import write_reproduce_report as write_reproduce_report, write_sweep_report as write_sweep_report
+    from chanceline.report.runs import (
+        write_reproduce_report as write_reproduce_report,
+        write_sweep_report as write_sweep_report,
+    )
     from chanceline.report.separation import write_test_report as write_test_report
     from chanceline.report.theory import write_theory_report as write_theory_report
 

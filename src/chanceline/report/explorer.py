@@ -34,7 +34,9 @@ TABLE, UNEQUAL = DATA / "diagram.csv", DATA / "chance_line.csv"
 
 def lobatto(low: float, high: float, count: int) -> Floats:
     """Chebyshev points with both ends, from `high` to `low`."""
-    inner = (low + high) / 2 + (high - low) / 2 * np.cos(np.pi * np.arange(1, count - 1) / (count - 1))
+    inner = (low + high) / 2 + (high - low) / 2 * np.cos(
+        np.pi * np.arange(1, count - 1) / (count - 1)
+    )
     return np.array([high, *inner, low])
 
 
@@ -42,7 +44,11 @@ def unequal_nodes() -> tuple[list[float], list[float], list[float]]:
     """Densities, balances and errors (as a share of the rarer class) at which the chance line for unequal classes is solved."""
     densities = expit(lobatto(logit(DENSITIES[0]), logit(DENSITIES[1]), GRID[0]))
     balances = expit(-np.sqrt(lobatto(0.0, logit(LEAST_BALANCE) ** 2, GRID[1])))
-    return densities.tolist(), balances.tolist(), (lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2]) ** 3).tolist()
+    return (
+        densities.tolist(),
+        balances.tolist(),
+        (lobatto(0.0, MOST_ERRORS ** (1 / 3), GRID[2]) ** 3).tolist(),
+    )
 
 
 def unequal_table() -> dict[str, Any]:
@@ -52,7 +58,9 @@ def unequal_table() -> dict[str, Any]:
     line over 2ρ, by balance and errors.
     """
     densities, balances, shares = unequal_nodes()
-    table = np.genfromtxt(UNEQUAL, delimiter=",", names=True).reshape(len(balances), len(shares), len(densities))
+    table = np.genfromtxt(UNEQUAL, delimiter=",", names=True).reshape(
+        len(balances), len(shares), len(densities)
+    )
     # Equal classes without errors come last.
     chance = np.log(table["alpha"] / table["alpha"][-1, -1])
     typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
@@ -68,7 +76,12 @@ def unequal_table() -> dict[str, Any]:
 def diagram_table() -> dict[str, Any]:
     """Every line at the nodes, column by column."""
     table = np.genfromtxt(TABLE, delimiter=",", names=True)
-    return {"first": FIRST, "last": LAST, "names": list(COLUMNS[1:]), **{name: table[name].tolist() for name in COLUMNS}}
+    return {
+        "first": FIRST,
+        "last": LAST,
+        "names": list(COLUMNS[1:]),
+        **{name: table[name].tolist() for name in COLUMNS},
+    }
 
 
 def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
@@ -77,7 +90,9 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     nodes = np.asarray(lines["rho"])
     found = {"rho": wanted.tolist()}
     for name in lines["names"]:
-        polynomial = BarycentricInterpolator(logit(nodes), np.log(np.asarray(lines[name]) / (2 * nodes)))
+        polynomial = BarycentricInterpolator(
+            logit(nodes), np.log(np.asarray(lines[name]) / (2 * nodes))
+        )
         found[name] = (2 * wanted * np.exp(polynomial(logit(wanted)))).tolist()
     return found
 

@@ -27,7 +27,9 @@ from chanceline.figures.style import PALETTE, figure_style, fit_phone
 
 TEMPLATES = Path(__file__).parent / "templates"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
-PAPER = "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."
+PAPER = (
+    "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."
+)
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
 PHONE_WIDTH = 3.7
 # Letters.
@@ -41,7 +43,9 @@ def shown(value: object) -> object:
 
 def prose(value: object) -> Markup:
     """Our own words: escaped, 2.5e-8 rather than 2.5e-08, `ρ_VS` with its index below, and no line broken within `M = 3`."""
-    text = re.sub(r"([αρ])_([A-Z]{2})\b", r"\1<sub>\2</sub>", _short_exponents(str(escape(shown(value)))))
+    text = re.sub(
+        r"([αρ])_([A-Z]{2})\b", r"\1<sub>\2</sub>", _short_exponents(str(escape(shown(value))))
+    )
     return Markup(re.sub(r"(?<![^\s(])([^\W\d_]) (=|≤) (?=\d)", "\\1\u00a0\\2\u00a0", text))
 
 
@@ -52,7 +56,9 @@ def number(value: float, digits: int = 4) -> str:
 
 def _short_exponents(text: str) -> str:
     text = re.sub(r"(?<=\d)e[+-]00(?!\d)", "", text)
-    return re.sub(r"(?<=\d)e([+-])0*(\d)", lambda found: f"e{found[1].removeprefix('+')}{found[2]}", text)
+    return re.sub(
+        r"(?<=\d)e([+-])0*(\d)", lambda found: f"e{found[1].removeprefix('+')}{found[2]}", text
+    )
 
 
 def asset(name: str) -> Markup:
@@ -66,9 +72,15 @@ def script_hash(script: str) -> str:
 
 
 # The palette as variables that follow the reader's choice of light or dark.
-_VARIABLES = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items())
+_VARIABLES = " ".join(
+    f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PALETTE.items()
+)
 ENVIRONMENT = Environment(
-    loader=FileSystemLoader(TEMPLATES), autoescape=True, finalize=shown, trim_blocks=True, lstrip_blocks=True
+    loader=FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    finalize=shown,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 # A word that may be broken within, such as a hash.
 ENVIRONMENT.tests["long"] = lambda value: any(len(word) > LONG_WORD for word in str(value).split())
@@ -81,7 +93,9 @@ ENVIRONMENT.globals.update(
 )
 
 
-def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (7.5, 4.4)) -> dict[str, Markup]:
+def drawn(
+    draw: Callable[[Any], None], name: str, size: tuple[float, float] = (7.5, 4.4)
+) -> dict[str, Markup]:
     """What `draw` puts on the axes as SVG, once for a wide screen and once for a phone.
 
     `name` tells the drawings of a page apart, so that each refers to its own parts.
@@ -90,14 +104,19 @@ def drawn(draw: Callable[[Any], None], name: str, size: tuple[float, float] = (7
     from matplotlib.figure import Figure
 
     drawings = {}
-    for screen, inches in {"wide": size, "phone": (PHONE_WIDTH, PHONE_WIDTH * min(1.0, 1.8 * size[1] / size[0]))}.items():
+    for screen, inches in {
+        "wide": size,
+        "phone": (PHONE_WIDTH, PHONE_WIDTH * min(1.0, 1.8 * size[1] / size[0])),
+    }.items():
         with figure_style(), rc_context({"axes.grid": False, "svg.hashsalt": f"{name} {screen}"}):
             chart = Figure(figsize=inches, layout="constrained")
             draw(chart.subplots())
             if screen == "phone":
                 fit_phone(chart)
             content = StringIO()
-            chart.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+            chart.savefig(
+                content, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+            )
         drawings[screen] = in_page(content.getvalue())
     return drawings
 
@@ -149,9 +168,19 @@ class Page:
         if visible(content, keep="\n") != content:
             # The escapes of JSON stand for the same letters, and what is unseen can be seen.
             content = json.dumps(record, indent=1, allow_nan=False)
-        versions = {"chanceline": __version__, "Python": platform.python_version()} | {name: version(name) for name in PACKAGES}
-        made = {**self.provenance, "versions": ", ".join(f"{name} {number}" for name, number in versions.items())}
-        frame = {"title": self.title, "record": escape(content), "provenance": made.items(), "references": self.references}
+        versions = {"chanceline": __version__, "Python": platform.python_version()} | {
+            name: version(name) for name in PACKAGES
+        }
+        made = {
+            **self.provenance,
+            "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        }
+        frame = {
+            "title": self.title,
+            "record": escape(content),
+            "provenance": made.items(),
+            "references": self.references,
+        }
         return ENVIRONMENT.get_template(self.template).render(self.values, **frame)
 
     def write(self, path: str | Path) -> Path:
@@ -169,7 +198,9 @@ def read_report(path: str | Path) -> dict[str, Any]:
     try:
         content = json.loads(html.unescape(found.group(1)))
     except json.JSONDecodeError as error:
-        raise InputError(f"{path} is no whole report of chanceline ({error}); write it anew.") from None
+        raise InputError(
+            f"{path} is no whole report of chanceline ({error}); write it anew."
+        ) from None
     if not isinstance(content, dict):
         raise InputError(f"{path} is not a report of chanceline.")
     return content

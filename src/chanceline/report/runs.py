@@ -87,7 +87,9 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
     name = Path(store).name
     provenance = {
         "store": name,
-        "SHA-256 of the task ids": hashlib.sha256("\n".join(record.task.id for record in records).encode()).hexdigest(),
+        "SHA-256 of the task ids": hashlib.sha256(
+            "\n".join(record.task.id for record in records).encode()
+        ).hexdigest(),
         "seeds": "derived from each task's id",
         "made with": "; ".join(made_with),
     }
@@ -110,7 +112,10 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 def averages(records: list[Record]) -> pd.DataFrame:
     """Mean and error (`average`) of every numeric result over the trials of each point; constant parameters left out."""
     keys = sorted({key for record in records for key in record.task.parameters if key != "trial"})
-    frame = pd.DataFrame({**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}} for record in records)
+    frame = pd.DataFrame(
+        {**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}}
+        for record in records
+    )
     varied = [key for key in keys if frame[key].nunique(dropna=False) > 1] or keys[:1]
     grouped = frame.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
@@ -139,30 +144,47 @@ def _pictures(frame: pd.DataFrame) -> dict[str, dict[str, Markup]]:
         for values, part in lines:
             label = ", ".join(f"{key} = {value}" for key, value in zip(others, values, strict=True))
             # A dollar sign would start matplotlib's mathematics.
-            ax.errorbar(part[axis], part[result], part[f"± {result}"], marker="o", label=label.replace("$", r"\$") or None)
+            ax.errorbar(
+                part[axis],
+                part[result],
+                part[f"± {result}"],
+                marker="o",
+                label=label.replace("$", r"\$") or None,
+            )
         ax.set(xlabel=axis.replace("$", r"\$"), ylabel=result.replace("$", r"\$"))
         if others:
             legend_below(ax)
 
-    captions = {result: f"{result} against {axis}, mean and standard error over trials" for result in results}
-    return {caption: drawn(partial(draw, result=result), caption) for result, caption in captions.items()}
+    captions = {
+        result: f"{result} against {axis}, mean and standard error over trials"
+        for result in results
+    }
+    return {
+        caption: drawn(partial(draw, result=result), caption)
+        for result, caption in captions.items()
+    }
 
 
 def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
     """Write the figures and numbers of a `reproduce` folder as one HTML file, by default `report.html` in it."""
     folder = Path(folder)
     if not (folder / "provenance.json").is_file():
-        raise InputError(f"{folder} was not written by chanceline reproduce: it has no provenance.json.")
+        raise InputError(
+            f"{folder} was not written by chanceline reproduce: it has no provenance.json."
+        )
     try:
         made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
         numbers = pd.read_csv(folder / "numbers.csv").astype(object)
-        drawings = {name: (folder / f"{name}.svg").read_text(encoding="utf-8") for name in made["figures"]}
+        drawings = {
+            name: (folder / f"{name}.svg").read_text(encoding="utf-8") for name in made["figures"]
+        }
         packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
         tables = b"".join((folder / f"{name}.csv").read_bytes() for name in drawings)
         values = {
             "made": made,
             "figures": [
-                (name, *FIGURES.get(name, (name, name)), in_page(svg), readable_width(svg)) for name, svg in drawings.items()
+                (name, *FIGURES.get(name, (name, name)), in_page(svg), readable_width(svg))
+                for name, svg in drawings.items()
             ],
             "numbers": [
                 (
@@ -175,9 +197,18 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
             ],
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{folder} is damaged ({error}), or another version wrote it; run reproduce again.") from error
-    provenance = {"mode": made["mode"], "made with": packages, "SHA-256 of the data": hashlib.sha256(tables).hexdigest()}
-    record = {"provenance": made, "numbers": numbers.where(numbers.notna(), None).to_dict("records")}
+        raise InputError(
+            f"{folder} is damaged ({error}), or another version wrote it; run reproduce again."
+        ) from error
+    provenance = {
+        "mode": made["mode"],
+        "made with": packages,
+        "SHA-256 of the data": hashlib.sha256(tables).hexdigest(),
+    }
+    record = {
+        "provenance": made,
+        "numbers": numbers.where(numbers.notna(), None).to_dict("records"),
+    }
     page = Page("reproduce.html", "The paper's figures, recomputed", record, values, provenance)
     return page.write(folder / "report.html" if path is None else path)
 

@@ -40,7 +40,9 @@ MAX_LISTED = 3
 WIDE = 2.0
 
 
-def write_test_report(result: SeparationTest, path: str | Path, data: Dataset | None = None) -> Path:
+def write_test_report(
+    result: SeparationTest, path: str | Path, data: Dataset | None = None
+) -> Path:
     """Write the result of `separation_test` as one HTML file.
 
     Parameters
@@ -60,19 +62,35 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
     name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     given, usual = result.settings.to_dict(), type(result.settings)().to_dict()
-    changed = ", ".join(f"{key} = {value}" for key, value in given.items() if value != usual[key] and key != "seed")
-    provenance: dict[str, object] = {"seed": result.settings.seed, "settings": changed or "the defaults"}
+    changed = ", ".join(
+        f"{key} = {value}" for key, value in given.items() if value != usual[key] and key != "seed"
+    )
+    provenance: dict[str, object] = {
+        "seed": result.settings.seed,
+        "settings": changed or "the defaults",
+    }
     if data is not None:
         name, digest = data.source, hash_arrays(data.X, data.y)
         record = {"source": name, "sha256": digest, **record}
         provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
     shuffles = () if result.permutation is None else (SHUFFLES[result.permutation.statistic],)
-    return Page("test.html", f"Structure or chance? {name}", record, _values(result, data), provenance, (PAPER, COVER, *shuffles))
+    return Page(
+        "test.html",
+        f"Structure or chance? {name}",
+        record,
+        _values(result, data),
+        provenance,
+        (PAPER, COVER, *shuffles),
+    )
 
 
 def notebook_card(result: SeparationTest) -> str:
     """The verdict, what to expect, what separates, the picture: for a notebook."""
-    values = {"front": drawn(lambda ax: draw_test(ax, result), "front")["wide"], "result": result, "kind": KINDS[result.verdict]}
+    values = {
+        "front": drawn(lambda ax: draw_test(ax, result), "front")["wide"],
+        "result": result,
+        "kind": KINDS[result.verdict],
+    }
     return ENVIRONMENT.get_template("card.html").render(values)
 
 
@@ -81,7 +99,10 @@ def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
     used, frame = result.rule or result.separating, result.to_frame()
     stand_ins = [_short_list(stand_ins_of(result, name)) for name in frame["feature"]]
     sides = [result.class_names[int(label > 0)] for label in result.labels]
-    names, wrong = (data and data.rows) or range(1, len(sides) + 1), result.rule.wrong if result.rule else ()
+    names, wrong = (
+        (data and data.rows) or range(1, len(sides) + 1),
+        result.rule.wrong if result.rule else (),
+    )
     return {
         "result": result,
         "kind": KINDS[result.verdict],
@@ -97,7 +118,9 @@ def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
         "shuffled": any(point.shuffled is not None for point in result.front),
         "front": drawn(lambda ax: draw_test(ax, result), "front"),
         "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
-        "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6)) if used.features else {},
+        "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6))
+        if used.features
+        else {},
     }
 
 
@@ -115,7 +138,9 @@ def stage_sentence(result: SeparationTest) -> str:
     evidence = result.evidence
     who = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
     if result.stage is Stage.SHUFFLES:
-        about = f"The p-value is that of the shuffles, {p} with what the proofs before them may spend"
+        about = (
+            f"The p-value is that of the shuffles, {p} with what the proofs before them may spend"
+        )
         if evidence.spread:
             return f"{about}; the evidence is spread over many features."
         return f"{about}; the evidence is largest for {who}."
@@ -140,13 +165,19 @@ def stage_sentence(result: SeparationTest) -> str:
 def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Numbers with few digits and marks for yes, for a table to read."""
     marks = {"True": "✓", "False": "", "nan": ""}
-    return [[marks.get(str(one), float(f"{one:.3g}") if isinstance(one, float) else one) for one in row] for row in rows]
+    return [
+        [marks.get(str(one), float(f"{one:.3g}") if isinstance(one, float) else one) for one in row]
+        for row in rows
+    ]
 
 
 def _wider(result: SeparationTest) -> list[str]:
     """Features of the evidence that vary much more in one class than in the other."""
     sides = [result.labels < 0, result.labels > 0]
-    spread = {name: [result.columns[name][side].std() for side in sides] for name in result.evidence.features}
+    spread = {
+        name: [result.columns[name][side].std() for side in sides]
+        for name in result.evidence.features
+    }
     return [
         f"{name} varies {max(pair) / min(pair):.1f} times as much in {result.class_names[int(pair[1] > pair[0])]}"
         for name, pair in spread.items()

@@ -21,13 +21,21 @@ from chanceline.theory.symmetric import ReplicaSolution
 
 Floats = NDArray[np.float64]
 REGIMES = {
-    "typical": ("chance", "Typical choices separate", "random patterns are separated by typical choices of variables."),
+    "typical": (
+        "chance",
+        "Typical choices separate",
+        "random patterns are separated by typical choices of variables.",
+    ),
     "selected": (
         "chance",
         "Chosen variables separate",
         "typical choices fail, but exponentially many rare ones separate random patterns.",
     ),
-    "beyond": ("structure", "Beyond capacity", "no choice of variables separates random patterns at this load."),
+    "beyond": (
+        "structure",
+        "Beyond capacity",
+        "no choice of variables separates random patterns at this load.",
+    ),
 }
 ANSATZ = {
     "rs": "replica symmetry",
@@ -48,16 +56,30 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
         "result": result,
         "numbers": record,
         "ansatz": ANSATZ[record.get("ansatz", "rs")],
-        "rows": [row for row in pd.json_normalize(record).to_dict("records")[0].items() if row[1] is not None],
-        "position": drawn(lambda ax: _draw_position(ax, diagram, rho, alpha), "position", (7.5, 5.2)),
+        "rows": [
+            row
+            for row in pd.json_normalize(record).to_dict("records")[0].items()
+            if row[1] is not None
+        ],
+        "position": drawn(
+            lambda ax: _draw_position(ax, diagram, rho, alpha), "position", (7.5, 5.2)
+        ),
     }
     if isinstance(result, ReplicaSolution):
         curve, entropy = entropy_curve(rho, result.ensemble), result.entropy
         values["regime"] = REGIMES[result.regime]
         values["entropy"] = drawn(lambda ax: _draw_entropy(ax, *curve, alpha, entropy), "entropy")
-        return Page("theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values).write(path)
-    found = f"α_VS({rho:g}) = {alpha:.8g}" if isinstance(result, Capacity) else f"ρ_VS({alpha:g}) = {rho:.8g}"
-    return Page("theory.html", f"The chance line: {found}", record, {**values, "found": found}).write(path)
+        return Page(
+            "theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values
+        ).write(path)
+    found = (
+        f"α_VS({rho:g}) = {alpha:.8g}"
+        if isinstance(result, Capacity)
+        else f"ρ_VS({alpha:g}) = {rho:.8g}"
+    )
+    return Page(
+        "theory.html", f"The chance line: {found}", record, {**values, "found": found}
+    ).write(path)
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
@@ -65,10 +87,16 @@ def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     if not ensemble.plain:
         e = ensemble
         table = capacity_curve(
-            evenly_spaced(59), balance=e.balance, margin=e.margin, errors=e.error_rate, signs=e.signs
+            evenly_spaced(59),
+            balance=e.balance,
+            margin=e.margin,
+            errors=e.error_rate,
+            signs=e.signs,
         ).to_frame()
         return table.drop(columns="signs").astype(float)
-    frame = pd.DataFrame(interpolated_lines([k / 200 for k in range(1, 200)])).rename(columns={"alpha_rs": "alpha_vs"})
+    frame = pd.DataFrame(interpolated_lines([k / 200 for k in range(1, 200)])).rename(
+        columns={"alpha_rs": "alpha_vs"}
+    )
     return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
 
 
@@ -77,7 +105,9 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> tuple[float, Floats, Floats
     all_choices = binary_entropy(rho)
     # With given signs and half of the inputs or more the entropy stays positive up to the load of all of them.
     all_reached = 1e-4 if rho >= ensemble.widest else 0.0
-    whole = Branch(rho, ensemble).from_entrance(lambda state: state.entropy < 0 or state.to_gardner < all_reached)
+    whole = Branch(rho, ensemble).from_entrance(
+        lambda state: state.entropy < 0 or state.to_gardner < all_reached
+    )
     branch = [point.state for point in whole]
     typical = rho * gardner(ensemble).load
     if ensemble.error_rate:
@@ -95,10 +125,19 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> tuple[float, Floats, Floats
 def _draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> None:
     draw_capacity(ax, diagram)
     ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
-    ax.annotate("here", (rho, alpha), xytext=(9, 7), textcoords="offset points", color=COLOURS["here"], weight="bold")
+    ax.annotate(
+        "here",
+        (rho, alpha),
+        xytext=(9, 7),
+        textcoords="offset points",
+        color=COLOURS["here"],
+        weight="bold",
+    )
 
 
-def _draw_entropy(ax: Any, typical: float, loads: Floats, entropies: Floats, alpha: float, entropy: float) -> None:
+def _draw_entropy(
+    ax: Any, typical: float, loads: Floats, entropies: Floats, alpha: float, entropy: float
+) -> None:
     ax.plot(loads, entropies, color=COLOURS["rs"])
     ax.axhline(0, color="0.5", linewidth=0.8)
     ax.axvline(typical, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")

@@ -41,7 +41,11 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def draw(
-        self, name: str, table: pd.DataFrame, *panels: Callable[[Any], None], size: tuple[float, float] = (7.4, 5.6)
+        self,
+        name: str,
+        table: pd.DataFrame,
+        *panels: Callable[[Any], None],
+        size: tuple[float, float] = (7.4, 5.6),
     ) -> None:
         """`save` a figure of panels side by side, one for each function, which gets its axes."""
         figure = Figure(figsize=size, layout="constrained")
@@ -57,9 +61,13 @@ class Folder:
         self.written.append(name)
         self.say(f"{name}: png, svg, csv")
 
-    def number(self, quantity: str, value: float, error: float | None, source: str, paper: str = "") -> None:
+    def number(
+        self, quantity: str, value: float, error: float | None, source: str, paper: str = ""
+    ) -> None:
         """Keep one number for numbers.csv."""
-        self.numbers.append({"quantity": quantity, "value": value, "error": error, "source": source, "paper": paper})
+        self.numbers.append(
+            {"quantity": quantity, "value": value, "error": error, "source": source, "paper": paper}
+        )
 
     def finish(self) -> None:
         """Write numbers.csv and provenance.json."""

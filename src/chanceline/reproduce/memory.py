@@ -29,9 +29,16 @@ CUTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 # Seconds, a minute, or a quarter of an hour of one core.
 SIZES = {
-    "quick": SimpleNamespace(neurons=40, measured=10, budget=200, rhos=(0.1, 0.25, 0.5), loads=(0.1, 0.3), jobs=1),
+    "quick": SimpleNamespace(
+        neurons=40, measured=10, budget=200, rhos=(0.1, 0.25, 0.5), loads=(0.1, 0.3), jobs=1
+    ),
     "normal": SimpleNamespace(
-        neurons=80, measured=20, budget=600, rhos=(0.05, 0.1, 0.2, 0.3, 0.5), loads=(0.1, 0.3, 0.8), jobs=1
+        neurons=80,
+        measured=20,
+        budget=600,
+        rhos=(0.05, 0.1, 0.2, 0.3, 0.5),
+        loads=(0.1, 0.3, 0.8),
+        jobs=1,
     ),
     "full": SimpleNamespace(
         neurons=150,
@@ -47,9 +54,14 @@ SIZES = {
 def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and the curve of Hebb's choice."""
     size = SIZES[folder.mode]
-    loads = load_curve(size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs)
+    loads = load_curve(
+        size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs
+    )
     table = pd.DataFrame([result.to_dict() for result in loads])
-    lines = {"alpha_vs": [capacity(rho).alpha for rho in table["rho"]], "hebbian": table["rho"].map(hebbian_capacity)}
+    lines = {
+        "alpha_vs": [capacity(rho).alpha for rho in table["rho"]],
+        "hebbian": table["rho"].map(hebbian_capacity),
+    }
     table = table.assign(cover_gardner=2 * table["rho"], **lines)
     theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
     folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory.points))
@@ -78,15 +90,30 @@ def memory_stability(folder: Folder) -> None:
                 "alpha_vs_at_kappa": capacity(RHO, margin=typical).alpha if typical > 0 else np.nan,
             }
             rows += [
-                {"measured": "overlap after recall", **about, "share": share, "value": value, "error": error}
-                for share, value, error in zip(found.noises, found.overlaps, found.errors, strict=True)
+                {
+                    "measured": "overlap after recall",
+                    **about,
+                    "share": share,
+                    "value": value,
+                    "error": error,
+                }
+                for share, value, error in zip(
+                    found.noises, found.overlaps, found.errors, strict=True
+                )
             ]
             if load < 2 * RHO:
                 recalls[wiring, load] = found
             if load == 0.3:
-                cuts[wiring] = [cutting(memory, patterns, CUTS, how, seed=1) for how in ("random", "weakest")]
+                cuts[wiring] = [
+                    cutting(memory, patterns, CUTS, how, seed=1) for how in ("random", "weakest")
+                ]
                 rows += [
-                    {"measured": f"bits held, {result.how} cut", **about, "share": share, "value": value}
+                    {
+                        "measured": f"bits held, {result.how} cut",
+                        **about,
+                        "share": share,
+                        "value": value,
+                    }
                     for result in cuts[wiring]
                     for share, value in zip(result.shares, result.bits, strict=True)
                 ]
@@ -100,7 +127,9 @@ def memory_couplings(folder: Folder) -> None:
     load = 0.4
     patterns = random_patterns(size.neurons, load, seed=1)
     for wiring in WIRINGS:
-        report = AssociativeMemory(size.neurons, "minimal", wiring, seed=1, budget=size.budget).store(patterns, n_jobs=size.jobs)
+        report = AssociativeMemory(
+            size.neurons, "minimal", wiring, seed=1, budget=size.budget
+        ).store(patterns, n_jobs=size.jobs)
         folder.number(
             f"couplings for a stored bit at load {load:g}, {size.neurons} neurons, {wiring} inputs",
             report.couplings_per_bit,

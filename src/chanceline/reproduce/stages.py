@@ -54,23 +54,41 @@ def panels(folder: Folder) -> None:
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
     point = solve(1.2, RHO)
-    folder.number("entropy at alpha=1.2, rho=0.5", point.entropy, point.quadrature_error, "RS", "Fig. (c)")
-    folder.number("load where symmetry between supports breaks at rho=0.5", end.replicon_alpha or float("nan"), None, "RS")
+    folder.number(
+        "entropy at alpha=1.2, rho=0.5", point.entropy, point.quadrature_error, "RS", "Fig. (c)"
+    )
+    folder.number(
+        "load where symmetry between supports breaks at rho=0.5",
+        end.replicon_alpha or float("nan"),
+        None,
+        "RS",
+    )
 
 
 def capacity_diagram(folder: Folder) -> None:
     """α_VS(ρ) with every closed-form curve."""
-    table = capacity_curve(evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True).to_frame()
+    table = capacity_curve(
+        evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True
+    ).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in RHOS:
         end = capacity(rho)
-        folder.number(f"capacity at rho={rho:g}", end.alpha, end.error, "RS", "capacity figure, solid blue line")
+        folder.number(
+            f"capacity at rho={rho:g}",
+            end.alpha,
+            end.error,
+            "RS",
+            "capacity figure, solid blue line",
+        )
 
 
 def unequal_classes(folder: Folder) -> None:
     """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
     rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.mode == "quick" else 60)]
-    parts = [capacity_curve(rhos, balance=balance).to_frame().assign(balance=balance) for balance in (0.5, 0.3, 0.1, 0.02)]
+    parts = [
+        capacity_curve(rhos, balance=balance).to_frame().assign(balance=balance)
+        for balance in (0.5, 0.3, 0.1, 0.02)
+    ]
     table = pd.concat(parts, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):
@@ -83,16 +101,31 @@ def entropy_with_breaking(folder: Folder) -> None:
     critical = replicon_line(RHO).state
     one_step = RSBBranch(RHO)
     end = one_step.at_zero_entropy(start_at(RHO))
-    branch = [point.state for point in one_step.follow(end, 0.1, lambda state: state.alpha < critical.alpha + 0.003)]
+    branch = [
+        point.state
+        for point in one_step.follow(end, 0.1, lambda state: state.alpha < critical.alpha + 0.003)
+    ]
     beyond = one_step.at_chi(float(end.unknowns[0]) - 0.15, end.unknowns).state
     broken = pd.DataFrame(
-        {"alpha": s.alpha, "entropy": s.entropy, "x": s.order.x[0], "K": s.order.K, "p1": s.order.p[1], "p0": s.order.p[0]}
+        {
+            "alpha": s.alpha,
+            "entropy": s.entropy,
+            "x": s.order.x[0],
+            "K": s.order.K,
+            "p1": s.order.p[1],
+            "p0": s.order.p[0],
+        }
         for s in [*reversed(branch), beyond]
     )
     loads = np.linspace(critical.alpha - 0.06, 1.8, 16 if folder.mode == "quick" else 40)
-    symmetric = pd.DataFrame({"alpha": alpha, "entropy": solve_rs(float(alpha), RHO).entropy} for alpha in loads)
+    symmetric = pd.DataFrame(
+        {"alpha": alpha, "entropy": solve_rs(float(alpha), RHO).entropy} for alpha in loads
+    )
     table = pd.concat([symmetric.assign(ansatz="rs"), broken.assign(ansatz="1rsb")])
-    panels = (lambda ax: draw_entropies(ax, symmetric, broken, critical.alpha), lambda ax: draw_break_point(ax, broken))
+    panels = (
+        lambda ax: draw_entropies(ax, symmetric, broken, critical.alpha),
+        lambda ax: draw_break_point(ax, broken),
+    )
     folder.draw("entropy_breaking", table, *panels, size=(11, 4.4))
 
 
@@ -103,8 +136,18 @@ def capacity_with_breaking(folder: Folder) -> None:
     folder.draw("capacity_breaking", table, *panels, size=(12, 5))
     for row in capacity_table():
         if row.rho in RHOS:
-            folder.number(f"capacity at rho={row.rho:g}, one step of breaking", row.alpha_1rsb, row.error_1rsb, "1RSB")
-            folder.number(f"capacity at rho={row.rho:g}, full breaking", row.alpha_full, row.error_full, "limit of 1, 2, 3 steps")
+            folder.number(
+                f"capacity at rho={row.rho:g}, one step of breaking",
+                row.alpha_1rsb,
+                row.error_1rsb,
+                "1RSB",
+            )
+            folder.number(
+                f"capacity at rho={row.rho:g}, full breaking",
+                row.alpha_full,
+                row.error_full,
+                "limit of 1, 2, 3 steps",
+            )
 
 
 def finite_size(folder: Folder) -> None:
@@ -122,7 +165,9 @@ def finite_size(folder: Folder) -> None:
                 _run(folder, store, name)
             points = stored_points(figure, store, names)
         else:
-            folder.say(f"{figure}: drawn from the run that comes with the package (the full mode computes it again)")
+            folder.say(
+                f"{figure}: drawn from the run that comes with the package (the full mode computes it again)"
+            )
             points = shipped_points(figure)
         picture, table = draw_figure(figure, points)
         if quick:
@@ -135,8 +180,13 @@ def _run(folder: Folder, store: Path, name: str) -> None:
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
         missing = len({task.id for task in sweep.tasks} - results.finished())
-        folder.say(f"{sweep}; {missing} to run" + (", a small run made on the spot" if folder.mode == "quick" else ""))
-        for count, _ in enumerate(iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch), 1):
+        folder.say(
+            f"{sweep}; {missing} to run"
+            + (", a small run made on the spot" if folder.mode == "quick" else "")
+        )
+        for count, _ in enumerate(
+            iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch), 1
+        ):
             if count % TELL_EVERY == 0:
                 folder.say(f"{name}: {count} of {missing}")
 

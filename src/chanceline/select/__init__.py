@@ -30,8 +30,16 @@ if TYPE_CHECKING:
         check_weights as check_weights,
     )
     from chanceline.perceptron.problem import random_problem as random_problem
-    from chanceline.perceptron.rule import Rule as Rule, fewest_errors as fewest_errors, separate as separate
-    from chanceline.select.api import METHODS as METHODS, iter_search as iter_search, search as search
+    from chanceline.perceptron.rule import (
+        Rule as Rule,
+        fewest_errors as fewest_errors,
+        separate as separate,
+    )
+    from chanceline.select.api import (
+        METHODS as METHODS,
+        iter_search as iter_search,
+        search as search,
+    )
     from chanceline.select.counting import SupportCount as SupportCount, count as count
     from chanceline.select.outcome import SearchOutcome as SearchOutcome
 

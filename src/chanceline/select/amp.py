@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr
 
-from chanceline.perceptron.hinge import Hinge, fit, random_state, set_support
-from chanceline.perceptron.linalg import next_random
+from chanceline.kernels.random import next_random, random_state
+from chanceline.perceptron.hinge import Hinge, fit, set_support
 from chanceline.perceptron.problem import Floats, Problem
 from chanceline.select.outcome import Candidate
 from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily
@@ -22,7 +22,9 @@ from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000
 LOOK_EVERY = 25
-RUNAWAY = 1e12  # evidence in nats: columns that are far from independent can drive it up without end
+RUNAWAY = (
+    1e12  # evidence in nats: columns that are far from independent can drive it up without end
+)
 BRISK, SLOW = (0.99, 300), (0.999, 500)  # reinforcement, and how many steps it gets
 SLOWLY_FROM = 600  # patterns from which the slow pace pays: below, swaps get as far from either
 
@@ -40,7 +42,9 @@ def log_odds_for(evidence: NDArray, count: float) -> float:
     return float(brentq(lambda odds: expit(odds + evidence).sum() - count, low, high, xtol=1e-12))
 
 
-def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[tuple[Floats, Floats, Floats]]:
+def amp_steps(
+    hinge: Hinge, count: int, mean: Floats, reinforcement: float
+) -> Iterator[tuple[Floats, Floats, Floats]]:
     """Message-passing steps for K = `count` from these means of the weights, the products in single precision.
 
     After every step the means and variances of the weights, and the evidence for w_i ≠ 0; ends if it runs away. Every column has
@@ -50,7 +54,12 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
     columns, kept, signed = hinge.narrow, hinge.kept, hinge.signed
     n, patterns = columns.shape
     root, pi = math.sqrt(n), np.ones(n)
-    variance, field, response, curvature = np.full(n, count / n), np.zeros(n), np.zeros(patterns), 0.0
+    variance, field, response, curvature = (
+        np.full(n, count / n),
+        np.zeros(n),
+        np.zeros(patterns),
+        0.0,
+    )
     for step in itertools.count(1):
         rate = 1.0 - reinforcement**step
         V = max(variance.sum() / n, 1e-10)
@@ -68,7 +77,10 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
             ratio = math.sqrt(width) * field
             lift = math.sqrt(width) * inverse_mills(ratio)
             evidence = np.where(signed, evidence + log_ndtr(ratio), evidence)
-            slab, second = np.where(signed, slab + lift, slab), np.where(signed, second + slab * lift, second)
+            slab, second = (
+                np.where(signed, slab + lift, slab),
+                np.where(signed, second + slab * lift, second),
+            )
         free = evidence[: n - kept]
         pi[: n - kept] = expit(log_odds_for(free, count) + free)
         new = pi * slab
@@ -77,14 +89,18 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
         yield mean, variance, evidence
 
 
-def passing(hinge: Hinge, count: int, reinforcement: float, most: int) -> Iterator[tuple[int, bool]]:
+def passing(
+    hinge: Hinge, count: int, reinforcement: float, most: int
+) -> Iterator[tuple[int, bool]]:
     """Up to `most` steps of message passing for K = `count`; at every look the steps done, and whether the K largest separate.
 
     Ends early if it runs away. The workspace then holds the support that was tested.
     """
     n, kept = hinge.columns.shape[0], hinge.kept
     start = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
-    for done, (mean, _, evidence) in enumerate(itertools.islice(amp_steps(hinge, count, start, reinforcement), most), 1):
+    for done, (mean, _, evidence) in enumerate(
+        itertools.islice(amp_steps(hinge, count, start, reinforcement), most), 1
+    ):
         if done % LOOK_EVERY == 0:
             order = np.argsort(-evidence[: n - kept], kind="stable")[:count]
             support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
@@ -93,7 +109,9 @@ def passing(hinge: Hinge, count: int, reinforcement: float, most: int) -> Iterat
             yield done, fit(hinge)
 
 
-def pass_down(hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0) -> Iterator[Candidate | int]:
+def pass_down(
+    hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0
+) -> Iterator[Candidate | int]:
     """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
     hinge.random[:] = random_state(seed)
     failures, shrink = 0, 0.97

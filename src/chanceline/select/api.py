@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import scaled_rule, widest_rule
-from chanceline.select.outcome import NOTHING, Candidate, LowerBound, SearchOutcome, candidate_rule, fitted
+from chanceline.select.outcome import (
+    NOTHING,
+    Candidate,
+    LowerBound,
+    SearchOutcome,
+    candidate_rule,
+    fitted,
+)
 
 Method = Callable[..., Iterator[Candidate | LowerBound | int]]
 # Loaded on use. A method of your own need not be entered here: "module:function" names it, in worker processes too.
@@ -47,7 +54,9 @@ def find_method(name: str) -> Method:
     try:
         found = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"The search method {name!r} could not be imported ({error}); check the names.") from None
+        raise InputError(
+            f"The search method {name!r} could not be imported ({error}); check the names."
+        ) from None
     if not callable(found):
         raise InputError(f"The search method {name!r} is no function; name a generator function.")
     return cast(Method, found)
@@ -79,7 +88,9 @@ def iter_search(
     seed = whole_number(seed, "The seed")
     errors = whole_number(errors, "The number of errors allowed")
     if errors and method not in FORGIVING:
-        raise InputError(f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}.")
+        raise InputError(
+            f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
+        )
     if signs is not None and method in WITHOUT_SIGNS:
         raise InputError(f"The method {method!r} knows no signs; choose auto, tabu, omp or exact.")
     if errors:
@@ -105,8 +116,16 @@ def iter_search(
         if best is not None and best is not before:
             yield best
         if progress is not None and best is not None:
-            progress(event if isinstance(event, int) else getattr(event, "iterations", best.iterations), best)
-        if target is not None and best is not None and best.errors <= errors and best.n_selected <= target:
+            progress(
+                event if isinstance(event, int) else getattr(event, "iterations", best.iterations),
+                best,
+            )
+        if (
+            target is not None
+            and best is not None
+            and best.errors <= errors
+            and best.n_selected <= target
+        ):
             break
     final = _outcome(problem, last, method, seed, history[:-1], errors, names, wide=True)
     yield _with_proof(final, bound)
@@ -114,7 +133,9 @@ def iter_search(
 
 def _with_proof(outcome: SearchOutcome, bound: LowerBound) -> SearchOutcome:
     """The outcome with what is proven."""
-    return replace(outcome, lower_bound=bound.smallest, proof_size=bound.nodes, proven_gap=bound.gap)
+    return replace(
+        outcome, lower_bound=bound.smallest, proof_size=bound.nodes, proven_gap=bound.gap
+    )
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
@@ -172,7 +193,17 @@ def search(
     """
     return list(
         iter_search(
-            X, y, method, budget, seed, intercept, errors=errors, signs=signs, target=target, progress=progress, **options
+            X,
+            y,
+            method,
+            budget,
+            seed,
+            intercept,
+            errors=errors,
+            signs=signs,
+            target=target,
+            progress=progress,
+            **options,
         )
     )[-1]
 

@@ -147,7 +147,10 @@ def all_columns_separate(problem: Problem) -> bool:
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)
     squares, directions = np.linalg.eigh(gram)
-    return largest_margin(directions * np.sqrt(np.maximum(squares, 0.0)), early=True).verdict != INSEPARABLE
+    return (
+        largest_margin(directions * np.sqrt(np.maximum(squares, 0.0)), early=True).verdict
+        != INSEPARABLE
+    )
 
 
 def search_all(
@@ -188,7 +191,9 @@ def search_all(
             yield event
         hinge, _ = start_from(problem, best)
     steps = affordable_swaps(problem, best.support.size) if budget is None else budget
-    for event in swap_down(hinge, steps, seed, best.iterations, PATIENCE if budget is None else 1.0):
+    for event in swap_down(
+        hinge, steps, seed, best.iterations, PATIENCE if budget is None else 1.0
+    ):
         yield event
         if isinstance(event, Candidate) and event.support.size <= lower:
             return
@@ -200,10 +205,14 @@ def affordable_swaps(problem: Problem, size: int) -> int:
     swaps = default_budget(problem, size)
     if n * patterns <= CACHED_ENTRIES:
         return swaps
-    return min(swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns))))
+    return min(
+        swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns)))
+    )
 
 
-def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterator[Candidate | LowerBound | int]:
+def sweep_below(
+    problem: Problem, best: Candidate, budget: int | None
+) -> Iterator[Candidate | LowerBound | int]:
     """Every single variable and, where that is affordable, every pair: the smallest support if it has one or two variables."""
     n, done = problem.n_features, best.iterations
     if best.support.size < 2:
@@ -233,7 +242,9 @@ def sweep_below(problem: Problem, best: Candidate, budget: int | None) -> Iterat
         yield done
 
 
-def exact_candidate(problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None) -> Candidate | None:
+def exact_candidate(
+    problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None
+) -> Candidate | None:
     """The candidate of largest margin on a support, with a rule found exactly where that margin is none; None if neither is."""
     found = fitted(problem, support, iterations)
     if candidate_rule(problem, found).separates:
@@ -284,7 +295,12 @@ def run_with_errors(
         yield best.candidate(size, kept, size)
     yield LowerBound(needed, n)
     if reached:
-        yield from _shrink(hinge, best, default_budget_with_errors(problem, size) if budget is None else budget, errors)
+        yield from _shrink(
+            hinge,
+            best,
+            default_budget_with_errors(problem, size) if budget is None else budget,
+            errors,
+        )
     elif not gives_up:
         yield from fewest_found(problem, budget, seed, size, errors)
 
@@ -330,7 +346,11 @@ def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Cand
         if left <= 0:
             return
         noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
-        left -= int(fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[1])
+        left -= int(
+            fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[
+                1
+            ]
+        )
         enough = hinge.size <= size and bool(best.errors[hinge.selected] <= errors)
         done = spent + budget - left
         yield best.candidate(hinge.selected, hinge.kept, done) if enough else done

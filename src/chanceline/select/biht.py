@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import whole_number
-from chanceline.perceptron.linalg import add_scaled, inner_kernel, kernel
+from chanceline.kernels.compile import inner_kernel, kernel
+from chanceline.kernels.vectors import add_scaled
 from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 
@@ -40,7 +41,14 @@ def threshold(values: NDArray, count: int, fixed: NDArray) -> NDArray:
 
 
 def plain_loop(
-    columns: NDArray, rows: NDArray, w: NDArray, count: int, fixed: NDArray, l: int, err: float, most: int
+    columns: NDArray,
+    rows: NDArray,
+    w: NDArray,
+    count: int,
+    fixed: NDArray,
+    l: int,
+    err: float,
+    most: int,
 ) -> tuple[NDArray, int, float]:
     """The inner loop of Algorithm 1, transcribed line by line (y = 1 since the columns carry the labels)."""
     n, patterns = columns.shape
@@ -84,7 +92,9 @@ def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
 
 
 @inner_kernel()
-def recount(rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray) -> None:
+def recount(
+    rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray
+) -> None:
     """Bring c = Σ ½(1 − sign m_μ) a_μ and the margins' drift A_F c_F up to date with the signs that differ."""
     for pattern in range(margins.size):
         share = 0.5 * (1.0 - np.sign(margins[pattern]))
@@ -97,7 +107,15 @@ def recount(rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull
 
 @kernel()
 def biht_steps(
-    columns: NDArray, rows: NDArray, gram: NDArray, w: NDArray, is_fixed: NDArray, free: int, done: int, most: int, settled: float
+    columns: NDArray,
+    rows: NDArray,
+    gram: NDArray,
+    w: NDArray,
+    is_fixed: NDArray,
+    free: int,
+    done: int,
+    most: int,
+    settled: float,
 ) -> int:
     """The inner loop at one K; the iterations done.
 
@@ -137,7 +155,9 @@ def biht_steps(
     return done
 
 
-def greedy_biht(columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST) -> Iterator[tuple[NDArray, int, int]]:
+def greedy_biht(
+    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST
+) -> Iterator[tuple[NDArray, int, int]]:
     """The working reading, jitted; (w/τ, K, iterations) at the end of every K."""
     n, patterns = columns.shape
     rows = np.ascontiguousarray(columns.T)
@@ -189,11 +209,15 @@ def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator
     yield _candidate(problem, last, iterations)
 
 
-def run_biht(problem: Problem, budget: int | None, seed: int, size: int | None = None) -> Iterator[Candidate | int]:
+def run_biht(
+    problem: Problem, budget: int | None, seed: int, size: int | None = None
+) -> Iterator[Candidate | int]:
     """Method `biht`: K = `size` variables (P/2 if not given) from w = 0, until consistent or the budget is spent."""
     n, kept = problem.columns.shape[0], problem.kept
     wanted = max(1, min(problem.n_features, problem.n_samples // 2)) if size is None else size
-    count = whole_number(wanted, "The size, a number of variables,", at_least=1, at_most=problem.n_features)
+    count = whole_number(
+        wanted, "The size, a number of variables,", at_least=1, at_most=problem.n_features
+    )
     columns, rows = problem.columns, np.ascontiguousarray(problem.columns.T)
     fixed = np.arange(n) >= n - kept
     w = np.zeros(n)

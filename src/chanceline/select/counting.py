@@ -52,14 +52,18 @@ class SupportCount(Result):
         return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
 
 
-def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None) -> SupportCount:
+def count(
+    X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None
+) -> SupportCount:
     """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24.
 
     With `signs` (+1, −1 or 0 for every column) a weight has its sign or is zero.
     """
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:
-        raise InputError(f"The size of a support must lie between 0 and {problem.n_features}, but is {size}.")
+        raise InputError(
+            f"The size of a support must lie between 0 and {problem.n_features}, but is {size}."
+        )
     if size == 0:
         alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
         return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
@@ -76,4 +80,6 @@ def count(X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs:
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    return SupportCount(counted, size, problem.n_features, problem.n_samples, nodes, float(walk.room.gap[0]))
+    return SupportCount(
+        counted, size, problem.n_features, problem.n_samples, nodes, float(walk.room.gap[0])
+    )

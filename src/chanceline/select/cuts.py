@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import inner_kernel, kernel
+from chanceline.kernels.compile import inner_kernel, kernel
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import small_integers
 
@@ -52,16 +52,20 @@ def unpack(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
     return np.unpackbits(rows, axis=1, bitorder="little")[:, :n].astype(np.bool_)
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def bits_set(word: Any) -> Any:
     """The number of bits set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-def cuts_of(signs: NDArray, few: int, always: NDArray, signed: NDArray, largest: int, cuts: NDArray) -> NDArray[np.int64]:
+def cuts_of(
+    signs: NDArray, few: int, always: NDArray, signed: NDArray, largest: int, cuts: NDArray
+) -> NDArray[np.int64]:
     """How many cuts of `few` patterns have 0, 1, … variables; those up to `largest` are written to `cuts`.
 
     signs (words, P) has the bits of negative entries, signed those of weights that must not be negative. Cuts with a variable of
@@ -73,7 +77,7 @@ def cuts_of(signs: NDArray, few: int, always: NDArray, signed: NDArray, largest:
     return sizes
 
 
-@kernel(allocates=False)
+@kernel()
 def write_cuts(
     signs: NDArray,
     chosen: NDArray,
@@ -135,7 +139,10 @@ def smallest_cuts(problem: Problem, sixes: bool) -> NDArray[np.bool_]:
     nothing = np.zeros((len(signs), 0), dtype=np.uint64)
     sizes = [np.cumsum(cuts_of(signs, few, always, signed, -1, nothing)) for few in kinds]
     largest = int(np.searchsorted(np.sum(sizes, axis=0), MOST_CUTS, side="right")) - 1
-    parts = [np.zeros((len(signs), int(size[largest]) if largest >= beyond else 0), dtype=np.uint64) for size in sizes]
+    parts = [
+        np.zeros((len(signs), int(size[largest]) if largest >= beyond else 0), dtype=np.uint64)
+        for size in sizes
+    ]
     for few, part in zip(kinds, parts, strict=True):
         cuts_of(signs, few, always, signed, largest if part.size else -1, part)
     cuts = unpack(np.concatenate(parts, axis=1), n)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.linalg import NONE, ZERO, counter, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, counter, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import (
     INSEPARABLE,
     NEGLIGIBLE,
@@ -46,7 +46,12 @@ from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fit
 OPEN, IN, OUT = counter(0), counter(1), counter(2)
 EXHAUSTED, PAUSED, FOUND, ASKED = 0, 1, 2, 3
 NO_ANSWER = counter(-2)  # the walk has asked nothing, or shall test once more
-CHOSEN, BY_WORDS, BEGUN, BY_MARGIN = 0, 1, 2, 3  # how the cut of a level is found; by words it is chosen first, then taken
+CHOSEN, BY_WORDS, BEGUN, BY_MARGIN = (
+    0,
+    1,
+    2,
+    3,
+)  # how the cut of a level is found; by words it is chosen first, then taken
 MARGIN_FROM = 5  # variables still to be chosen, from which a hard margin is worth its time where there are other cuts
 NODES_A_CHUNK = 2_000
 EXACT_NODES = 20_000_000
@@ -167,12 +172,21 @@ def is_proven(signed: NDArray, k: int, rest: NDArray, count: int, total: int, ro
             place += 1
     if extra > k + 1:
         return False
-    return conflict_is_exact(room.whole, used, k, members[:found], members[found:extra], room.integers)
+    return conflict_is_exact(
+        room.whole, used, k, members[:found], members[found:extra], room.integers
+    )
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def errors_suffice(
-    columns: NDArray, signed: NDArray, k: int, errors: int, multipliers: NDArray, early: bool, tally: NDArray, room: Any
+    columns: NDArray,
+    signed: NDArray,
+    k: int,
+    errors: int,
+    multipliers: NDArray,
+    early: bool,
+    tally: NDArray,
+    room: Any,
 ) -> int:
     """Whether giving up at most `errors` of the alive patterns, none of the certain ones, leaves a rest that k used separate.
 
@@ -237,7 +251,7 @@ def errors_suffice(
     return verdict
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def put(status: NDArray, opened: NDArray, j: int, now: int) -> None:
     """Variable j is now open, in or out."""
     bit, w = ONE << np.uint64(j & 63), j >> 6
@@ -258,7 +272,9 @@ def keep_unmet(cuts: NDArray, unmet: NDArray, j: int, level: int) -> None:
 
 
 @inlined_kernel()
-def shared_by_unmet(cuts: NDArray, unmet: NDArray, j: int, above: int, opened: NDArray, words: NDArray) -> int:
+def shared_by_unmet(
+    cuts: NDArray, unmet: NDArray, j: int, above: int, opened: NDArray, words: NDArray
+) -> int:
     """The open variables that meet all cuts of the level above which its variable j does not: how many."""
     bit, home, shared = ONE << np.uint64(j & 63), j >> 6, 0
     for w in range(words.size):
@@ -292,7 +308,14 @@ def smallest_unmet(cuts: NDArray, unmet: int, opened: NDArray, words: NDArray, m
 
 @inlined_kernel()
 def fewest_to_try(
-    cuts: NDArray, unmet: NDArray, chosen: NDArray, level: int, last: bool, opened: NDArray, words: NDArray, most: int
+    cuts: NDArray,
+    unmet: NDArray,
+    chosen: NDArray,
+    level: int,
+    last: bool,
+    opened: NDArray,
+    words: NDArray,
+    most: int,
 ) -> int:
     """How many open variables the smallest cut of this level has, at most all that there are; they are in `words`."""
     if last and cuts.shape[2] > 0:
@@ -317,7 +340,15 @@ def take_out(status: NDArray, opened: NDArray, words: NDArray, todo: NDArray) ->
 
 
 @inlined_kernel()
-def extend_cut(status: NDArray, opened: NDArray, todo: NDArray, count: int, most: int, weights: NDArray, verdict: int) -> int:
+def extend_cut(
+    status: NDArray,
+    opened: NDArray,
+    todo: NDArray,
+    count: int,
+    most: int,
+    weights: NDArray,
+    verdict: int,
+) -> int:
     """After a fit of what is in or open: if it suffices, take the heaviest open variable out; if not, the cut is complete.
 
     How the cut is found from now on.
@@ -363,24 +394,33 @@ def is_certain(columns: NDArray, used: NDArray, k: int, weights: NDArray) -> boo
     return True
 
 
-@kernel(allocates=False)
+@kernel()
 def walk_on(walk: Any, budget: int) -> int:
     """Walk on for about `budget` nodes: EXHAUSTED, PAUSED, FOUND (the variables in suffice), or ASKED whether some suffice."""
     (columns, signed, _, kept, wanted, errors, counting, cuts, unmet, status, opened, words, todo, left, most, chosen, how, row,
      weights, multipliers, at, tally, answer, asking, room) = walk  # fmt: skip
     used, alive, certain, fitted_weights = room.used, room.alive, room.certain, room.weights
-    limit, spare, patterns, deeper = tally[0] + budget, weights.shape[0] - 1, columns.shape[1], tally[0] == 0
+    limit, spare, patterns, deeper = (
+        tally[0] + budget,
+        weights.shape[0] - 1,
+        columns.shape[1],
+        tally[0] == 0,
+    )
     while deeper or at[0] >= 0:
         if deeper:
             # Go on to a level, unless a cut not met has no open variable.
             level, deeper = at[0] + 1, False
             tally[0] += level == 0 or level <= wanted - 3
-            fewest = fewest_to_try(cuts, unmet, chosen, level, level == wanted - 1, opened, words, status.size)
+            fewest = fewest_to_try(
+                cuts, unmet, chosen, level, level == wanted - 1, opened, words, status.size
+            )
             if fewest > 0:
                 at[0], chosen[level], left[level], most[level] = level, -1, 0, fewest
                 # What is in or open is what the level above had in one of its fits.
                 if level > 0:
-                    row[level] = row[level - 1] + (left[level - 1] if how[level - 1] == BY_MARGIN else 0)
+                    row[level] = row[level - 1] + (
+                        left[level - 1] if how[level - 1] == BY_MARGIN else 0
+                    )
                 # Whether many variables suffice with errors takes long to decide: then every support is tried.
                 by_margin = errors == 0 and (cuts.shape[2] == 0 or wanted - level >= MARGIN_FROM)
                 how[level] = BEGUN if by_margin else CHOSEN
@@ -420,8 +460,15 @@ def walk_on(walk: Any, budget: int) -> int:
                 if not cutting:
                     multipliers[fit, pattern] = 0.0
             if k > 0:
-                verdict = errors_suffice(columns, signed, k, errors, multipliers[fit], not cutting, tally, room)
-            if counting and verdict == SEPARABLE and not cutting and not is_certain(columns, used, k, fitted_weights):
+                verdict = errors_suffice(
+                    columns, signed, k, errors, multipliers[fit], not cutting, tally, room
+                )
+            if (
+                counting
+                and verdict == SEPARABLE
+                and not cutting
+                and not is_certain(columns, used, k, fitted_weights)
+            ):
                 verdict = UNDECIDED
             for i in range(k - kept):
                 weights[fit, used[i]] = fitted_weights[i]
@@ -431,7 +478,9 @@ def walk_on(walk: Any, budget: int) -> int:
         asking[0] = 0
         answer[0] = NO_ANSWER
         if cutting:
-            how[level] = extend_cut(status, opened, todo[level], left[level], most[level], weights[fit], verdict)
+            how[level] = extend_cut(
+                status, opened, todo[level], left[level], most[level], weights[fit], verdict
+            )
             if how[level] == BEGUN:
                 left[level] += 1
                 for pattern in range(patterns):
@@ -480,7 +529,9 @@ def all_supports(
     """
     walk = make_walk(problem, size, errors)
     table = ExactTable(problem)
-    unsettled = 0  # supports that suffice in rational arithmetic, but by no rule in doubles that was found
+    unsettled = (
+        0  # supports that suffice in rational arithmetic, but by no rule in doubles that was found
+    )
     verdict = PAUSED
     while verdict == PAUSED:
         verdict = walk_on(walk, chunk)
@@ -499,7 +550,9 @@ def all_supports(
                 unsettled += 1
                 verdict = PAUSED
         undecided = int(walk.tally[1]) + unsettled
-        yield Step(verdict, int(walk.tally[0]), undecided, found, right, rule, float(walk.room.gap[0]))
+        yield Step(
+            verdict, int(walk.tally[0]), undecided, found, right, rule, float(walk.room.gap[0])
+        )
 
 
 def found_rule(problem: Problem, support: NDArray[np.int64], samples: NDArray[np.int64]) -> Rule:
@@ -577,7 +630,9 @@ def prove(
         if smallest > problem.n_features and errors == 0:
             # Whether all variables together separate is soon decided, and if not, nothing does.
             size = problem.n_features
-        for step in all_supports(problem, size, errors, min(NODES_A_CHUNK, budget - nodes), decisions):
+        for step in all_supports(
+            problem, size, errors, min(NODES_A_CHUNK, budget - nodes), decisions
+        ):
             yield done + nodes + step.nodes
             if nodes + step.nodes >= budget:
                 break
@@ -594,7 +649,11 @@ def prove(
 
 
 def run_exact(
-    problem: Problem, budget: int | None, seed: int, errors: int = 0, decisions: int = RATIONAL_DECISIONS
+    problem: Problem,
+    budget: int | None,
+    seed: int,
+    errors: int = 0,
+    decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
     """Method `exact`: a good support first, then size by size from below until one suffices or all are refuted.
 
@@ -612,4 +671,6 @@ def run_exact(
         elif isinstance(event, LowerBound):
             lower = event.smallest
         yield event
-    yield from prove(problem, best, EXACT_NODES if budget is None else budget, errors, lower, decisions)
+    yield from prove(
+        problem, best, EXACT_NODES if budget is None else budget, errors, lower, decisions
+    )

@@ -15,17 +15,25 @@ from chanceline.select.swaps import candidate, start_from
 ROUNDS = 8
 
 
-def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def l1_weights(
+    problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
     """The LP on some columns (the intercept is free of cost); None if it has no solution: not separable."""
     from scipy.optimize import linprog
 
     rows, free = problem.columns[columns].T, problem.columns[problem.n_features :].T
     objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
     # A weight that must not be negative has no negative part.
-    most = np.where(np.append(np.zeros(columns.size, dtype=np.bool_), problem.signed[columns]), 0.0, np.inf)
+    most = np.where(
+        np.append(np.zeros(columns.size, dtype=np.bool_), problem.signed[columns]), 0.0, np.inf
+    )
     bounds = [(0.0, bound) for bound in np.append(most, np.full(2 * problem.kept, np.inf))]
     result = linprog(
-        objective, A_ub=-np.hstack([rows, -rows, free, -free]), b_ub=-np.ones(problem.n_samples), bounds=bounds, method="highs"
+        objective,
+        A_ub=-np.hstack([rows, -rows, free, -free]),
+        b_ub=-np.ones(problem.n_samples),
+        bounds=bounds,
+        method="highs",
     )
     if result.x is None:
         return None
@@ -34,15 +42,21 @@ def l1_weights(problem: Problem, costs: NDArray[np.float64], columns: NDArray[np
     return np.append(positive - negative, constants[: problem.kept] - constants[problem.kept :])
 
 
-def _as_candidate(problem: Problem, columns: NDArray, weights: NDArray, iterations: int) -> Candidate:
+def _as_candidate(
+    problem: Problem, columns: NDArray, weights: NDArray, iterations: int
+) -> Candidate:
     slopes = weights[: columns.size]
     used = np.abs(slopes) > 1e-9 * max(1e-300, float(np.abs(slopes).max(initial=0.0)))
-    return Candidate(columns[used], slopes[used], float(weights[-1]) if problem.intercept else 0.0, iterations)
+    return Candidate(
+        columns[used], slopes[used], float(weights[-1]) if problem.intercept else 0.0, iterations
+    )
 
 
 def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
     """Drop variables one by one, the cheapest first, as long as the rest separates; stop when none can go."""
-    hinge, separable = start_from(problem, start._replace(weights=np.zeros(start.support.size), constant=0.0))
+    hinge, separable = start_from(
+        problem, start._replace(weights=np.zeros(start.support.size), constant=0.0)
+    )
     if not separable:
         return
     yield candidate(hinge, iterations)
@@ -75,7 +89,9 @@ def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidat
     yield l1_candidate(problem) or NOTHING
 
 
-def run_reweighted_l1(problem: Problem, budget: int | None, seed: int, rounds: int = ROUNDS) -> Iterator[Candidate | int]:
+def run_reweighted_l1(
+    problem: Problem, budget: int | None, seed: int, rounds: int = ROUNDS
+) -> Iterator[Candidate | int]:
     """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
     best = l1_candidate(problem)
     if best is None:

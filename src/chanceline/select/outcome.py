@@ -26,14 +26,21 @@ class Candidate(NamedTuple):
     rule: Rule | None = None
 
 
-NOTHING = Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0)  # what a method has that finds nothing
+NOTHING = Candidate(
+    np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0
+)  # what a method has that finds nothing
 
 
 def fitted(
-    problem: Problem, support: NDArray[np.int64], iterations: int, samples: NDArray[np.int64] | slice = slice(None)
+    problem: Problem,
+    support: NDArray[np.int64],
+    iterations: int,
+    samples: NDArray[np.int64] | slice = slice(None),
 ) -> Candidate:
     """The candidate of largest margin on a support and these samples."""
-    return Candidate(support, *problem.split(margin_on(problem, support, samples).weights), iterations)
+    return Candidate(
+        support, *problem.split(margin_on(problem, support, samples).weights), iterations
+    )
 
 
 def candidate_rule(problem: Problem, found: Candidate) -> Rule:
@@ -108,7 +115,11 @@ class SearchOutcome(Rule):
 
     def summary(self) -> str:
         ending = "s" * (self.n_selected == 1)
-        verdict = f"separate{ending} all" if self.separates else f"leave{ending} {self.errors} errors among"
+        verdict = (
+            f"separate{ending} all"
+            if self.separates
+            else f"leave{ending} {self.errors} errors among"
+        )
         return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{self._proof()}"
 
     def _proof(self) -> str:

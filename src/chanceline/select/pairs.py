@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.perceptron.linalg import inlined_kernel, kernel
+from chanceline.kernels.compile import inlined_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
 from chanceline.perceptron.rational import ExactTable, is_affordable, small_integers
@@ -29,7 +29,9 @@ from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000
-SIGN_DOUBT = 8 * 2.0**-53  # products of two differences are right to four roundings, and so is their sum
+SIGN_DOUBT = (
+    8 * 2.0**-53
+)  # products of two differences are right to four roundings, and so is their sum
 UNDERFLOW = 1e-300  # products below this may have lost all their digits
 DECISIONS = 5_000  # pairs decided in rational arithmetic, some seconds
 BLOCK = 512
@@ -71,7 +73,9 @@ def cut_cone(cone: NDArray, x: float, y: float, is_exact: bool) -> bool:
 
 
 @inlined_kernel()
-def pair_may_separate(left: NDArray, right: NDArray, first: NDArray, second: NDArray, is_exact: bool, cone: NDArray) -> bool:
+def pair_may_separate(
+    left: NDArray, right: NDArray, first: NDArray, second: NDArray, is_exact: bool, cone: NDArray
+) -> bool:
     """Whether some (u, v) may have u·left_c + v·right_c > 0 for all constraints c = first − second: False is certain.
 
     The values are those of X, so that a difference is right up to one rounding, and zero only between equals; or small integers.
@@ -96,18 +100,29 @@ def pair_may_separate(left: NDArray, right: NDArray, first: NDArray, second: NDA
     if is_open:
         return True  # no constraints
     # A cone that has shrunk to a ray is empty, since it is open.
-    is_wide = cone[0] * cone[3] - cone[1] * cone[2] > 0.0 or cone[0] * cone[2] + cone[1] * cone[3] < 0.0
+    is_wide = (
+        cone[0] * cone[3] - cone[1] * cone[2] > 0.0 or cone[0] * cone[2] + cone[1] * cone[3] < 0.0
+    )
     return is_wide or not is_exact
 
 
-@kernel(allocates=False)
+@kernel()
 def sweep_pairs(
-    values: NDArray, is_whole: NDArray, first: NDArray, second: NDArray, start: int, after: int, stop: int, cone: NDArray
+    values: NDArray,
+    is_whole: NDArray,
+    first: NDArray,
+    second: NDArray,
+    start: int,
+    after: int,
+    stop: int,
+    cone: NDArray,
 ) -> tuple[int, int]:
     """The first pair (i, j) from (start, after) on, i < stop and j > i, that may meet all constraints, or (−1, −1)."""
     for i in range(start, stop):
         for j in range(after if i == start else i + 1, values.shape[0]):
-            if pair_may_separate(values[i], values[j], first, second, is_whole[i] and is_whole[j], cone):
+            if pair_may_separate(
+                values[i], values[j], first, second, is_whole[i] and is_whole[j], cone
+            ):
                 return i, j
     return -1, -1
 
@@ -142,8 +157,12 @@ def constraints(problem: Problem) -> Constraints:
     positive, negative = np.flatnonzero(problem.y > 0), np.flatnonzero(problem.y < 0)
     total = positive.size * negative.size
     few = total <= CONSTRAINTS_AT_MOST
-    order = generator.permutation(total) if few else generator.integers(total, size=CONSTRAINTS_AT_MOST)
-    return Constraints(values, is_whole, positive[order // negative.size], negative[order % negative.size])
+    order = (
+        generator.permutation(total) if few else generator.integers(total, size=CONSTRAINTS_AT_MOST)
+    )
+    return Constraints(
+        values, is_whole, positive[order // negative.size], negative[order % negative.size]
+    )
 
 
 def separating_single(problem: Problem) -> int | None:
@@ -204,7 +223,9 @@ class PairFound(NamedTuple):
     rule: Rule
 
 
-def settle_pair(table: ExactTable, pair: NDArray[np.int64], decisions: int) -> tuple[int, Rule | None]:
+def settle_pair(
+    table: ExactTable, pair: NDArray[np.int64], decisions: int
+) -> tuple[int, Rule | None]:
     """Whether two variables separate, exactly, and the rule that does; UNDECIDED where that takes too many decisions."""
     problem = table.problem
     margin = margin_on(problem, pair)
@@ -232,7 +253,9 @@ def all_singles(
     starts = [(1.0, columns[n]), (-1.0, -columns[n])] if kept else [(0.0, np.zeros(patterns))]
     for j in range(n):
         for threshold, margins in starts:
-            found, step = fewest_on_line(margins, columns[j], 0.0 if signed[j] else -np.inf, line, state)
+            found, step = fewest_on_line(
+                margins, columns[j], 0.0 if signed[j] else -np.inf, line, state
+            )
             if found < errors[j]:
                 errors[j], rules[j] = found, (threshold, step)
     return errors, rules
@@ -268,7 +291,9 @@ def single_rule(problem: Problem, j: int) -> Rule | None:
 
     The samples that it has right are separated in rational arithmetic, so that no gap is too narrow.
     """
-    right = _right_alone(problem.X[:, j].astype(float), problem.y, problem.intercept, _sign_of(problem, j))
+    right = _right_alone(
+        problem.X[:, j].astype(float), problem.y, problem.intercept, _sign_of(problem, j)
+    )
     _, rule = separating_rule(ExactTable(problem), np.array([j]), right)
     return rule
 
@@ -284,9 +309,16 @@ def _right_alone(values: Floats, y: Floats, intercept: bool, sign: int) -> NDArr
     thresholds = [(0.0, 0.0, 0.0)]
     if intercept:
         distinct = np.unique(values)
-        between = [(low, high, high - low) for low, high in zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True)]
+        between = [
+            (low, high, high - low)
+            for low, high in zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True)
+        ]
         # Beyond all samples, too: everybody belongs to one class.
-        thresholds = [(-np.inf, float(distinct[0]), 0.0), *between, (float(distinct[-1]), np.inf, 0.0)]
+        thresholds = [
+            (-np.inf, float(distinct[0]), 0.0),
+            *between,
+            (float(distinct[-1]), np.inf, 0.0),
+        ]
     for low, high, gap in thresholds:
         side = np.where(values >= high, 1.0, np.where(values <= low, -1.0, 0.0))
         if not intercept:
@@ -321,11 +353,17 @@ def promising_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     narrow = unit.astype(np.float32)
     gains, partners = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.int64)
     for first in range(0, n, BLOCK):
-        some, own, other = slice(first, first + BLOCK), products[first : first + BLOCK, None], products[first:]
+        some, own, other = (
+            slice(first, first + BLOCK),
+            products[first : first + BLOCK, None],
+            products[first:],
+        )
         gram = narrow[some] @ narrow[first:].T
         rest = 1 - gram * gram
         # Every pair once, and no variable with one that is nearly the same.
-        gain = (own**2 + other**2 - 2 * own * other * gram) / np.where(np.triu(rest > NEARLY_EQUAL, 1), rest, np.inf)
+        gain = (own**2 + other**2 - 2 * own * other * gram) / np.where(
+            np.triu(rest > NEARLY_EQUAL, 1), rest, np.inf
+        )
         gains[some], partners[some] = gain.max(axis=1), first + gain.argmax(axis=1)
     order = np.argsort(-gains, kind="stable")[: min(count, n - 1)]
     return np.column_stack([order, partners[order]])[gains[order] > 0]
@@ -350,7 +388,10 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
     negative = np.bincount(place_of).astype(np.int64) - positive
     pivots = places if intercept else np.zeros((1, 2))
     larger = positive.sum() >= negative.sum()
-    best, upper = int(min(positive.sum(), negative.sum()) if intercept else len(y)), np.full(len(places), larger and intercept)
+    best, upper = (
+        int(min(positive.sum(), negative.sum()) if intercept else len(y)),
+        np.full(len(places), larger and intercept),
+    )
     below, compared, width = best, 0, max(1, CHUNK // len(places))
     for start in range(0, len(pivots), width):
         x, z = (places[:, axis] - pivots[start : start + width, None, axis] for axis in (0, 1))
@@ -364,11 +405,17 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
         change = np.take_along_axis(side, order, axis=1) * (positive - negative)[order]
         begin = (np.where(side > 0, negative, 0) + np.where(side < 0, positive, 0)).sum(axis=1)
         errors = begin[:, None] + np.cumsum(change, axis=1) - change
-        own = (here * (np.minimum(positive, negative) if intercept else positive)).sum(axis=1)[:, None]
-        both = np.stack([errors + own, (~here * (positive + negative)).sum(axis=1)[:, None] - errors + own])
+        own = (here * (np.minimum(positive, negative) if intercept else positive)).sum(axis=1)[
+            :, None
+        ]
+        both = np.stack(
+            [errors + own, (~here * (positive + negative)).sum(axis=1)[:, None] - errors + own]
+        )
         close = np.zeros(errors.shape, dtype=bool)
         close[:, 1:] = angles[:, 1:] <= angles[:, :-1] + CLOSE
-        flipped, row, step = np.unravel_index(np.argmin(np.where(close, len(y) + 1, both)), both.shape)
+        flipped, row, step = np.unravel_index(
+            np.argmin(np.where(close, len(y) + 1, both)), both.shape
+        )
         if both[flipped, row, step] < best:
             best = int(both[flipped, row, step])
             left = side[row] > 0
@@ -382,7 +429,9 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
         if np.any(np.isfinite(angles[:, 0]) & (angles[:, 0] + np.pi <= last + CLOSE)):
             below = 0  # the first and the last angle cannot be told apart: nothing is claimed
     right = upper[place_of] == (y > 0)
-    return Split(best, right if intercept else right & np.any(points != 0, axis=1), min(below, best))
+    return Split(
+        best, right if intercept else right & np.any(points != 0, axis=1), min(below, best)
+    )
 
 
 def _nearly_equal(
@@ -405,7 +454,10 @@ def _nearly_equal(
 def _on_one_line(pivot: Floats, points: Floats) -> bool:
     """Whether all points lie on one line with the pivot, exactly."""
     across = [
-        tuple(Fraction(float(value)) - Fraction(float(origin)) for value, origin in zip(point, pivot, strict=True))
+        tuple(
+            Fraction(float(value)) - Fraction(float(origin))
+            for value, origin in zip(point, pivot, strict=True)
+        )
         for point in points
     ]
     x, z = across[0]
@@ -422,8 +474,14 @@ def fewest_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> tuple[Rule 
         below = min(below, split.below)
         if best is None or split.errors < best.errors:
             rows = np.flatnonzero(split.right)
-            rule = scaled_rule(problem, support, *problem.split(margin_on(problem, support, rows).weights))
-            if rule.errors > split.errors and problem.signs is None and is_affordable(2 + problem.kept, problem.n_samples):
+            rule = scaled_rule(
+                problem, support, *problem.split(margin_on(problem, support, rows).weights)
+            )
+            if (
+                rule.errors > split.errors
+                and problem.signs is None
+                and is_affordable(2 + problem.kept, problem.n_samples)
+            ):
                 # Too narrow a gap for the largest margin in floating point.
                 _, narrow_rule = separating_rule(table, support, rows)
                 rule = rule if narrow_rule is None else narrow_rule

@@ -22,7 +22,13 @@ from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import all_singles, errors_alone, fewest_on_pairs, promising_pairs, single_rule
+from chanceline.select.pairs import (
+    all_singles,
+    errors_alone,
+    fewest_on_pairs,
+    promising_pairs,
+    single_rule,
+)
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
@@ -38,7 +44,9 @@ WALK = 6000  # swaps at least, about one visit of every kind to ten sizes
 # variable more or of one fewer, or where the last visit of that share ended.
 VISITS = (("best", 1.0), ("end", 0.0), ("above", 1.0), ("end", 0.5), ("end", 0.0), ("below", 1.0))
 ADDITIONS = 60  # that are tried on the best rule of one variable fewer
-NEARBY = 5  # from a smoother loss a descent on the errors is worth while within a fifth of the fewest
+NEARBY = (
+    5  # from a smoother loss a descent on the errors is worth while within a fifth of the fewest
+)
 FRONT_AT_MOST = 12  # variables of a rule of few errors, where a search for none or fewer has failed
 WORK = 2e10  # of the default budget, in multiplications; three times that on many columns
 MANY = 2000
@@ -90,12 +98,17 @@ class Front(Result):
         k = whole_number(k, "The number of variables")
         last = self.points[-1]
         if k > last.k and last.errors > 0:
-            raise InputError(f"The front ends at {last.k} variables; search it up to {k} with max_features={k}.")
+            raise InputError(
+                f"The front ends at {last.k} variables; search it up to {k} with max_features={k}."
+            )
         return self.points[min(k, last.k)]
 
     def features(self, point: FrontPoint) -> list[str]:
         """The variables of a point, by name or, where columns have none, by number."""
-        return [str(j) if self.feature_names is None else self.feature_names[j] for j in point.rule.support]
+        return [
+            str(j) if self.feature_names is None else self.feature_names[j]
+            for j in point.rule.support
+        ]
 
     def smallest(self, errors: int = 0) -> FrontPoint | None:
         """The first point with at most so many errors, or None."""
@@ -109,8 +122,12 @@ class Front(Result):
         lines = [f"Fewest errors found among {self.n_samples} samples, {self.n_features} variables"]
         lines.append("  k  errors  variables (*: proven, no rule on so many makes fewer)")
         for point in self.points:
-            shown = ", ".join(map(visible, self.features(point)[:12])) + (", …" if point.rule.n_selected > 12 else "")
-            lines.append(f"{point.k:3d}  {point.errors:6d}{'*' if point.proven else ' '} {shown}".rstrip())
+            shown = ", ".join(map(visible, self.features(point)[:12])) + (
+                ", …" if point.rule.n_selected > 12 else ""
+            )
+            lines.append(
+                f"{point.k:3d}  {point.errors:6d}{'*' if point.proven else ' '} {shown}".rstrip()
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,7 +211,9 @@ def front(
     )
 
 
-def pool_for_front(problem: Problem, most: int, fewest_alone: NDArray[np.int64], pool: int | None) -> NDArray[np.int64] | None:
+def pool_for_front(
+    problem: Problem, most: int, fewest_alone: NDArray[np.int64], pool: int | None
+) -> NDArray[np.int64] | None:
     """Sorted indices of the columns that stand for all in a search for rules on up to `most` variables; None: all do."""
     if pool is None:
         width = pool_size(problem, most + 1)
@@ -205,7 +224,9 @@ def pool_for_front(problem: Problem, most: int, fewest_alone: NDArray[np.int64],
     return rank_columns(problem, most + 1, fewest_alone).pool(width) if is_pooled else None
 
 
-def on_one(problem: Problem, points: tuple[FrontPoint, ...], fewest_alone: NDArray[np.int64]) -> tuple[FrontPoint, ...]:
+def on_one(
+    problem: Problem, points: tuple[FrontPoint, ...], fewest_alone: NDArray[np.int64]
+) -> tuple[FrontPoint, ...]:
     """The points, exact for none and for one variable, of the whole table: by sorting the values of X.
 
     The search counts margins as errors that rounding could take away, so that it may miss a narrow gap.
@@ -230,20 +251,35 @@ def on_one(problem: Problem, points: tuple[FrontPoint, ...], fewest_alone: NDArr
     return tuple(found)
 
 
-def on_two(problem: Problem, points: tuple[FrontPoint, ...], *, everything: bool) -> tuple[FrontPoint, ...]:
+def on_two(
+    problem: Problem, points: tuple[FrontPoint, ...], *, everything: bool
+) -> tuple[FrontPoint, ...]:
     """The points, exact for two variables: on all pairs where `everything` is wanted and affordable, else on the pair found."""
     best, proven, work = None, False, problem.n_samples**2
     if len(points) > 2:
         proven = everything and math.comb(problem.n_features, 2) * work <= PLANE_WORK
         found = points[2].rule.support
-        pairs = list(combinations(range(problem.n_features), 2)) if proven else [found] * (len(found) == 2 and work <= PLANE_WORK)
+        pairs = (
+            list(combinations(range(problem.n_features), 2))
+            if proven
+            else [found] * (len(found) == 2 and work <= PLANE_WORK)
+        )
         best, below = fewest_on_pairs(problem, pairs)
-        proven = proven and below >= min(points[2].errors, problem.n_samples if best is None else best.errors)
+        proven = proven and below >= min(
+            points[2].errors, problem.n_samples if best is None else best.errors
+        )
     exact: list[FrontPoint] = []
     for point in points:
         better = best is not None and point.k >= 2 and best.errors < point.errors
         rule = best if best is not None and better else point.rule
-        exact.append(FrontPoint(point.k, rule.errors, rule, rule.errors == 0 or point.proven or (point.k == 2 and proven)))
+        exact.append(
+            FrontPoint(
+                point.k,
+                rule.errors,
+                rule,
+                rule.errors == 0 or point.proven or (point.k == 2 and proven),
+            )
+        )
         if rule.errors == 0:
             break
     return tuple(exact)
@@ -256,7 +292,9 @@ def default_budget(problem: Problem, most: int) -> int:
     # Among thousands of columns there are more good sets, and they are harder to find.
     work = WORK * (1 + 2 * min(1.0, n / MANY))
     supports = sum(math.comb(problem.n_features, k) for k in range(1, most + 1))
-    return max(1000, min(int(work / swap * math.sqrt(max(most, 1) / 10)), SWAPS_A_SUPPORT * supports))
+    return max(
+        1000, min(int(work / swap * math.sqrt(max(most, 1) / 10)), SWAPS_A_SUPPORT * supports)
+    )
 
 
 def majority(problem: Problem) -> tuple[int, float]:
@@ -268,7 +306,9 @@ def majority(problem: Problem) -> tuple[int, float]:
     return min(positive, negative), 1.0 if positive >= negative else -1.0
 
 
-def fewest_found(problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0) -> Iterator[Candidate | int]:
+def fewest_found(
+    problem: Problem, budget: int | None, seed: int, spent: int, errors: int = 0
+) -> Iterator[Candidate | int]:
     """The first point of the front with at most `errors` errors, or that with the fewest on up to `FRONT_AT_MOST` variables."""
     walk = FrontSearch(problem, min(problem.n_features, FRONT_AT_MOST), seed)
     for done in walk.run(default_budget(problem, walk.most) if budget is None else budget):
@@ -285,7 +325,9 @@ class FrontSearch:
         self.problem = problem
         self.most = most
         # Room for one variable more than asked for: a swap adds before it drops.
-        self.hinge = make_hinge(problem.columns, most + 2 + problem.kept, problem.kept, seed=seed, signed=problem.signed)
+        self.hinge = make_hinge(
+            problem.columns, most + 2 + problem.kept, problem.kept, seed=seed, signed=problem.signed
+        )
         self.best = make_best(most + 1, problem.kept, problem.n_samples)
         self.near = 2
         self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
@@ -329,15 +371,21 @@ class FrontSearch:
                 return
 
     def _singles(self) -> None:
-        errors, rules = all_singles(self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random)
+        errors, rules = all_singles(
+            self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random
+        )
         for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
             self._start(np.array([j]), rules[j, 1 - self.problem.kept :])
             try_out(self.hinge, self.best, newton=0)
 
-    def _start(self, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0) -> None:
+    def _start(
+        self, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0
+    ) -> None:
         """Load a rule; its weights begin with that of the threshold, if there is one."""
         n = self.problem.n_features
-        set_support(self.hinge, np.concatenate([np.arange(n, n + self.problem.kept), support]), weights)
+        set_support(
+            self.hinge, np.concatenate([np.arange(n, n + self.problem.kept), support]), weights
+        )
 
     def _load(self, k: int) -> None:
         """Continue from the best rule of k variables, or of fewer where signs left none of k."""
@@ -352,7 +400,9 @@ class FrontSearch:
 
     def _fit(self, k: int, share: float = 1.0, add: int = -1, drop: int = -1) -> int:
         """Errors of the present support after a change and a fit that forgives as for k variables; kept if it is better."""
-        return try_out(self.hinge, self.best, add, drop, allowed=self._allowed(k, share), near=self.near)
+        return try_out(
+            self.hinge, self.best, add, drop, allowed=self._allowed(k, share), near=self.near
+        )
 
     def _grow(self, share: float) -> None:
         """Greedy additions from nothing, as long as there is room, forgiving this share of the errors wanted."""
@@ -380,7 +430,20 @@ class FrontSearch:
             self._load(k)
         if hinge.selected != k and self.problem.signs is None:
             return
-        fit_and_note(hinge, best, -1, -1, self._allowed(k, share), NEWTON, share, near, 0.0, 0, steps, k + hinge.kept)
+        fit_and_note(
+            hinge,
+            best,
+            -1,
+            -1,
+            self._allowed(k, share),
+            NEWTON,
+            share,
+            near,
+            0.0,
+            0,
+            steps,
+            k + hinge.kept,
+        )
         self.ends[k, share] = hinge.support[hinge.kept : hinge.size].copy()
         self.done += steps
 
@@ -391,14 +454,18 @@ class FrontSearch:
             self._load(k)
             errors.append(self._fit(k - 1, drop=place))
         self._load(k)
-        try_out(self.hinge, self.best, drop=self.hinge.kept + int(np.argmin(errors)), near=-1, newton=0)
+        try_out(
+            self.hinge, self.best, drop=self.hinge.kept + int(np.argmin(errors)), near=-1, newton=0
+        )
 
     def _add_one(self, k: int) -> None:
         """From the best rule of k variables to k + 1: the most promising are tried, and the one of fewest errors kept."""
         self._load(k)
         self._fit(k + 1)
         sizes = promise(self.hinge)
-        columns = np.argsort(-sizes, kind="stable")[: min(ADDITIONS, int(np.count_nonzero(sizes >= 0)))]
+        columns = np.argsort(-sizes, kind="stable")[
+            : min(ADDITIONS, int(np.count_nonzero(sizes >= 0)))
+        ]
         errors = np.full(columns.size, self.problem.n_samples + 1)
         for place, column in enumerate(columns):
             self._load(k)
@@ -469,7 +536,9 @@ def rank_columns(problem: Problem, steps: int, fewest_alone: NDArray[np.int64]) 
     steps = min(steps, patterns, n)
     columns = np.zeros((steps + problem.kept, patterns))
     columns[steps:] = problem.y
-    hinge = make_hinge(columns, steps + problem.kept, problem.kept, signed=np.zeros(len(columns), dtype=np.bool_))
+    hinge = make_hinge(
+        columns, steps + problem.kept, problem.kept, signed=np.zeros(len(columns), dtype=np.bool_)
+    )
     chosen: list[int] = []
     highest = np.zeros(n)
     slack = np.ones(patterns)
@@ -510,7 +579,9 @@ def pooled(problem: Problem, pool: NDArray[np.int64]) -> Problem:
     return replace(problem, X=np.ascontiguousarray(problem.X[:, pool], dtype=float), signs=signs)
 
 
-def from_pool(events: Iterator[Candidate | LowerBound | int], pool: NDArray[np.int64]) -> Iterator[Candidate | LowerBound | int]:
+def from_pool(
+    events: Iterator[Candidate | LowerBound | int], pool: NDArray[np.int64]
+) -> Iterator[Candidate | LowerBound | int]:
     """Events of a search in the pool, in the table's own columns; what was proven of the pool is not proven of the table."""
     for event in events:
         if isinstance(event, Candidate):

@@ -14,26 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.kernels.compile import NONE, ZERO, counter, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.random import next_random, random_state
+from chanceline.kernels.vectors import add_scaled, combine
 from chanceline.perceptron.hinge import (
     MAX_NEWTON,
     NEWTON,
     Hinge,
     fit,
     make_hinge,
-    random_state,
     refit,
     set_support,
-)
-from chanceline.perceptron.linalg import (
-    NONE,
-    ZERO,
-    add_scaled,
-    combine,
-    counter,
-    inlined_kernel,
-    inner_kernel,
-    kernel,
-    next_random,
 )
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rule import add_greedily
@@ -42,13 +33,17 @@ from chanceline.select.outcome import Candidate
 NARROWEST = 1e-9  # intervals narrower than this, relative to their place, do not count: rounding could close them
 ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
 IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
-NEWTON_AFTER_ADDITION = counter(2)  # steps rank the removals as well as the exact minimum does, in half the time
+NEWTON_AFTER_ADDITION = counter(
+    2
+)  # steps rank the removals as well as the exact minimum does, in half the time
 NOISE = 0.2  # of swaps, in what is added and dropped
 CHUNK_WORK = 5e8  # work between two looks at the keyboard
 
 
 @inlined_kernel()
-def find_pulls(rows: NDArray, margins: NDArray, active: NDArray, loose: NDArray, slack: NDArray, pulls: NDArray) -> None:
+def find_pulls(
+    rows: NDArray, margins: NDArray, active: NDArray, loose: NDArray, slack: NDArray, pulls: NDArray
+) -> None:
     """a_jᵀr for every column, the gradient of E, from the active rows alone."""
     count = ZERO
     for pattern in range(margins.size):
@@ -59,7 +54,9 @@ def find_pulls(rows: NDArray, margins: NDArray, active: NDArray, loose: NDArray,
 
 
 @inlined_kernel()
-def choose_addition(position: NDArray, signed: NDArray, pulls: NDArray, until: NDArray, now: int, random: NDArray) -> int:
+def choose_addition(
+    position: NDArray, signed: NDArray, pulls: NDArray, until: NDArray, now: int, random: NDArray
+) -> int:
     """The non-tabu column with the largest |a_jᵀr| (1 + 0.2u), u ~ U(−1, 1), which is tabu from now on; −1 if there is none."""
     best, largest = NONE, -1.0
     for attempt in range(2):
@@ -80,13 +77,22 @@ def choose_addition(position: NDArray, signed: NDArray, pulls: NDArray, until: N
 
 @inlined_kernel()
 def choose_removal(
-    support: NDArray, kept: int, k: int, weights: NDArray, inverse: NDArray, until: NDArray, now: int, random: NDArray
+    support: NDArray,
+    kept: int,
+    k: int,
+    weights: NDArray,
+    inverse: NDArray,
+    until: NDArray,
+    now: int,
+    random: NDArray,
 ) -> int:
     """Place of the non-tabu variable that costs least, w_i² / (2[H⁻¹]_ii) (1 + 0.2u), tabu from now on; else the last one in."""
     removal, least = k - 1, np.inf
     for i in range(kept, k):
         if until[support[i]] <= now:
-            cost = weights[i] ** 2 / inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            cost = (
+                weights[i] ** 2 / inverse[i, i] * (1.0 + NOISE * (2.0 * next_random(random) - 1.0))
+            )
             if cost < least:
                 removal, least = i, cost
     if least < np.inf:
@@ -100,14 +106,18 @@ def choose_swap(hinge: Any, size: int) -> tuple[int, int]:
     (_, rows, _, signed, kept, _, in_use, support, weights, position, margins, active, inverse, _, _, _, _, shift, _, _, _,
      loose, _, pulls, until, clock, random) = hinge  # fmt: skip
     if in_use[0] > size:
-        return NONE, choose_removal(support, kept, in_use[0], weights, inverse, until, clock[0], random)
+        return NONE, choose_removal(
+            support, kept, in_use[0], weights, inverse, until, clock[0], random
+        )
     clock[0] += 1
     find_pulls(rows, margins, active, loose, shift, pulls)
     return choose_addition(position, signed, pulls, until, clock[0], random), NONE
 
 
-@kernel(allocates=False)
-def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int, size: int) -> tuple[int, bool]:
+@kernel()
+def fit_and_swap(
+    hinge: Any, add: int, drop: int, allowed: int, most: int, swaps: int, size: int
+) -> tuple[int, bool]:
     """Change the support and refit as `refit` does; then up to `swaps` tabu swaps until at most `allowed` are wrong.
 
     A swap adds the column of largest gradient, refits, drops the variable that costs least, and refits. A column is tabu for a
@@ -126,7 +136,7 @@ def fit_and_swap(hinge: Any, add: int, drop: int, allowed: int, most: int, swaps
     return swaps, False
 
 
-@inner_kernel(allocates=False)
+@inner_kernel()
 def count_errors(margins: NDArray) -> int:
     """Patterns whose margin is not safely positive."""
     largest = 0.0
@@ -144,8 +154,10 @@ def make_line(patterns: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     return np.zeros(patterns), np.zeros(patterns, dtype=np.bool_)
 
 
-@kernel(allocates=False)
-def fewest_on_line(margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray) -> tuple[int, float]:
+@kernel()
+def fewest_on_line(
+    margins: NDArray, direction: NDArray, least: float, line: Any, state: NDArray
+) -> tuple[int, float]:
     """(errors, step t) with the fewest errors of margins + t·direction, t > least; ties are drawn by lot."""
     (breaks, rising), turning, errors, largest = line, 0, 0, 0.0
     for pattern in range(margins.size):
@@ -237,7 +249,9 @@ class Best(NamedTuple):
 
     def candidate(self, k: int, kept: int, iterations: int) -> Candidate:
         """The best rule of k variables, in scaled weights."""
-        return as_candidate(self.supports[k, : k + kept], self.weights[k, : k + kept], kept, iterations)
+        return as_candidate(
+            self.supports[k, : k + kept], self.weights[k, : k + kept], kept, iterations
+        )
 
 
 def make_best(most: int, kept: int, patterns: int) -> Best:
@@ -253,8 +267,10 @@ def make_best(most: int, kept: int, patterns: int) -> Best:
     )
 
 
-@inner_kernel(allocates=False)
-def store(best: Any, features: int, errors: int, support: NDArray, weights: NDArray, k: int) -> None:
+@inner_kernel()
+def store(
+    best: Any, features: int, errors: int, support: NDArray, weights: NDArray, k: int
+) -> None:
     best.errors[features] = errors
     for i in range(k):
         best.supports[features, i] = support[i]
@@ -288,7 +304,7 @@ def note(
     return errors
 
 
-@kernel(allocates=False)
+@kernel()
 def fit_and_note(
     hinge: Any, best: Any, add: int, drop: int, allowed: int, most: int,
     share: float, near: int, noise: float, wanted: int, swaps: int, size: int,
@@ -299,7 +315,13 @@ def fit_and_note(
     With share = 1 always after one error fewer than the best; with less, so much of that is forgiven, down to the plain
     squared hinge, whose landscape is smoother. Returns the errors after the first fit and the swaps done.
     """
-    columns, signed, kept, in_use, support = hinge.columns, hinge.signed, hinge.kept, hinge.k, hinge.support
+    columns, signed, kept, in_use, support = (
+        hinge.columns,
+        hinge.signed,
+        hinge.kept,
+        hinge.k,
+        hinge.support,
+    )
     weights, margins, random, fewest = hinge.weights, hinge.margins, hinge.random, best.errors
     features, errors, jitter, watch = size - kept, ZERO, 0.0, near
     for half in range(2 * swaps + 1):
@@ -323,7 +345,9 @@ def fit_and_note(
 def cheapest(hinge: Hinge) -> int:
     """Place of the variable that costs least as in `choose_removal`, whatever its tabu."""
     chosen = slice(hinge.kept, hinge.size)
-    noise = np.array([1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0) for _ in range(hinge.selected)])
+    noise = np.array(
+        [1.0 + NOISE * (2.0 * next_random(hinge.random) - 1.0) for _ in range(hinge.selected)]
+    )
     costs = hinge.weights[chosen] ** 2 / np.diag(hinge.inverse)[chosen] * noise
     return hinge.kept + int(np.argmin(costs))
 
@@ -334,21 +358,34 @@ def drop_cheapest(hinge: Hinge) -> bool:
 
 
 def try_out(
-    hinge: Hinge, best: Best, add: int = -1, drop: int = -1, *, allowed: int = 0, near: int = 0, newton: int = int(NEWTON)
+    hinge: Hinge,
+    best: Best,
+    add: int = -1,
+    drop: int = -1,
+    *,
+    allowed: int = 0,
+    near: int = 0,
+    newton: int = int(NEWTON),
 ) -> int:
     """Errors of the support after a change and a fit that forgives so many; the rule is kept if it is the best of its size."""
     return int(fit_and_note(hinge, best, add, drop, allowed, newton, 1.0, near, 0.0, 0, 0, 0)[0])
 
 
-def as_candidate(columns: NDArray[np.int64], weights: NDArray[np.float64], kept: int, iterations: int) -> Candidate:
+def as_candidate(
+    columns: NDArray[np.int64], weights: NDArray[np.float64], kept: int, iterations: int
+) -> Candidate:
     """A support with the kept columns first, and its weights, as what a method yields."""
     order = np.argsort(columns[kept:])
-    return Candidate(columns[kept:][order], weights[kept:][order], float(weights[0]) if kept else 0.0, iterations)
+    return Candidate(
+        columns[kept:][order], weights[kept:][order], float(weights[0]) if kept else 0.0, iterations
+    )
 
 
 def candidate(hinge: Hinge, iterations: int) -> Candidate:
     """The present support and weights of a workspace."""
-    return as_candidate(hinge.support[: hinge.size], hinge.weights[: hinge.size], hinge.kept, iterations)
+    return as_candidate(
+        hinge.support[: hinge.size], hinge.weights[: hinge.size], hinge.kept, iterations
+    )
 
 
 def fit_greedily(problem: Problem) -> tuple[Hinge, int, bool]:
@@ -367,13 +404,17 @@ def run_omp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
 
 def start_from(problem: Problem, found: Candidate) -> tuple[Hinge, bool]:
     """A workspace at a candidate, and whether its support separates."""
-    support = np.concatenate([np.arange(problem.n_features, problem.n_features + problem.kept), found.support])
-    hinge = make_hinge(problem.columns, support.size + 2, problem.kept, signed=problem.signed)
-    set_support(hinge, support, np.concatenate([np.full(problem.kept, found.constant), found.weights]))
-    # Newton's first step could turn signed weights away that the rule needs: they stay as they are.
-    return hinge, fit(hinge, newton=0 if hinge.signed.any() and found.weights.any() else MAX_NEWTON) or bool(
-        hinge.margins.min() > 0.0
+    support = np.concatenate(
+        [np.arange(problem.n_features, problem.n_features + problem.kept), found.support]
     )
+    hinge = make_hinge(problem.columns, support.size + 2, problem.kept, signed=problem.signed)
+    set_support(
+        hinge, support, np.concatenate([np.full(problem.kept, found.constant), found.weights])
+    )
+    # Newton's first step could turn signed weights away that the rule needs: they stay as they are.
+    return hinge, fit(
+        hinge, newton=0 if hinge.signed.any() and found.weights.any() else MAX_NEWTON
+    ) or bool(hinge.margins.min() > 0.0)
 
 
 def default_budget(problem: Problem, size: int) -> int:
@@ -392,7 +433,9 @@ def step_cost(n: int, patterns: int, size: float) -> float:
     return n * patterns + 30 * patterns * size + 0.3 * patterns * size * size
 
 
-def swap_down(hinge: Hinge, budget: int, seed: int, spent: int = 0, patience: float = 1.0) -> Iterator[Candidate | int]:
+def swap_down(
+    hinge: Hinge, budget: int, seed: int, spent: int = 0, patience: float = 1.0
+) -> Iterator[Candidate | int]:
     """From a separating support, fewer and fewer variables, until `budget` swaps are done, or this share of them without success.
 
     Yields a candidate at every improvement and the iterations spent at every other chance to interrupt.
@@ -423,4 +466,6 @@ def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candid
     if not separable:
         yield candidate(hinge, added)
         return
-    yield from swap_down(hinge, default_budget(problem, added) if budget is None else budget, seed, added)
+    yield from swap_down(
+        hinge, default_budget(problem, added) if budget is None else budget, seed, added
+    )

@@ -5,7 +5,12 @@ import pytest
 from scipy.special import log_ndtr
 
 import chanceline
-from chanceline.theory.paper.finite_m import impose_split, solve_rs_at_m, support_law, volume_recursion
+from chanceline.theory.paper.finite_m import (
+    impose_split,
+    solve_rs_at_m,
+    support_law,
+    volume_recursion,
+)
 from chanceline.theory.quadrature import rule_for
 from chanceline.theory.typical import mills_slope
 

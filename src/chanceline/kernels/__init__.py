@@ -1,0 +1,1 @@
+"""Compiled loops: how they are compiled, and the small ones that several searches share."""

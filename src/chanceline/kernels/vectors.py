@@ -1,0 +1,63 @@
+"""Products and sums of vectors.
+
+Kernels are loops over scalars: array expressions and slice assignments compile ten times slower.
+"""
+
+from __future__ import annotations
+
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import REASSOCIATE, inner_kernel, kernel
+
+
+@kernel(fastmath=REASSOCIATE)
+def dot_first(left: NDArray, right: NDArray, count: int) -> float:
+    """Σ_i left_i right_i over the first `count` places."""
+    total = 0.0
+    for i in range(count):
+        total += left[i] * right[i]
+    return total
+
+
+@inner_kernel(fastmath=REASSOCIATE)
+def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
+    """Σ_i mask_i left_i right_i; the mask holds zeros and ones, as floats."""
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i] * mask[i]
+    return total
+
+
+@inner_kernel(fastmath=REASSOCIATE)
+def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
+    """out += factor · vector, in the first `count` places."""
+    for i in range(count):
+        out[i] += factor * vector[i]
+
+
+@inner_kernel(fastmath=REASSOCIATE)
+def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
+    """out = Σ_i factors[i] · vectors[chosen[i]], over the first `count` of the chosen rows.
+
+    Four rows are added at a time: fewer passes over the sum.
+    """
+    for j in range(out.size):
+        out[j] = 0.0
+
+    in_fours = count - count % 4
+    for i in range(0, in_fours, 4):
+        first = vectors[chosen[i]]
+        second = vectors[chosen[i + 1]]
+        third = vectors[chosen[i + 2]]
+        fourth = vectors[chosen[i + 3]]
+        factor1 = factors[i]
+        factor2 = factors[i + 1]
+        factor3 = factors[i + 2]
+        factor4 = factors[i + 3]
+        for j in range(out.size):
+            out[j] += (
+                factor1 * first[j] + factor2 * second[j] + factor3 * third[j] + factor4 * fourth[j]
+            )
+
+    for i in range(in_fours, count):
+        add_scaled(out, factors[i], vectors[chosen[i]], out.size)
