@@ -1,9 +1,11 @@
 """Before and after: an old commit and this checkout on the same problems, by CPU time.
 
-Run `python benchmarks/before_after.py [COMMIT]`, the last commit of 0.2.0 unless named, which goes into a temporary folder.
-Compared are `auto` and `front` on random problems (quality and CPU time), commands on an empty compile cache and again, a test
-with shuffles in two processes, the time to import the package, and its size. With `--data FOLDER` only the test on every
-`.csv.gz` table there, classes in the last column: 99 shuffles and no rule for new samples in both, best of three.
+    python benchmarks/before_after.py [COMMIT] [--rounds 5] [--only search front]
+
+The old commit goes into a temporary folder. Every task runs in a process of its own, first once to
+compile, then `--rounds` times, old and new in turn, so that a busy machine slows both alike; the
+least CPU seconds of each are compared. Then what a newcomer waits for: the first verdict on an
+empty compile cache, and `import chanceline`.
 """
 
 from __future__ import annotations
@@ -16,170 +18,167 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import first_use
-import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
+BEFORE = "c34447e"  # the last commit before the code was written anew
 
-SEARCH = """
-import json, time
+# Each task ends with `task()`, which is called once untimed and once timed.
+TASKS = {
+    "search, 256 × 256, six problems": """
 from chanceline import search
-from chanceline.select import random_problem
-search(*random_problem(48, 1.0, 0), budget=3)
-found = []
-for seed in range(91_000, 91_000 + {problems}):
-    X, y = random_problem({n}, 1.0, seed)
-    begin = time.process_time()
-    size = search(X, y, seed=seed).n_selected
-    found.append((size / {n}, time.process_time() - begin))
-print(json.dumps(found))
-"""
-FRONT = """
-import json, time
+from chanceline.perceptron.problem import random_problem
+problems = [random_problem(256, 1.0, seed) for seed in range(6)]
+def task():
+    return [search(X, y, seed=0).n_selected for X, y in problems]
+""",
+    "front, 80 × 300, six tables": """
 import numpy as np
 from chanceline import front
-found = []
-for seed in range(-1, {problems}):
-    generator = np.random.default_rng([92_000, seed + 1])
-    X, y = generator.standard_normal((80, 300)), np.where(generator.permutation(80) % 2 == 0, 1.0, -1.0)
-    begin = time.process_time()
-    errors = sum(point.errors for point in front(X, y, max_features=6, seed=max(seed, 0)).points)
-    found.append((errors, time.process_time() - begin))
-print(json.dumps(found[1:]))
-"""
-
-TABLES = """
-import gzip, json, sys, time, warnings
-from pathlib import Path
+tables = []
+for seed in range(6):
+    generator = np.random.default_rng([92_000, seed])
+    y = np.where(generator.permutation(80) % 2 == 0, 1.0, -1.0)
+    tables.append((generator.standard_normal((80, 300)), y))
+def task():
+    fronts = [front(X, y, max_features=6, seed=0) for X, y in tables]
+    return [sum(point.errors for point in found.points) for found in fronts]
+""",
+    "exact, 48 × 48, ten problems": """
+from chanceline import search
+from chanceline.perceptron.problem import random_problem
+problems = [random_problem(48, 0.8, seed) for seed in range(10)]
+def task():
+    return [search(X, y, "exact", seed=0).n_selected for X, y in problems]
+""",
+    "test, 40 × 500": """
+import numpy as np
 from chanceline import separation_test
-from chanceline.tables import load_data
+generator = np.random.default_rng(1)
+X = generator.standard_normal((40, 500))
+y = generator.permutation(40) % 2
+def task():
+    return separation_test(X, y, seed=0).pvalue
+""",
+    "test, 168 × 2905": """
+import numpy as np
+from chanceline import separation_test
+generator = np.random.default_rng(1)
+X = generator.standard_normal((168, 2905))
+y = (generator.permutation(168) % 3 == 0).astype(int)
+def task():
+    return separation_test(X, y, seed=0).pvalue
+""",
+    "capacity_curve, 60 points": """
+import numpy as np
+from chanceline import capacity_curve
+rho = np.linspace(0.02, 0.98, 60)
+def task():
+    return float(np.sum(capacity_curve(rho).alpha))
+""",
+}
+
+TIMED = """
+import json, time, warnings
 warnings.simplefilter("ignore")
-found = []
-for path in sorted(Path(sys.argv[1]).glob("*.csv.gz")):
-    with gzip.open(path, "rt") as lines:
-        label = lines.readline().strip().rpartition(",")[2]
-    data, spent = load_data(str(path), label=label), []
-    for _ in range(3):
-        begin = time.process_time()
-        separation_test(data.X, data.y, permutations=99, expected_error=False)
-        spent.append(time.process_time() - begin)
-    found.append((path.name.partition(".")[0], min(spent)))
-print(json.dumps(found))
+{setup}
+task()
+begin = time.process_time()
+value = task()
+print(json.dumps([value, time.process_time() - begin]))
 """
 
 
-def published(source: Path, folder: str, data: str) -> list[tuple[str, float]]:
-    command = [sys.executable, "-c", TABLES, data]
-    done = subprocess.run(
-        command, env=first_use.environment(source, folder), stdout=subprocess.PIPE, check=True
-    )
-    return [
-        (f"test, {name}: CPU s", seconds)
-        for name, seconds in json.loads(done.stdout.splitlines()[-1])
-    ]
+class Timed(NamedTuple):
+    """What a task gave, and the CPU seconds of its second call."""
+
+    value: object
+    seconds: float
 
 
-def run(source: Path, program: str, cache: str, **numbers: int) -> tuple[float, float]:
-    """Means of what the program prints: quality and CPU seconds."""
-    done = subprocess.run(
-        [sys.executable, "-c", program.format(**numbers)],
+def run_task(setup: str, source: Path, cache: str) -> Timed:
+    """One run of a task with the package of that folder."""
+    finished = subprocess.run(
+        [sys.executable, "-c", TIMED.format(setup=setup)],
         env=first_use.environment(source, cache),
         stdout=subprocess.PIPE,
         check=True,
     )
-    quality, seconds = zip(*json.loads(done.stdout.splitlines()[-1]), strict=True)
-    return statistics.mean(quality), statistics.mean(seconds)
+    value, seconds = json.loads(finished.stdout.splitlines()[-1])
+    return Timed(value, seconds)
 
 
-def table(folder: str) -> str:
-    """168 × 2905 values without structure, so that every shuffle is drawn."""
-    generator = np.random.default_rng(1)
-    values = np.column_stack(
-        [generator.standard_normal((168, 2905)).round(4), generator.permutation(168) % 3 == 0]
-    )
-    path = Path(folder) / "wide.csv"
-    names = ",".join([*(f"x{j}" for j in range(2905)), "y"])
-    np.savetxt(path, values, "%.5g", ",", header=names, comments="")
-    return str(path)
+def compare_task(setup: str, sources: tuple[Path, Path], rounds: int) -> tuple[Timed, Timed]:
+    """The fastest run of the old and of the new package, which take turns."""
+    with tempfile.TemporaryDirectory() as old_cache, tempfile.TemporaryDirectory() as new_cache:
+        caches = (old_cache, new_cache)
+        for source, cache in zip(sources, caches, strict=True):
+            run_task(setup, source, cache)  # compiles
+        runs: tuple[list[Timed], list[Timed]] = ([], [])
+        for _ in range(rounds):
+            for collected, source, cache in zip(runs, sources, caches, strict=True):
+                collected.append(run_task(setup, source, cache))
+    fastest_old, fastest_new = (min(each, key=lambda timed: timed.seconds) for each in runs)
+    return fastest_old, fastest_new
 
 
-def describe(source: Path, folder: str, n: int, problems: int) -> list[tuple[str, float]]:
-    figures = []
-    with tempfile.TemporaryDirectory() as cache:
-        first_use.cpu_seconds("search --random N=32,alpha=0.5,seed=0", source, cache)  # compiles
-        for name, program, unit in (
-            (f"auto, N = {n}, α = 1", SEARCH, "mean K/N"),
-            ("front, 80 × 300", FRONT, "mean errors, K ≤ 6"),
-        ):
-            quality, seconds = run(source, program, cache, n=n, problems=problems)
-            figures += [(f"{name}: {unit}", quality), (f"{name}: CPU s", seconds)]
-        jobs = "--jobs" if (source / "chanceline" / "_parallel.py").exists() else "--workers"
-        command = f"test {table(folder)} --label y --always-permute {jobs} 2"
-        first_use.cpu_seconds(command, source, cache)  # compiles
-        begin = time.perf_counter()
-        cpu = first_use.cpu_seconds(command, source, cache)
-        figures += [
-            ("test, 168 × 2905, 2 jobs: CPU s", cpu),
-            ("the same: seconds", time.perf_counter() - begin),
-        ]
-    first_use.noise_table(folder)
-    for name, command in first_use.COMMANDS.items():
+def first_verdict_seconds(source: Path) -> float:
+    """CPU seconds of a test with shuffles on an empty compile cache, the least of three."""
+    seconds = []
+    for _ in range(first_use.RUNS):
         with tempfile.TemporaryDirectory() as cache:
-            for when in ("first", "again"):
-                figures.append(
-                    (
-                        f"{name}, {when}: CPU s",
-                        first_use.cpu_seconds(command, source, cache, folder),
-                    )
-                )
+            seconds.append(first_use.cpu_seconds("test --example noise", source, cache))
+    return min(seconds)
+
+
+def import_seconds(source: Path) -> float:
+    """Seconds of `import chanceline`, without the interpreter's start; the median of nine."""
     spent = []
-    for _ in range(5):
+    for _ in range(9):
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-c", "pass"], check=True)
         middle = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-c", "import chanceline"],
-            env=first_use.environment(source, folder),
-            check=True,
-        )
-        spent.append(time.perf_counter() - middle - (middle - begin))
-    size = sum(
-        path.stat().st_size
-        for path in source.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    )
-    return [
-        *figures,
-        ("import chanceline: seconds", statistics.median(spent)),
-        ("installed size: MB", size / 1e6),
-    ]
+        environment = first_use.environment(source, str(source))
+        subprocess.run([sys.executable, "-c", "import chanceline"], env=environment, check=True)
+        end = time.perf_counter()
+        spent.append((end - middle) - (middle - begin))
+    return statistics.median(spent)
+
+
+def print_row(name: str, old: float, new: float, note: str = "") -> None:
+    print(f"| {name} | {old:.3g} | {new:.3g} | {new / old:.2f} | {note} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("commit", nargs="?", default="97f480f", help="the commit to compare with")
-    parser.add_argument("--n", type=int, default=256)
-    parser.add_argument("--problems", type=int, default=12)
+    parser.add_argument("commit", nargs="?", default=BEFORE, help="the commit to compare with")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--data", help="a folder of tables: compare the test on these, and nothing else"
+        "--only", nargs="*", help="tasks whose names begin so; not what comes after"
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(
-            ["git", "archive", given.commit, "src"], cwd=ROOT, capture_output=True, check=True
+            ["git", "archive", options.commit, "src"], cwd=ROOT, capture_output=True, check=True
         )
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        trees = Path(folder) / "src", ROOT / "src"
-        before, after = (
-            published(source, folder, given.data)
-            if given.data
-            else describe(source, folder, given.n, given.problems)
-            for source in trees
-        )
-    print(f"| figure | {given.commit} | this checkout | ratio |\n|---|---|---|---|")
-    for (name, old), (_, new) in zip(before, after, strict=True):
-        print(f"| {name} | {old:.4g} | {new:.4g} | {new / old:.2f} |")
+        sources = (Path(folder) / "src", ROOT / "src")
+
+        print(f"| CPU seconds | {options.commit} | this checkout | ratio | result |")
+        print("|---|---|---|---|---|")
+        for name, setup in TASKS.items():
+            if options.only and not name.startswith(tuple(options.only)):
+                continue
+            old, new = compare_task(setup, sources, options.rounds)
+            note = "equal" if old.value == new.value else f"{old.value} → {new.value}"
+            print_row(name, old.seconds, new.seconds, note)
+        if not options.only:
+            old_first, new_first = (first_verdict_seconds(source) for source in sources)
+            print_row("first verdict, empty cache", old_first, new_first)
+            old_import, new_import = (import_seconds(source) for source in sources)
+            print_row("`import chanceline`, seconds", old_import, new_import)
 
 
 if __name__ == "__main__":
