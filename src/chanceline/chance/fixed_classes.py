@@ -89,7 +89,7 @@ def log_fixed_class_labellings(
 
 
 def _log_threshold_sets(n_points: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """ln c_k of a threshold on one feature: the k largest or the k smallest values, fewer with ties.
+    """ln c_k of a threshold on one feature: the k largest or smallest values, fewer with ties.
 
     The empty and the full set are the same from both ends.
     """
