@@ -37,8 +37,8 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
 
     The design effect (Kish 1965) has ρ, the correlation of the values within units, and
     m = Σ m_u²/n, the size of a sample's unit on average. With ρ = 1 units count, with ρ = 0 samples
-    do. As few units tell ρ badly, c ≤ 1 lowers the number (Korn and Graubard 1998); t_k is the 97.5 %
-    quantile of Student's t with k degrees of freedom. A single unit counts as one sample.
+    do. As few units tell ρ badly, c ≤ 1 lowers the number (Korn and Graubard 1998); t_k is the
+    97.5 % quantile of Student's t with k degrees of freedom. A single unit counts as one sample.
 
     Parameters
     ----------
