@@ -217,7 +217,7 @@ def chance_bound(
         best_size=best_size,
         dimension=best_size + int(intercept),
         log10_supports=float(log_supports[best]) * to_log10,
-        form=shares.form_of_size.get(best_size, CountForm.COVER).value,
+        form=shares.forms[best_size].value,
         blocks=checked_blocks,
     )
 
@@ -266,12 +266,18 @@ class _Task(NamedTuple):
 
 
 class _RealisedShares(NamedTuple):
-    """The share of all labellings that one support of M features realises, for every M."""
+    """The share of all labellings that one support of M features realises, for M = 0 … largest.
 
-    log_shares: NDArray[np.float64]  # (largest + 1,), natural logarithms; entry 0 is not used
-    form_of_size: dict[
-        int, CountForm
-    ]  # for M = 1 and 2, where the count may be another than Cover's
+    Attributes
+    ----------
+    log_shares : (largest + 1,)
+        Natural logarithms; entry 0 only fills its place.
+    forms : (largest + 1,)
+        Which count of labellings each share is from.
+    """
+
+    log_shares: NDArray[np.float64]
+    forms: tuple[CountForm, ...]
 
 
 @lru_cache(maxsize=8)
@@ -281,15 +287,12 @@ def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
         _check_blocks(task.blocks, task)
     sizes = np.arange(1, largest + 1)
     if task.null == Null.COIN:
-        # At most D(P, d) labellings are separable, and each has Σ_{j≤e} C(P, j) neighbours within e
-        # errors.
         log_labellings = task.n_samples * LOG2
-        dimensions = sizes + int(task.intercept)
-        log_realised = log_cover_curve(task.n_samples, largest + int(task.intercept))[dimensions]
-        log_within_errors = log_realised + log_hamming_ball(task.n_samples, task.errors)
-        log_counts = np.minimum(log_within_errors, log_labellings)
+        log_counts = _log_coin_labellings(task, sizes)
         forms = [CountForm.COVER] * largest
     else:
+        blocks = task.blocks or ((task.n_samples, task.positives),)
+        log_labellings = sum(float(log_binomial(size, number)) for size, number in blocks)
         log_counts, forms = log_fixed_class_labellings(
             n_points=task.n_samples,
             positives=task.positives,
@@ -297,12 +300,22 @@ def _realised_shares(task: _Task, largest: int) -> _RealisedShares:
             errors=task.errors,
             intercept=task.intercept,
         )
-        blocks = task.blocks or ((task.n_samples, task.positives),)
-        log_labellings = sum(float(log_binomial(size, number)) for size, number in blocks)
+
     log_shares = np.concatenate([[0.0], log_counts - log_labellings])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
-    form_of_size = dict(zip(sizes[:2].tolist(), forms[:2], strict=True))
-    return _RealisedShares(log_shares, form_of_size)
+    return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *forms))
+
+
+def _log_coin_labellings(task: _Task, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """ln of the labellings of any class sizes within e errors of a rule on M features, (sizes,).
+
+    At most D(P, d) labellings are separable (Cover), and each has Σ_{j≤e} C(P, j) labellings within
+    e errors.
+    """
+    dimensions = sizes + int(task.intercept)
+    log_separable_labellings = log_cover_curve(task.n_samples, int(dimensions.max()))[dimensions]
+    log_within_errors = log_separable_labellings + log_hamming_ball(task.n_samples, task.errors)
+    return np.minimum(log_within_errors, task.n_samples * LOG2)
 
 
 def _check_blocks(blocks: Blocks, task: _Task) -> None:

@@ -38,15 +38,21 @@ def log_tail_bound(
     *,
     exact: bool = True,
 ) -> float:
-    """ln of E e^{h(S − s)} ≥ P(S ≥ s) for h > 0, P(S ≤ s) for h < 0.
+    """ln of a bound on the probability that shuffled labels give a sum as extreme as the labels do.
 
-    S is the sum of the column over shuffled positives, s the sum as it is; the formula is that of
-    the module.
+    S is the sum of the column over shuffled positives, s that over the positives as they are. The
+    bound is E e^{h(S − s)}, for P(S ≥ s) if h > 0 and for P(S ≤ s) if h < 0:
+
+        ln p ≤ −ℓ + Σ_blocks [ln P(K = n₊) − ln C(P, n₊)],
+
+    with the logits η = μ + h·column, ℓ = Σ_positives η − Σ_units ln(1 + e^η), P and n₊ the units
+    and positives of a block, and K the number of successes among independent trials of
+    probabilities 1/(1 + e^{−η}). The head of this module derives it.
 
     Parameters
     ----------
     column : (units,)
-        The values a, block after block.
+        The values, block after block.
     labels : (units,)
         True for a positive.
     starts : (blocks,)
@@ -60,22 +66,35 @@ def log_tail_bound(
     block_sizes = np.diff(starts, append=len(column))
     positives = np.add.reduceat(labels, starts, dtype=np.int64)
     intercepts = _intercept_of_block(values, starts, positives)
-    logits = np.repeat(intercepts, block_sizes) + values  # η, (units,)
+    logits = np.repeat(intercepts, block_sizes) + values  # (units,)
     probabilities = expit(logits)
 
-    # −ℓ − Σ_blocks ln C(P, n₊)
-    log_partition = np.logaddexp(0, logits).sum()
-    without_sum = log_partition - logits[labels].sum() - log_binomial(block_sizes, positives).sum()
-    if not exact:
-        variances = np.add.reduceat(probabilities * (1 - probabilities), starts)
-        return float(without_sum - np.log(np.maximum(2 * np.pi * variances, 1)).sum() / 2)
+    log_likelihood = logits[labels].sum() - np.logaddexp(0, logits).sum()
+    log_subsets = log_binomial(block_sizes, positives).sum()
+    if exact:
+        log_probability_of_count = _log_probability_of_counts(probabilities, starts, positives)
+    else:
+        log_probability_of_count = _normal_log_probability_of_counts(probabilities, starts)
+    return float(-log_likelihood - log_subsets + log_probability_of_count)
 
+
+def _log_probability_of_counts(
+    probabilities: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
+) -> float:
+    """Σ_blocks ln P(K = n₊), K a sum of independent Bernoulli variables."""
+    log_probability = 0.0
     probabilities_of_block = np.split(probabilities, starts[1:])
-    log_sums = [
-        np.log(poisson_binomial_pmf(of_block, n_positives))
-        for of_block, n_positives in zip(probabilities_of_block, positives.tolist(), strict=True)
-    ]
-    return float(without_sum + sum(log_sums))
+    for of_block, n_positives in zip(probabilities_of_block, positives.tolist(), strict=True):
+        log_probability += float(np.log(poisson_binomial_pmf(of_block, n_positives)))
+    return log_probability
+
+
+def _normal_log_probability_of_counts(
+    probabilities: NDArray[np.float64], starts: NDArray[np.int64]
+) -> float:
+    """Σ_blocks ln of the normal density of K at its mean, at most 0 for each block."""
+    variances = np.add.reduceat(probabilities * (1 - probabilities), starts)
+    return float(-np.log(np.maximum(2 * np.pi * variances, 1)).sum() / 2)
 
 
 def _intercept_of_block(

@@ -14,17 +14,21 @@ _LONGEST_CYCLE = 50
 def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
     """The smallest count from which on all convince, None if more than 10⁷ would be needed.
 
-    Rounding of the class sizes, or blocks taken in turn, makes a bound rise here and there; after
-    `cycle` more counts the classes are in the same proportion again, about. So the crossing is
-    bracketed by doubling, found by bisection, and the last failure within one cycle around it is
-    what counts: after it the bound stays low.
+    Rounding of the class sizes, or blocks taken in turn, makes a bound rise here and there, so that
+    convincing and failing counts alternate around the crossing. After `cycle` more counts the
+    classes are in about the same proportion again, and the bound is lower: failures further off
+    than one cycle do not occur. Three steps:
+
+    1. double the count until it convinces;
+    2. bisect between there and the last failure, as if there were one crossing;
+    3. ask every count within one cycle of the crossing; what follows the last failure is returned.
 
     Parameters
     ----------
     convinces
         Whether a count is large enough.
     start
-        The smallest count worth asking about.
+        The smallest count worth asking about, at least 1.
     cycle
         Counts after which the proportions repeat.
     """
@@ -42,8 +46,8 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
 
     # The last failure around it.
     around = min(cycle, _LONGEST_CYCLE)
-    nearby = range(max(2, crossing - around), crossing + around)
+    nearby = range(max(start, crossing - around), crossing + around)
     failures = [count for count in nearby if not convinces(count)]
     if not failures:
-        return crossing
+        return start  # which bisection does not ask
     return failures[-1] + 1

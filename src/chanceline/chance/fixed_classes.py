@@ -38,17 +38,13 @@ class CountForm(StrEnum):
 def log_fixed_class_labellings(
     n_points: int, positives: int, selected: NDArray[np.int64], errors: int, intercept: bool
 ) -> tuple[NDArray[np.float64], list[CountForm]]:
-    """ln of the labellings with n₊ positives within e errors of a rule on M features, for each M.
+    """ln of a bound on the labellings within e errors of a rule on M features, for each M.
 
-    The count Σ_k c_k w_k is at most
-
-    * "cover": D(P, d) · max_k (w_k + w_{P−k})/2. Without errors this is D/2 if n₊ ≠ P/2 and D if n₊
-      = P/2: a labelling and its opposite cannot both have n₊ positives unless the classes are
-      equal;
-    * "threshold" (M = 1 with an intercept): Σ_k c_k w_k with c_k = 2 for 0 < k < P, the k largest
-      or the k smallest values; fewer with ties. P/2 is not special: for n₊ =
-      P/2 the two directions are two different labellings. The empty and the full set count once;
-    * "planar k-sets" (M = 2 with an intercept): Σ_k c_k w_k with `log_planar_sets`.
+    Only labellings with n₊ = `positives` positives count. With c_k the number of labellings with k
+    positives that M features separate, and w_k the number of labellings with n₊ positives within e
+    flips of one of them, they are at most Σ_k c_k w_k. Up to three bounds on this sum are known:
+    Cover's count for every M, the count of thresholds for M = 1 and that of planar k-sets for
+    M = 2, both with an intercept. The smallest is taken.
 
     Parameters
     ----------
@@ -64,24 +60,23 @@ def log_fixed_class_labellings(
     log_counts : (sizes,)
         ln of the smallest bound for each M.
     forms
-        Which bound that was.
+        Which bound that was, for each M.
     """
+    forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
     log_separable_labellings = log_cover_curve(n_points, int(dimensions.max()))[dimensions]
-    forms = [CountForm.COVER] * len(selected)
     if errors > EXACT_ERRORS:
         return log_separable_labellings + log_hamming_ball(n_points, errors), forms
 
+    # Cover: Σ_k c_k ≤ D and c_k = c_{P−k}, so that the sum is at most D · max_k (w_k + w_{P−k})/2.
     k, log_w = log_neighbours(n_points, positives, errors)
     log_counts = log_separable_labellings + _log_largest_pair(n_points, k, log_w) - LOG2
     if not intercept:
         return log_counts, forms
 
-    # Sharper counts of the separable labellings with k positives, c_k, where a rule has one or two
-    # features.
-    empty_or_full = (k == 0) | (k == n_points)
+    # One or two features: c_k itself is known or bounded.
     log_c_of_size = {
-        1: (CountForm.THRESHOLD, np.where(empty_or_full, 0.0, LOG2)),
+        1: (CountForm.THRESHOLD, _log_threshold_sets(n_points, k)),
         2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, k)),
     }
     for size, (form, log_c) in log_c_of_size.items():
@@ -93,8 +88,21 @@ def log_fixed_class_labellings(
     return log_counts, forms
 
 
+def _log_threshold_sets(n_points: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """ln c_k of a threshold on one feature: the k largest or smallest values, fewer with ties.
+
+    The empty and the full set are the same from both ends.
+    """
+    empty_or_full = (k == 0) | (k == n_points)
+    return np.where(empty_or_full, 0.0, LOG2)
+
+
 def _log_largest_pair(n_points: int, k: NDArray[np.int64], log_w: NDArray[np.float64]) -> float:
-    """ln max_k (w_k + w_{P−k}), for consecutive class sizes k and w zero outside of them."""
+    """ln max_k (w_k + w_{P−k}), for consecutive class sizes k and w zero outside of them.
+
+    Without errors w is 1 at k = n₊ alone. Then half of this is 1/2 for unequal classes, as a
+    labelling and its opposite cannot both have n₊ positives, and 1 for equal ones.
+    """
     log_w_opposite = np.full(len(k), -np.inf)
     index_of_opposite = n_points - k - k[0]
     present = (index_of_opposite >= 0) & (index_of_opposite < len(k))

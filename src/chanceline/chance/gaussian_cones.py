@@ -16,9 +16,7 @@ independent. Hence, with Φ the normal distribution function,
     v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) ∫ db N(b; 0, 1/n) Φ(b)^{n₊−i} Φ(−b)^{n₋−j},
     v_0 = 1/C(P, n₊),
 
-where β(i, j) is the share of the hyperplane Σ λ_i y_i = 0 that has λ > 0: 2^{−n}√(2πn) times the
-density at 0 of a sum of i halves of Gaussians less j of them, an integral over their characteristic
-function on the contour through its saddle point.
+where β(i, j) is the share of the hyperplane Σ λ_i y_i = 0 that has λ > 0 (`log_cone_share`).
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, logsumexp, wofz
 
@@ -49,80 +48,131 @@ _N_B = 801  # nodes of that integral
 
 @lru_cache(maxsize=100_000)
 def log_cone_share(positives: int, negatives: int) -> float:
-    """ln β(i, j), by the trapezoidal rule on a contour that is stretched for slow decay at small n.
+    """ln β: the share of the hyperplane Σ_positives λ = Σ_negatives λ in which every λ is positive.
 
-    With i = `positives`, j = `negatives` and n = i + j the density at 0 of |g₁| + … + |g_i| −
-    |g_{i+1}| − … is ∫dz/(2πi) [E e^{z|g|}]^i [E e^{−z|g|}]^j. The contour is z = s +
-    i·width·sinh(t) through the saddle s.
+    All n of independent Gaussians are positive with probability 2^{−n}, and then half-normal
+    variables |g|. With f the density of
+
+        |g₁| + … + |g_positives| − |g_{positives+1}| − … − |g_n|,
+
+    β = 2^{−n} √(2πn) f(0).
     """
-    i = positives
-    j = negatives
-    n = i + j
-    saddle = _saddle(i, j)
-    t = _LONG_CONTOUR if n < _FAST_DECAY else _SHORT_CONTOUR
-    width = 2.0 / np.sqrt(n)
-    z = saddle + 1j * width * np.sinh(t)
-
-    # E e^{z|g|} = w(−iz/√2), the Faddeeva function; the last term is the Jacobian dz/dt.
-    exponent = (
-        i * np.log(wofz(-1j * z / np.sqrt(2)))
-        + j * np.log(wofz(1j * z / np.sqrt(2)))
-        + np.log(width * np.cosh(t))
-    )
-    top = float(exponent.real.max())
-    integral = np.exp(exponent - top).sum().real * (t[1] - t[0])
-    log_density = float(np.log(integral)) + top - _LOG_2PI
+    n = positives + negatives
+    log_density = _log_density_of_balance(positives, negatives)
     return -n * LOG2 + 0.5 * (_LOG_2PI + float(np.log(n))) + log_density
 
 
-def _saddle(i: int, j: int) -> float:
-    """The s at which i ln E e^{s|g|} + j ln E e^{−s|g|} is smallest."""
+def _log_density_of_balance(positives: int, negatives: int) -> float:
+    """ln of the density at 0 of a sum of half-normal variables less a sum of others.
+
+    f(0) = ∫ dz/(2πi) M(z)^positives M(−z)^negatives along the imaginary direction, where
+    M(z) = E e^{z|g|} = w(−iz/√2), w Faddeeva's function. The contour z = s + i·width·sinh(t) goes
+    through the saddle point s; it is stretched, as the integrand decays slowly for few variables.
+    The trapezoidal rule in t is exact to rounding.
+    """
+    n = positives + negatives
+    if n < _FAST_DECAY:
+        t = _LONG_CONTOUR
+    else:
+        t = _SHORT_CONTOUR
+    width = 2.0 / np.sqrt(n)
+    z = _saddle(positives, negatives) + 1j * width * np.sinh(t)
+
+    log_moments = positives * np.log(wofz(-1j * z / np.sqrt(2)))
+    log_moments_opposite = negatives * np.log(wofz(1j * z / np.sqrt(2)))
+    log_jacobian = np.log(width * np.cosh(t))
+    exponent = log_moments + log_moments_opposite + log_jacobian
+
+    largest = float(exponent.real.max())
+    integral = np.exp(exponent - largest).sum().real * (t[1] - t[0])
+    return float(np.log(integral)) + largest - _LOG_2PI
+
+
+def _saddle(positives: int, negatives: int) -> float:
+    """The s at which positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|} is smallest."""
 
     def slope(s: float) -> float:
-        # d/ds ln E e^{s|g|}, E e^{s|g|} = 2e^{s²/2}Φ(s)
+        # d/ds ln E e^{s|g|}, from E e^{s|g|} = 2e^{s²/2}Φ(s)
         return s + float(np.exp(-0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)))
 
-    reach = 2.0 * max(i, j)
-    return float(brentq(lambda s: i * slope(s) - j * slope(-s), -reach, reach))
+    def total_slope(s: float) -> float:
+        return positives * slope(s) - negatives * slope(-s)
+
+    reach = 2.0 * max(positives, negatives)
+    return float(brentq(total_slope, -reach, reach))
 
 
 def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
-    """ln v_{n−1}, the intrinsic volume with n = `active` components (n = 1 stands for v_0)."""
+    """ln v_{n−1}, the intrinsic volume of the cone with n = `active` components; n = 1 gives v_0.
+
+    Summed over the splits of the n active components into i positive and j negative ones,
+
+        v_{n−1} = Σ_{i+j=n} C(n₊, i) C(n₋, j) β(i, j) I(i, j),
+        v_0 = 1/C(P, n₊),
+
+    with β of `log_cone_share` and I of `_log_inactive`.
+    """
     if active == 1:
         return -float(log_binomial(n_samples, positives))
     negatives = n_samples - positives
-    i = np.arange(max(1, active - negatives), min(positives, active - 1) + 1)
-    if len(i) == 0:
+    active_positives = np.arange(max(1, active - negatives), min(positives, active - 1) + 1)
+    if len(active_positives) == 0:
         return -np.inf
-    j = active - i
+    active_negatives = active - active_positives
 
-    # ∫db on a grid that holds the peak of every term; rows are the splits i + j = n, columns the
-    # nodes b.
-    b = np.linspace(-1.0, 1.0, _N_B) * min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
+    log_terms = (
+        log_binomial(positives, active_positives)
+        + log_binomial(negatives, active_negatives)
+        + _log_inactive(
+            active=active,
+            inactive_positives=positives - active_positives,
+            inactive_negatives=negatives - active_negatives,
+        )
+    )
+
+    # β is the costly factor: only for splits that can matter. It is about 2^{−n}, and differs
+    # between splits by less than what the factor 3 allows.
+    relevant = np.flatnonzero(log_terms >= log_terms.max() - 3 * _NEGLIGIBLE)
+    log_volumes = []
+    for split in relevant:
+        log_share = log_cone_share(int(active_positives[split]), int(active_negatives[split]))
+        log_volumes.append(log_terms[split] + log_share)
+    return float(logsumexp(log_volumes))
+
+
+def _log_inactive(
+    active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """ln I for each split, (splits,): the probability that the other components are inactive.
+
+    I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}, n = `active`, on a
+    grid that holds the peak of every term.
+    """
+    largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
+    b = np.linspace(-1.0, 1.0, _N_B) * largest_b
+
+    # Rows are splits, columns are the nodes b.
     log_integrand = (
-        (positives - i)[:, None] * log_ndtr(b)
-        + (negatives - j)[:, None] * log_ndtr(-b)
+        inactive_positives[:, None] * log_ndtr(b)
+        + inactive_negatives[:, None] * log_ndtr(-b)
         - 0.5 * active * b**2
     )
     log_norm = 0.5 * (np.log(active) - _LOG_2PI)
-    log_integral = logsumexp(log_integrand, axis=1) + np.log(b[1] - b[0]) + log_norm
-    log_terms = log_integral + log_binomial(positives, i) + log_binomial(negatives, j)
-
-    # β(i, j) is the costly factor: only for splits that can matter. 2^{−n} is its size without the
-    # density.
-    sizes = log_terms - active * LOG2
-    relevant = np.flatnonzero(sizes >= sizes.max() - 3 * _NEGLIGIBLE)
-    return float(logsumexp([log_terms[k] + log_cone_share(int(i[k]), int(j[k])) for k in relevant]))
+    return logsumexp(log_integrand, axis=1) + np.log(b[1] - b[0]) + log_norm
 
 
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
-    """ln P_sep(M): M features and a threshold separate with this probability."""
+    """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
+
+    P_sep(M) = 2(v_{M−1} + v_{M−3} + …), the conic kinematic formula at the head of this module; v_k
+    is the intrinsic volume with k + 1 active components.
+    """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
         return 0.0
     if n_selected == 0:
         return -np.inf
 
-    # v_{M−1} + v_{M−3} + …, until the terms no longer count.
+    # Until the terms no longer count.
     log_terms: list[float] = []
     for active in range(n_selected, 0, -2):
         log_terms.append(log_intrinsic_volume(n_samples, positives, active))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from chanceline.chance.binomial import LOG2, log_binomial
 
@@ -20,35 +20,28 @@ def log_neighbours(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """How many labellings with n₊ positives lie within e flips of one labelling with k positives.
 
-    Flipping a of the k positives and b of the P − k negatives gives n₊ = k − a + b, so that
+    Flipping a of the k positives and b of the P − k negatives leaves n₊ = k − a + b positives. So
+    for each b there is one a = b + k − n₊, and
 
-        w_k = Σ_{b} C(k, b + k − n₊) C(P − k, b),   0 ≤ 2b + k − n₊ ≤ e.
+        w_k = Σ_b C(k, a) C(P − k, b)   over all b with a ≥ 0 and a + b ≤ e.
 
     Returns
     -------
-    k : (class_sizes,)
-        The class sizes from which n₊ can be reached.
+    class_sizes : (class_sizes,)
+        The k from which n₊ can be reached.
     log_w : (class_sizes,)
         ln w_k.
     """
-    k = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
-    b = np.arange(errors + 1)
-    negatives = n_points - k
+    class_sizes = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
 
-    # Rows are class sizes k, columns are b: shape (class_sizes, errors + 1).
-    a = (k - positives)[:, None] + b[None, :]
-    allowed = (a >= 0) & (a + b <= errors) & (a <= k[:, None]) & (b <= negatives[:, None])
-    a = np.where(allowed, a, 0)
-    b_allowed = np.where(allowed, b[None, :], 0)
+    # Rows are class sizes k, columns are numbers of flipped negatives b.
+    k = class_sizes[:, None]
+    flipped_negatives = np.arange(errors + 1)[None, :]
+    flipped_positives = flipped_negatives + k - positives
+    allowed = (flipped_positives >= 0) & (flipped_positives + flipped_negatives <= errors)
 
-    # ln C(k, a) + ln C(P − k, b) from one table of log-factorials.
-    log_factorial = gammaln(np.arange(n_points + 2, dtype=float) + 1.0)
-    terms = (
-        log_factorial[k][:, None]
-        - log_factorial[a]
-        - log_factorial[k[:, None] - a]
-        + log_factorial[negatives][:, None]
-        - log_factorial[b_allowed]
-        - log_factorial[negatives[:, None] - b_allowed]
+    log_products = log_binomial(k, flipped_positives) + log_binomial(
+        n_points - k, flipped_negatives
     )
-    return k, logsumexp(np.where(allowed, terms, -np.inf), axis=1)
+    log_w = logsumexp(np.where(allowed, log_products, -np.inf), axis=1)
+    return class_sizes, log_w

@@ -12,18 +12,33 @@ _ROUNDING = 1e-9
 def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     """ln of an upper bound on the k-sets of P points: subsets of size k that a line cuts off.
 
-    For k < P/2 the k-sets are as many as the edges {p, q} whose line leaves k − 1 points on one
-    side. The graph of these edges, with degrees δ_p, obeys (Andrzejak, Aronov, Har-Peled, Seidel,
-    Welzl 1998, "Results on k-sets and j-facets via continuous motion")::
+    With k the smaller of the subset and its complement, there are at most
 
-        crossings + Σ_p C(δ_p/2, 2) = number of edges with fewer than k − 1 points on a side ≤ P (k
-        − 1),
+        P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
+        P √(P − 1)                  k-sets for k = P/2,
 
-    the inequality being that of Alon and Győri (1986). By convexity the sum is at least P·C(c/P, 2)
-    with c edges, hence c ≤ P (1 + √(1 + 8(k−1)))/2. For k = P/2 the identity reads crossings + Σ_p
-    C((δ_p+1)/2, 2) = C(P/2, 2), each edge gives two sets, and c ≤ P √(P − 1). Sets of size k and P
-    − k are complements. Strict separability is an open condition, so moving the points slightly
-    into general position loses none: the bound holds with ties too.
+    and one for k = 0. Ties are allowed: strict separability is an open condition, so moving the
+    points slightly into general position loses no subset.
+
+    Where the bounds come from: for k < P/2 the k-sets are as many as the edges {p, q} whose line
+    leaves k − 1 points on one side. The graph of these c edges, with degrees δ_p, obeys
+
+        crossings + Σ_p C(δ_p/2, 2) = edges with fewer than k − 1 points on a side ≤ P (k − 1);
+
+    the identity is that of Andrzejak, Aronov, Har-Peled, Seidel and Welzl (1998, "Results on k-sets
+    and j-facets via continuous motion"), the inequality that of Alon and Győri (1986). By convexity
+    the sum is at least P·C(c/P, 2), which bounds c. For k = P/2 the identity reads
+
+        crossings + Σ_p C((δ_p + 1)/2, 2) = C(P/2, 2),
+
+    and each edge gives two sets.
+
+    Parameters
+    ----------
+    n_points
+        P.
+    size
+        k, a number or an array; the result has its shape.
     """
     size = np.asarray(size, dtype=float)
     smaller_side = np.minimum(size, n_points - size)
@@ -31,6 +46,8 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
     bound = np.where(2 * smaller_side == n_points, at_half, below_half)
 
-    # Counts are whole numbers; the empty and the full set are one each.
+    # Counts are whole numbers. A whole bound that rounding put just below must not lose one.
     whole = np.floor(bound + _ROUNDING * bound)
+
+    # The empty and the full set are one each.
     return np.where(smaller_side == 0, 0.0, np.log(np.maximum(whole, 1.0)))

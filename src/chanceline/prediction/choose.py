@@ -145,24 +145,24 @@ class LossTable:
         return self.losses.mean(axis=1)
 
     def choose(self) -> int:
-        """The index of the candidate to take; see the three steps at the head of this module."""
+        """The index of the candidate to take: without features, dense, or a small set."""
         best = int(self.mean_losses.argmin())
         is_empty = self.n_features == 0
         is_small = self.n_features <= MAX_SMALL_FEATURES
 
-        # 1. No feature.
+        # 1. No feature, if that is nearly as good as the best.
         competing_empty = is_empty & self.competes_with(best, EMPTY_MODEL_SE)
         if competing_empty.any():
             return self.smallest_among(competing_empty)
 
-        # 2. A dense rule. It is compared with the sets of one path alone: the more sets, the sooner
-        # one of them competes by chance.
+        # 2. A dense rule, if it is the best and the best small set is not nearly as good. That set
+        # is looked for on one path alone: the more sets, the sooner one competes by chance.
         best_least_angle = self.best_among(is_small & self.is_least_angle)
-        small_competes = self.competes_with(best, FEWER_FEATURES_SE)[best_least_angle]
-        if not is_small[best] and not small_competes:
+        competes_with_best = self.competes_with(best, FEWER_FEATURES_SE)
+        if not is_small[best] and not competes_with_best[best_least_angle]:
             return best
 
-        # 3. A small set.
+        # 3. The smallest of the small sets that are nearly as good as the best of them.
         best_small = self.best_among(is_small)
         return self.smallest_among(is_small & self.competes_with(best_small, FEWER_FEATURES_SE))
 

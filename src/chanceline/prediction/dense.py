@@ -165,17 +165,25 @@ def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Flo
 def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[DenseDirections]:
     """Ridge regression on the columns with the largest products with the target, for every size.
 
-    With the columns c_j, the target t, p_j = |t·c_j|, and q the largest p of the columns left out:
+    With the columns c_j of length 1, the target t, the products p_j = |t·c_j|, and q the largest of
+    the columns left out:
 
-        C = (c_1, c_2, …) S,    S_j² = 1 − q/p_j,    w = S (CᵀC + λ)⁻¹ Cᵀt
+        S_j = √(1 − q/p_j),    C = (S_1 c_1, S_2 c_2, …),    w = (CᵀC + λ)⁻¹ Cᵀt
 
-    For large λ, w_j ∝ ±(p_j − q): the weights of shrunken centroids. Each support begins with the
-    smaller ones.
+    and the weight of c_j is S_j w_j. S is 0 for a column that is no better than the best one left
+    out, and tends to 1 far above it. For large λ the weight is ∝ ±(p_j − q), as in shrunken
+    centroids. Each support begins with the smaller ones.
+
+    Parameters
+    ----------
+    residualized : columns (samples, features), target (samples,), and the lengths of the scaled
+        columns before they were made 1, (features,)
+    sizes : numbers of features, ascending
     """
     columns, target, lengths = residualized
     products = np.abs(target @ columns)
     order = np.argsort(-products, kind="stable")
-    # One more, for the size with which no column is left out.
+    # The last entry is for the size with which no column is left out.
     ranked_products = np.append(np.maximum(products[order], TINY), 0.0)
     ranked_columns = columns[:, order[: max(sizes)]]
 
@@ -184,10 +192,11 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         support = order[:size]
         best_left_out = ranked_products[size]
         shrinkage = np.sqrt(1 - best_left_out / ranked_products[:size])
-        weights = ridge_weights(ranked_columns[:, :size] * shrinkage, target)
-        # For scaled columns, before they were given length 1.
-        scaled_weights = weights * shrinkage / lengths[support]
-        directions.append(DenseDirections(support, scaled_weights))
+        # (penalties, size)
+        ridge_solutions = ridge_weights(ranked_columns[:, :size] * shrinkage, target)
+        unit_length_weights = ridge_solutions * shrinkage
+        weights = unit_length_weights / lengths[support]
+        directions.append(DenseDirections(support, weights))
     return directions
 
 

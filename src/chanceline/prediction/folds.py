@@ -53,27 +53,39 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     is_whole = blocks_held_out_whole(block_of_sample)
     if not is_whole.any():
         return group_of_sample
+    in_whole_block = is_whole[block_of_sample]
+    component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
+    component_of_sample = component_of_group[group_of_sample]
 
-    # A graph of groups and of blocks held out whole, joined by the samples that they share.
-    shared = np.flatnonzero(is_whole[block_of_sample])
+    # Where groups join most of the blocks, less than half of the folds could be filled.
+    n_joined = len(np.unique(component_of_sample[in_whole_block]))
+    n_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
+    if n_joined < n_wanted / 2:
+        return group_of_sample
+
+    # Where no group joins two blocks, blocks are the units; their numbers are kept.
+    if is_whole.all() and n_joined == len(is_whole):
+        return block_of_sample
+    return component_of_sample
+
+
+def connected_groups(group_of_sample: Ints, block_of_sample: Ints, joins: Bools) -> Ints:
+    """The number of every group's component, (groups,), where blocks connect groups.
+
+    Parameters
+    ----------
+    group_of_sample, block_of_sample : numbers 0, 1, …, (samples,)
+    joins : the samples that connect their group with their block, (samples,)
+    """
+    # A graph whose nodes are first the groups, then the blocks; its edges are samples.
     n_groups = int(group_of_sample.max()) + 1
-    n_blocks = len(is_whole)
-    n_nodes = n_groups + n_blocks
-    group_nodes = group_of_sample[shared]
-    block_nodes = n_groups + block_of_sample[shared]
-    edges = (np.ones(len(shared)), (group_nodes, block_nodes))
+    n_nodes = n_groups + int(block_of_sample.max()) + 1
+    group_nodes = group_of_sample[joins]
+    block_nodes = n_groups + block_of_sample[joins]
+    edges = (np.ones(len(group_nodes)), (group_nodes, block_nodes))
     graph = coo_array(edges, shape=(n_nodes, n_nodes))
     component_of_node = connected_components(graph, directed=False)[1]
-
-    # Where groups join most of the blocks, too few units would remain to fill the folds.
-    n_units_of_blocks = len(np.unique(component_of_node[block_nodes]))
-    n_units_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
-    if 2 * n_units_of_blocks < n_units_wanted:
-        return group_of_sample
-    if is_whole.all() and n_units_of_blocks == n_blocks:
-        # Each block is a unit, with the groups in it.
-        return block_of_sample
-    return component_of_node[group_of_sample].astype(np.int64)
+    return component_of_node[:n_groups].astype(np.int64)
 
 
 def blocks_held_out_whole(block_of_sample: Ints) -> Bools:
@@ -104,9 +116,9 @@ def deal_to_folds(
     """A fold for every sample, (samples,); units are dealt like cards, in random order.
 
     They are dealt class by class, and within a class block by block. Both classes begin with the
-    first fold: were classes out of balance in a fold, they would be the other way round in the
-    training samples, and guessing seem worse than it is. Units that hold both classes come after
-    those of the larger class.
+    first fold, so that a fold that has one more positive than others has one more negative too: the
+    classes are balanced alike in every fold and in what it is trained on. Units that hold both
+    classes come after those of the larger class.
 
     Parameters
     ----------
@@ -122,17 +134,22 @@ def deal_to_folds(
     unit_class = class_of_units(labels, unit_of_sample)
     unit_block = block_of_sample[first_sample]
 
+    # By class, then block, then at random.
     random_key = np.random.default_rng(seed).random(n_units)
     order = np.lexsort((random_key, unit_block, unit_class))
     ordered_class = unit_class[order]
-    rank_in_class = np.arange(n_units) - np.searchsorted(ordered_class, ordered_class)
 
+    # The position of every unit among those of its class.
+    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")
+    position = np.arange(n_units) - start_of_class
+
+    # Units of both classes go on where the larger class ended.
     n_negative = np.count_nonzero(unit_class < 0)
     n_positive = np.count_nonzero(unit_class > 0)
-    first_position = np.where(ordered_class == 0, max(n_negative, n_positive), 0)
+    position[ordered_class == 0] += max(n_negative, n_positive)
 
     fold_of_unit = np.empty(n_units, dtype=np.int64)
-    fold_of_unit[order] = (first_position + rank_in_class) % n_folds
+    fold_of_unit[order] = position % n_folds
     return fold_of_unit[unit_of_sample]
 
 

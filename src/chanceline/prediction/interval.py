@@ -31,12 +31,14 @@ def clopper_pearson(successes: float, trials: float) -> tuple[float, float]:
 
 
 def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
-    """How many independent samples n samples in units are worth: n/(1 + (m − 1)ρ) (Kish 1965).
+    """How many independent samples n samples in units are worth.
 
-    m = Σ m_u²/n is the size of a unit as its samples see it, and ρ the correlation of the values
-    within units. With ρ = 1 units count, with ρ = 0 samples do. As few units tell ρ badly, the
-    number is lowered by the square of the ratio of the quantiles of t with n − 1 and with (number
-    of units − 1) degrees of freedom (Korn and Graubard 1998), but never below that for ρ = 1.
+        n_eff = c · n/(1 + (m − 1)ρ),    c = (t_{n−1}/t_{units−1})²,    but at least n/m
+
+    The design effect (Kish 1965) has ρ, the correlation of the values within units, and
+    m = Σ m_u²/n, the size of a sample's unit on average. With ρ = 1 units count, with ρ = 0 samples
+    do. As few units tell ρ badly, c ≤ 1 lowers the number (Korn and Graubard 1998); t_k is the
+    97.5 % quantile of Student's t with k degrees of freedom. A single unit counts as one sample.
 
     Parameters
     ----------
@@ -50,17 +52,19 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
     n_units = len(units)
     if n_units == n_samples:
         return float(n_samples)
+    if n_units == 1:
+        return 1.0
 
     sizes = np.bincount(unit_of_sample)
     mean_size = float(np.sum(sizes**2)) / n_samples
-    fewest = n_samples / mean_size
+    fully_correlated = n_samples / mean_size
     correlation = correlation_within_units(values, unit_of_sample)
 
     t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
     t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)
     correction = (t_of_samples / t_of_units) ** 2
     lowered = correction * n_samples / (1 + (mean_size - 1) * correlation)
-    return max(fewest, float(lowered))
+    return max(fully_correlated, float(lowered))
 
 
 def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:

@@ -28,16 +28,20 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     fit moves along the direction in which these products sink together, until another column has
     the same product with the residual and joins.
     """
-    products = target @ columns
-    common_product = float(np.abs(products).max(initial=0.0))
-    negligible = ROUNDING * common_product
-    joining = int(np.abs(products).argmax())
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
+    if columns.shape[1] == 0:
+        return supports
+
+    products = target @ columns
+    joining = int(np.abs(products).argmax())
+    common_product = float(np.abs(products[joining]))
+    negligible = ROUNDING * common_product
 
     for _ in range(min(max_columns, len(columns) - 1)):
         if common_product <= negligible:
             break
+        # |products| is now the common product on all of the support.
         support = np.append(support, joining)
         supports.append(support)
 

@@ -55,14 +55,18 @@ def fit_ridge_logistic(
     weights = np.zeros((n_fits, len(penalties), n_columns))
 
     for _ in range(MAX_NEWTON_STEPS):
-        # Gradient (fits, penalties, columns) and Hessian (fits, penalties, columns, columns)
+        # The gradient, (fits, penalties, columns).
         probabilities = sigmoid(weights @ transposed)
         gradient = ((probabilities - positive) * sample_weights) @ designs + ridge * weights
+
+        # The Hessian Dᵀ diag(curvature) D + ridge, (fits, penalties, columns, columns).
         curvature = probabilities * (1 - probabilities) * sample_weights
-        hessian = (transposed[:, None] * curvature[:, :, None, :]) @ designs[:, None]
+        weighted_designs = transposed[:, None, :, :] * curvature[:, :, None, :]
+        hessian = weighted_designs @ designs[:, None, :, :]
         hessian[..., column, column] += ridge
 
-        # Newton's step, shortened where a score would move too far.
+        # Newton's step, shortened where a score would move too far. Near the minimum no step is
+        # shortened, so that the length of the whole step tells whether it is reached.
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         score_change = np.abs(step @ transposed).max(axis=2)
         damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, CONVERGED))

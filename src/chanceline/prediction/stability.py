@@ -128,6 +128,9 @@ def stability_of_support(
 ) -> SelectionStability:
     """How stable the features of a set are, for samples that are checked already.
 
+    A *replacement* is a column tried in the place of a feature. It is a *surrogate* if the set then
+    makes at most one error more; with no error more, the set with it is an *alternative*.
+
     Parameters
     ----------
     samples : all of them
@@ -139,34 +142,42 @@ def stability_of_support(
     """
     screened, screened_columns = screen_columns(samples, samples.all_rows, support, screening)
     scale = fit_scale(screened, screened.all_rows)
-    columns = scale.transform(screened.X, screened.block_of_sample)
-    # From here on columns have their indices in the screened table, until they are reported.
-    support = np.searchsorted(screened_columns, support)
-    selected_shares = selection_shares(screened, len(support), family, seed)
+    fit = TrainingFit(
+        samples=screened,
+        columns=scale.transform(screened.X, screened.block_of_sample),
+        penalty=penalty,
+    )
+    # The same columns by their indices in the screened table.
+    screened_support = np.searchsorted(screened_columns, support)
+    errors = int(fit.training_errors(screened_support[None])[0])
+    shares = selection_shares(screened, len(support), family, seed)
 
-    fit = TrainingFit(screened, columns, penalty)
-    errors = int(fit.training_errors(support[None])[0])
     readings = []
-    alternatives = []
-    for feature in support:
-        replacements, replacement_errors = fit.replacements(support, feature)
+    alternatives: list[tuple[int, ...]] = []
+    for feature in screened_support:
+        replacements, replacement_errors = fit.replacements(screened_support, feature)
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
-        equally_good = replacements[replacement_errors <= errors]
-        for replacement in equally_good:
-            exchanged = np.where(support == feature, replacement, support)
-            alternatives.append(tuple(np.sort(screened_columns[exchanged]).tolist()))
+        column = fit.columns[:, feature]
         readings.append(
             FeatureReading(
                 feature=int(screened_columns[feature]),
-                selected=float(selected_shares[feature]),
-                difference=standardized_difference(columns[:, feature], screened.positive),
-                auc=area_under_curve(columns[:, feature], screened.positive),
+                selected=float(shares[feature]),
+                difference=standardized_difference(column, screened.positive),
+                auc=area_under_curve(column, screened.positive),
                 stand_ins=tuple(screened_columns[surrogates].tolist()),
             )
         )
+
+        # Sets in which a replacement makes no more errors than the feature.
+        for replacement in replacements[replacement_errors <= errors]:
+            exchanged = np.where(screened_support == feature, replacement, screened_support)
+            alternatives.append(tuple(np.sort(screened_columns[exchanged]).tolist()))
+
     # The same set may come about by the exchange of either of two features.
-    distinct_alternatives = dict.fromkeys(alternatives)
-    return SelectionStability(errors, tuple(readings), tuple(distinct_alternatives))
+    distinct_alternatives = tuple(dict.fromkeys(alternatives))
+    return SelectionStability(
+        errors=errors, readings=tuple(readings), alternatives=distinct_alternatives
+    )
 
 
 def selection_shares(samples: Samples, n_features: int, family: Family, seed: int) -> Floats:
