@@ -22,9 +22,10 @@ from chanceline.significance.single_feature import (
 )
 from chanceline.significance.stages import AlphaSpending
 from chanceline.significance.union_bound import UnionBound as UnionBound
-from chanceline.tables.columns import examine, plain_text
+from chanceline.tables.checks.advice import examine
+from chanceline.tables.checks.near_rows import near_rows
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.subjects import near_rows
+from chanceline.tables.spelling import plain_text
 
 # Shuffles by default: the most that take no longer than `MAX_SECONDS`, and the least whatever they
 # take.
