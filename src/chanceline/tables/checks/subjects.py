@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ from chanceline.tables.checks.designs import (
     tails_tell_class,
 )
 from chanceline.tables.column_names import is_called_subject
-from chanceline.tables.identifiers import subject_columns, whole_columns
+from chanceline.tables.identifiers import possibly_whole_columns, subject_columns
 from chanceline.tables.partitions import same_partition
 from chanceline.tables.roles import STEM_PREFIX, Role
-from chanceline.tables.stems import Stems, are_names, find_stems
+from chanceline.tables.stems import Stems, are_names, cut_repeatedly
 
 FEWEST_SUBJECTS = 6  # fewer values may be stages or kinds of samples, unless they are called so
 FEWEST_VALUES = 3  # two values are no subjects
@@ -124,10 +124,10 @@ class SampleColumns:
     def likely_subjects(self) -> Iterator[pd.Series]:
         """Text and whole numbers; of many numbers those that are called like subjects."""
         yield from self.text_columns()
-        likely = whole_columns(self.numbers)
-        if len(likely) > MOST_COLUMNS_EXAMINED:
-            likely = subject_columns(self.numbers)
-        for name in likely:
+        names = possibly_whole_columns(self.numbers)
+        if len(names) > MOST_COLUMNS_EXAMINED:
+            names = subject_columns(self.numbers)
+        for name in names:
             yield self.numbers[name]
 
     def text_columns(self) -> Iterator[pd.Series]:
@@ -141,7 +141,8 @@ def find_suspect(
 ) -> Suspect | None:
     """The first column that looks like subjects or pairs; None if none does.
 
-    Columns are looked at before the samples' names, and stems of names in a column come last.
+    First the values of columns are looked at, then the samples' names (and their stems) that are
+    no column, and last the stems of names in columns of text.
 
     Parameters
     ----------
@@ -154,10 +155,12 @@ def find_suspect(
         suspect_values = find_suspect_values(column, labels)
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values
+
     if columns.names is not None:
-        suspect = _find_suspect_names(columns.names, columns.names_place, labels, known)
-        if suspect is not None:
-            return suspect
+        suspect_names = _find_suspect_names(columns.names, columns.names_place, labels, known)
+        if suspect_names is not None:
+            return suspect_names
+
     for column in columns.text_columns():
         if are_names(column.tolist()):
             suspect_stems = find_suspect_stems(StemSearch(column, labels, known=known))
@@ -190,14 +193,17 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values stand, if they are no column.
     """
+    # Most rows share their value with another row.
     value_of_row, values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0
     if has_gaps or len(values) < FEWEST_VALUES:
         return None
-    sizes = np.bincount(value_of_row)
-    n_repeated_rows = sizes[sizes > 1].sum()
-    if 2 * n_repeated_rows <= len(labels):
+    sizes = np.bincount(value_of_row)  # (values,) rows of each
+    n_rows_sharing = sizes[sizes > 1].sum()
+    if 2 * n_rows_sharing <= len(labels):
         return None
+
+    # The labels show a design that chance hardly makes.
     design = find_design(value_of_row, labels)
     if design is None:
         return None
@@ -246,7 +252,7 @@ class StemSearch:
     names: pd.Series
     labels: Floats
     place: str = ""
-    known: Sequence[pd.Series] = field(default=())
+    known: Sequence[pd.Series] = ()
     setting: str = ""
     units: str = "rows"
 
@@ -254,23 +260,20 @@ class StemSearch:
 def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
     """The names, if their stems look like subjects or pairs; else None.
 
-    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are
-    told.
+    Replicates of visits (`P07_V1_R2`) are cut again and again. Of all cuts that are convincing the
+    last one is told, which has the coarsest stems. The search ends at stems that show no design,
+    or, once some were convincing, at stems that do not look like subjects.
     """
     name = str(search.names.name)
-    values = search.names.tolist()
     setting = search.setting or name
     suspect: SuspectStems | None = None
-    while True:
-        stems = find_stems(values)
-        if stems is None:
-            return suspect
+    for stems in cut_repeatedly(search.names.tolist()):
+        setting = f"{STEM_PREFIX}{setting}"  # one prefix for each cut
         design = design_of_stems(stems, search.labels)
         if design is None:
-            return suspect
+            break
         if suspect is not None and design.role != Role.GROUPS:
-            return suspect
-        setting = f"{STEM_PREFIX}{setting}"
+            break  # what looks like pairs of subjects is no coarser subject
         is_convincing = _is_convincing(stems, design, name, search.labels)
         if is_convincing and not _is_known(stems.stems, search.known):
             suspect = SuspectStems(
@@ -278,27 +281,35 @@ def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
                 place=search.place or f"column {name!r}",
                 setting=setting,
                 sizes=stems.described(search.units),
-                example=stems.example(values),
+                example=stems.example(),
                 design=design,
             )
-        values = list(stems.stems)
+    return suspect
 
 
 def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
-    """Whether the stems may be subjects, and shuffled labels would hardly look like this.
+    """Whether the stems may be subjects, and shuffled labels would hardly show their design.
 
-    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so
-    may a few codes (`T1`, `day7`), unless the column is called after subjects.
+    Parameters
+    ----------
+    stems, design : the stems, and what they look like.
+    name : of the column.
+    labels : ±1 for each name.
     """
+    # A few stems may be kinds of samples (`brain`, `T1`, `day7`), unless they are plain numbers or
+    # the codes of a column that is called after subjects.
+    are_few = len(stems.sizes) < FEWEST_SUBJECTS
     are_numbers = all(stem.isdecimal() for stem in stems.sizes)
     are_codes = all(_has_digit(stem) for stem in stems.sizes)
-    if len(stems.sizes) < FEWEST_SUBJECTS and not are_numbers:
-        may_be_subjects = are_codes and is_called_subject(name)
-        if not may_be_subjects:
-            return False
-    have_equal_sizes = len(set(stems.sizes.values())) == 1
-    if not are_codes and not have_equal_sizes:
+    are_codes_of_subjects = are_codes and is_called_subject(name)
+    if are_few and not (are_numbers or are_codes_of_subjects):
         return False
+
+    # Words may be kinds of samples too, unless all have equally many rows, as in a planned study.
+    have_equal_sizes = len(set(stems.sizes.values())) == 1
+    if not (are_codes or have_equal_sizes):
+        return False
+
     # P01_T and P01_N have the class in their tails, which chance hardly arranges.
     largest_chance = CHANCE_IF_UNNAMED
     if design.role == Role.PAIRS and tails_tell_class(stems, labels):
