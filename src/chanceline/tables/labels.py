@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,13 +89,19 @@ def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
 def rows_to_compare(
     column: pd.Series, settings: TableSettings
 ) -> tuple[NDArray[np.bool_], list[Finding]]:
-    """The rows with a label, and of the classes asked for, of shape (samples,); and what is left
-    out.
+    """Which rows have a label, and one of the classes asked for, of shape (samples,); and what is
+    left out.
+
+    Parameters
+    ----------
+    column : the label of every row, as it is written.
+    settings : `unlabelled` says whether rows without a label are an error, `classes` which classes
+        to compare (all of them if it is empty).
     """
-    findings = []
-    is_labelled = column.notna().to_numpy()
     if settings.unlabelled != "drop":
         require_filled(column, "label", settings)
+    findings = []
+    is_labelled = column.notna().to_numpy()
     if not is_labelled.all():
         rows = plural(int(np.sum(~is_labelled)), "row")
         findings.append(Finding.note(f"{rows} without a label left out."))
@@ -102,25 +109,38 @@ def rows_to_compare(
         return is_labelled, findings
 
     # As objects: a column of categories would count those that no row has.
-    texts = column[is_labelled].astype(object).map(plain_text)
-    spellings = column.map(class_spelling)
-    wanted = [class_spelling(name) for name in settings.classes]
-    present = set(spellings)
-    absent = [name for name in settings.classes if class_spelling(name) not in present]
-    if absent or len(wanted) == 1:
-        problem = "at least two classes are needed of"
-        if absent:
-            problem = f"the class {absent[0]!r} is not in"
-        has = quoted(sorted(set(texts)))
-        raise InputError(f"{problem} label column {str(column.name)!r}; it has {has}.")
+    labelled = column[is_labelled].astype(object)
+    is_wanted = _are_of_classes(labelled, settings.classes)
+    if not is_wanted.all():
+        findings.append(_note_other_classes(labelled[~is_wanted]))
+    is_compared = is_labelled.copy()
+    is_compared[is_labelled] = is_wanted
+    return is_compared, findings
 
-    is_wanted = spellings.isin(wanted).to_numpy()
-    sizes_of_others = texts[~is_wanted[is_labelled]].value_counts()
-    if len(sizes_of_others) > 0:
-        rows = plural(int(sizes_of_others.sum()), "row")
-        sizes = ", ".join(f"{size} {name}" for name, size in sizes_of_others.items())
-        findings.append(Finding.note(f"{rows} of other classes left out ({sizes})."))
-    return is_labelled & is_wanted, findings
+
+def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows have one of the classes, in any spelling, of shape (labelled rows,).
+
+    A class that no row has is an error, and so is a single one.
+    """
+    spellings = labelled.map(class_spelling)
+    present = set(spellings)
+    has = quoted(sorted(set(labelled.map(plain_text))))
+    in_column = f"label column {str(labelled.name)!r}; it has {has}."
+    for name in classes:
+        if class_spelling(name) not in present:
+            raise InputError(f"the class {name!r} is not in {in_column}")
+    if len(classes) == 1:
+        raise InputError(f"at least two classes are needed of {in_column}")
+    return spellings.isin([class_spelling(name) for name in classes]).to_numpy()
+
+
+def _note_other_classes(others: pd.Series) -> Finding:
+    """That rows of classes nobody asked for are left out, and how many of each."""
+    sizes = others.map(plain_text).value_counts()
+    sizes_in_words = ", ".join(f"{size} {name}" for name, size in sizes.items())
+    rows = plural(len(others), "row")
+    return Finding.note(f"{rows} of other classes left out ({sizes_in_words}).")
 
 
 @dataclass(frozen=True)

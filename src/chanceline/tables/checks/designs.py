@@ -109,7 +109,7 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
 
     - Groups: all rows of a stem have one label, as those of a subject have.
     - Pairs: each stem has one row of each class. A separator must stand between stem and tail
-      (`P07_a`): in `A1`, `A2` letter and number are row and column of a plate.
+      (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
     - Blocks: each stem has equally many rows of each class, as visits of a subject before and
       during an illness. A separator is needed too, the tails must tell the class (`P07_before`),
       and no subject has as many visits as there are subjects; plates have more wells than that.

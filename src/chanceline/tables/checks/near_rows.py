@@ -113,21 +113,22 @@ def _squared_distances(
     return np.maximum(lengths[first] + lengths[second] - 2 * products, 0.0)
 
 
-def _chance_closer(distances: Floats, squares: Floats) -> Floats:
-    """The probability that two independent rows are at most so far apart, for each distance.
+def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
+    """The probability that two independent rows are at most so far apart, for each of some squared
+    distances.
 
     Squared distances d of independent rows scatter like mean/ν times χ² with ν degrees of freedom,
     ν = 2 mean²/variance, so that the probability is P(χ² ≤ ν d/mean).
 
     Parameters
     ----------
-    distances : the squared distances to judge.
+    small_squares : the squared distances to judge.
     squares : those of all pairs, of shape (pairs,), which give mean and variance.
     """
     mean = max(float(squares.mean()), SMALLEST_MEAN)
     variance = max(float(squares.var()), SMALLEST_SHARE_OF_VARIANCE * mean**2)
     degrees_of_freedom = 2 * mean**2 / variance
-    return chdtr(degrees_of_freedom, degrees_of_freedom * distances / mean)
+    return chdtr(degrees_of_freedom, degrees_of_freedom * small_squares / mean)
 
 
 def _chance_equal(values: Floats) -> float:
