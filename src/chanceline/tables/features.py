@@ -106,7 +106,8 @@ def _about_malformed_cell(
     Parameters
     ----------
     written : columns of numbers as they are in the file, of shape (samples, columns).
-    is_malformed : which of their cells are no numbers.
+    is_malformed : which of their cells are no numbers; at least one is.
+    settings : what was said already.
     """
     column = int(np.argmax(is_malformed.any(axis=0)))
     row = int(np.argmax(is_malformed[:, column]))
@@ -116,9 +117,12 @@ def _about_malformed_cell(
     n_more = int(is_malformed[:, column].sum()) - 1
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
-    mostly_in_first_row = row == 0 and 2 * is_malformed[0].sum() > is_malformed.shape[1]
-    in_first_row_only = mostly_in_first_row and not is_malformed[1:].any()
-    remedy = _remedy_for_malformed_cell(cell, settings, in_first_row_only=in_first_row_only)
+    # Then the first row may be the second line of a header, or the header itself.
+    most_of_first_row = 2 * is_malformed[0].sum() > is_malformed.shape[1]
+    first_row_is_malformed = most_of_first_row and not is_malformed[1:].any()
+    remedy = _remedy_for_malformed_cell(
+        cell, settings, first_row_is_malformed=first_row_is_malformed
+    )
     return (
         f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "
         f"drop={name!r}."
@@ -126,17 +130,24 @@ def _about_malformed_cell(
 
 
 def _remedy_for_malformed_cell(
-    cell: str, settings: TableSettings, *, in_first_row_only: bool
+    cell: str, settings: TableSettings, *, first_row_is_malformed: bool
 ) -> str:
-    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap."""
+    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap.
+
+    Parameters
+    ----------
+    cell : the text.
+    settings : what was said already is not proposed again.
+    first_row_is_malformed : most cells of the first row are no numbers, and none of other rows.
+    """
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
         remedy = "write numbers with a point and no comma"
         if settings.decimal != ",":
             remedy = f"set decimal=',' if commas are decimal, or {remedy}"
         return remedy
-    if in_first_row_only and settings.header == "none":
+    if first_row_is_malformed and settings.header == "none":
         return "leave out header='none' if the first line holds names"
-    if in_first_row_only and settings.header != "2":
+    if first_row_is_malformed and settings.header != "2":
         return "set header='2' if the header has two lines"
     return f"write plain numbers, set na={cell!r} if that means missing"
 

@@ -16,7 +16,7 @@ from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable, numeric_columns
 from chanceline.tables.roles import no_such_column, require_filled
 from chanceline.tables.settings import TableSettings
-from chanceline.tables.spelling import class_spelling, is_number, plain_text
+from chanceline.tables.spelling import folded_name, is_number, plain_text
 from chanceline.tables.wording import plural, quoted
 
 # A table has features in rows if beside its first column a larger share of columns are numbers.
@@ -119,20 +119,20 @@ def rows_to_compare(
 
 
 def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows have one of the classes, in any spelling, of shape (labelled rows,).
+    """Which rows have one of the classes, in any case, of shape (labelled rows,).
 
     A class that no row has is an error, and so is a single one.
     """
-    spellings = labelled.map(class_spelling)
-    present = set(spellings)
+    folded_names = labelled.map(folded_name)
+    present = set(folded_names)
     has = quoted(sorted(set(labelled.map(plain_text))))
     in_column = f"label column {str(labelled.name)!r}; it has {has}."
     for name in classes:
-        if class_spelling(name) not in present:
+        if folded_name(name) not in present:
             raise InputError(f"the class {name!r} is not in {in_column}")
     if len(classes) == 1:
         raise InputError(f"at least two classes are needed of {in_column}")
-    return spellings.isin([class_spelling(name) for name in classes]).to_numpy()
+    return folded_names.isin([folded_name(name) for name in classes]).to_numpy()
 
 
 def _note_other_classes(others: pd.Series) -> Finding:
@@ -167,9 +167,9 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         )
     texts = _class_of_rows(column, settings)
     classes = sorted(texts.unique(), key=_class_order)
-    class_of_spelling = _classes_by_spelling(classes, str(column.name))
+    class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
-    positive = _positive_class(texts, class_of_spelling, str(column.name), settings)
+    positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)
     others = [name for name in classes if name != positive]
     findings = []
     negative = others[0]
@@ -205,17 +205,23 @@ def _class_order(name: str) -> tuple[int, float, str]:
     return (1, 0.0, name)
 
 
-def _classes_by_spelling(classes: list[str], column: str) -> dict[str, str]:
-    """Every class by its spelling; two spellings of one class are an error."""
-    class_of_spelling: dict[str, str] = {}
+def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
+    """Every class by its name without case (`folded_name`); two that have one are an error.
+
+    Parameters
+    ----------
+    classes : their names as they are written, each once, in order.
+    column : the name of the label's column, for the sentence.
+    """
+    class_of_folded_name: dict[str, str] = {}
     for name in classes:
-        known = class_of_spelling.setdefault(class_spelling(name), name)
+        known = class_of_folded_name.setdefault(folded_name(name), name)
         if known != name:
             raise InputError(
                 f"label column {column!r} has {known!r} and {name!r}; write them alike if they are "
                 "one class."
             )
-    return class_of_spelling
+    return class_of_folded_name
 
 
 def _check_number_of_classes(
@@ -245,18 +251,25 @@ def _check_number_of_classes(
 
 
 def _positive_class(
-    texts: pd.Series, class_of_spelling: dict[str, str], column: str, settings: TableSettings
+    texts: pd.Series, class_of_folded_name: dict[str, str], column: str, settings: TableSettings
 ) -> str:
     """The class that was asked for, or the values at or above the limit, or the one chosen by name
     and size.
+
+    Parameters
+    ----------
+    texts : the class of every row.
+    class_of_folded_name : every class in order, by its name without case.
+    column : the name of the label's column, for a sentence.
+    settings : `positive`, or the first of `classes`, asks for a class.
     """
-    classes = list(class_of_spelling.values())
+    classes = list(class_of_folded_name.values())
     asked_for = settings.positive
     if not asked_for:
         asked_for = next(iter(settings.classes), None)
     if asked_for is not None:
         # No two classes differ in case only, so that it does not matter here.
-        positive = class_of_spelling.get(class_spelling(asked_for))
+        positive = class_of_folded_name.get(folded_name(asked_for))
         if positive is None:
             raise InputError(
                 f"the positive class {asked_for!r} is not in label column {column!r}; it has "

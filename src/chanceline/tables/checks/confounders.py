@@ -42,16 +42,25 @@ def confounded_columns(
 
 
 def _goes_with_classes(column: pd.Series, labels: Floats) -> list[Finding]:
-    """A warning if the label depends on the column: n·R² of the label on the column's terms is χ²
-    with as many degrees of freedom as these have (asymptotic; of categories it is Pearson's test).
+    """A warning if the label depends on the column.
+
+    With the label regressed on the n × k centred terms T of the column (`_terms`), w its weights,
+    n·R² = n·(|T w|²/n)/var(labels) is χ² with as many degrees of freedom as T has rank
+    (asymptotic; of categories it is Pearson's test).
+
+    Parameters
+    ----------
+    column, labels : a value and ±1 for each sample, of shape (samples,).
     """
     terms = _terms(column)
     terms = terms - terms.mean(axis=0)
+    # Centred terms have the same weights whether the labels are centred or not.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
-    explained = np.sum((terms @ weights) ** 2)
-    pvalue = float(chdtrc(max(rank, 1), explained / labels.var()))
+    n_r_squared = np.sum((terms @ weights) ** 2) / labels.var()
+    pvalue = float(chdtrc(max(rank, 1), n_r_squared))
     has_few_terms = rank <= len(labels) / FEWEST_ROWS_A_TERM
-    if not (pvalue <= CONFOUNDED_LEVEL and has_few_terms):
+    is_confounded = pvalue <= CONFOUNDED_LEVEL and has_few_terms
+    if not is_confounded:
         return []
     name = str(column.name)
     return [

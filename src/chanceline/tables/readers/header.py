@@ -84,7 +84,7 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     body : the rows below it, as many columns as names.
     """
     is_numeric = numeric_columns(body)
-    names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric)]
+    names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
     if not numbers or 2 * len(numbers) < len(names_above_numbers):
@@ -97,7 +97,7 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
-    columns_of_text = np.flatnonzero(~is_numeric)
+    columns_of_text = np.flatnonzero(~is_numeric).tolist()
     return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 
 
@@ -123,9 +123,7 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
         stripped = name.strip() or f"Unnamed: {j}"
         unique = _free_name(stripped, taken=stripped_of_unique)
         stripped_of_unique[unique] = stripped
-    repeated = [
-        stripped for unique, stripped in stripped_of_unique.items() if unique != stripped
-    ]
+    repeated = [stripped for unique, stripped in stripped_of_unique.items() if unique != stripped]
     if not repeated:
         return list(stripped_of_unique), []
     example = f"{repeated[0]} (2)"
