@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.problem import Floats, contradicting_rows
-from chanceline.tables.dataset import Finding
+from chanceline.tables.checks.near_rows import near_rows
+from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.identifiers import about_identifiers
 
 CONTRADICTIONS_SHOWN = 3
@@ -47,6 +48,29 @@ def examine(
             )
         )
     return findings
+
+
+def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Finding]:
+    """What the numbers and labels of a table show that its reading did not look for: rows that are
+    nearly equal, and whatever `examine` tells.
+
+    Parameters
+    ----------
+    data : the table.
+    group_of_row : rows with one number belong together and may be nearly equal, of shape
+        (samples,).
+    """
+    row_names = data.rows or range(1, len(data.y) + 1)
+    return [
+        *near_rows(data.X, data.y, group_of_row, row_names),
+        *examine(
+            data.X,
+            data.y,
+            data.feature_names,
+            data.rows,
+            identifiers=not data.columns_checked,
+        ),
+    ]
 
 
 def _about_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
