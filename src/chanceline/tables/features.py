@@ -37,14 +37,14 @@ def numeric_features(
         return table.astype(np.float64), []
     numeric = table.loc[:, is_numeric].astype(np.float64)
 
-    # Columns that are no numbers to pandas: numbers written as text, or words.
-    written = table.loc[:, ~is_numeric]
-    cells = _decide_truth_values(read_cells(written.to_numpy(dtype=object), settings.na))
+    # Columns that are no numbers to pandas are text, or numbers in the writing of instruments.
+    others = table.loc[:, ~is_numeric]
+    cells = _decide_truth_values(read_cells(others.to_numpy(dtype=object), settings.na))
     is_text = _are_text(cells)
-    text = written.loc[:, is_text]
-    written = written.loc[:, ~is_text]
-    cells = cells.of_columns(~is_text)
-    is_malformed = _is_wordlike(cells)
+    text = others.loc[:, is_text]
+    written = others.loc[:, ~is_text]
+    written_cells = cells.of_columns(~is_text)
+    is_malformed = _is_wordlike(written_cells)
     if is_malformed.any():
         raise InputError(_about_malformed_cell(written, is_malformed, settings))
 
@@ -55,14 +55,15 @@ def numeric_features(
         indicators = pd.DataFrame(index=table.index)
         findings = note_left_out_text(text)
 
-    # The rest becomes numbers.
-    findings += _warn_of_unknown_limits(cells, labels, settings)
-    numbers, limit_findings = numbers_within_limits(written, cells, settings)
-    findings += limit_findings
+    # What is written becomes numbers.
+    findings += _warn_of_unknown_limits(written_cells, labels, settings)
+    numbers, about_limits = numbers_within_limits(written, written_cells, settings)
+    findings += about_limits
     converted = pd.DataFrame(numbers, columns=written.columns, index=table.index)
+
     features = pd.concat([numeric, converted, indicators], axis=1)
-    in_order = [name for name in table.columns if name not in text]
-    return features[[*in_order, *indicators]], findings
+    in_order_of_table = [name for name in table.columns if name not in text]
+    return features[[*in_order_of_table, *indicators]], findings
 
 
 def _decide_truth_values(cells: Cells) -> Cells:

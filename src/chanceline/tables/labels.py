@@ -67,23 +67,25 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
 def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
     """Whether a table that was not transposed seems to have features in rows.
 
-    Its first column holds words: the label is one of them, or they are all different, numbers
-    stand beside them, and there are more rows than columns.
+    Its first column holds words, and
+
+    - one of them is the name of the label;
+    - or they are unique, as names of features are, most other columns are numbers, and there are
+      more rows than columns.
     """
     values = table.values
-    if table.header_ids is not None or values.shape[1] <= 2 or len(values) == 0:
+    is_transposed = table.header_ids is not None
+    if is_transposed or values.shape[1] <= 2 or len(values) == 0:
         return False
-    is_numeric = numeric_columns(values)
+    is_numeric = numeric_columns(values)  # (columns,)
     if is_numeric[0]:
         return False
-    first_column = values.iloc[:, 0].astype(str).str.strip()
-    label_is_in_a_row = False
-    if label is not None:
-        label_is_in_a_row = label.strip().lower() in set(first_column.str.lower())
-    n_numeric_beside = is_numeric[1:].sum()
-    has_numbers_beside = n_numeric_beside > MOSTLY_NUMERIC * (values.shape[1] - 1)
-    is_long = len(values) > values.shape[1]
-    return label_is_in_a_row or bool(is_long and first_column.is_unique and has_numbers_beside)
+    words = values.iloc[:, 0].astype(str).str.strip()
+    if label is not None and label.strip().lower() in set(words.str.lower()):
+        return True
+    has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
+    has_more_rows = len(values) > values.shape[1]
+    return bool(has_more_rows and words.is_unique and has_numbers_beside)
 
 
 def rows_to_compare(
@@ -227,7 +229,14 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
 def _check_number_of_classes(
     classes: list[str], column: pd.Series, settings: TableSettings
 ) -> None:
-    """Stop unless there are two classes, or one to set against several others."""
+    """Stop unless there are two classes, or one to set against several others.
+
+    Parameters
+    ----------
+    classes : the names of the different classes, in order.
+    column : the label of every row, as it is written.
+    settings : `positive` names the one class.
+    """
     label = f"label column {str(column.name)!r}"
     if len(classes) < 2:
         raise InputError(
@@ -235,6 +244,8 @@ def _check_number_of_classes(
         )
     if len(classes) == 2 or settings.positive is not None:
         return
+
+    # Many different values, or numbers with fractions, are measurements.
     has_too_many = len(classes) > TOO_MANY_CLASSES * len(column)
     if pd.api.types.is_float_dtype(column) or has_too_many:
         remedy = "name another column"

@@ -116,15 +116,16 @@ def load_data(
 def _find_columns(
     samples: LabelledTable, settings: TableSettings
 ) -> tuple[NamedColumns, list[Finding]]:
-    """The columns that the user names, and what to know about declared roles."""
+    """The columns that the user names, and what to know about blocks, groups and pairs."""
     roles = {}
     findings = []
     for role in Role:
         column = find_role(samples.table, role, settings)
-        if column is not None:
-            roles[role] = column
-            setting = getattr(settings, role)
-            findings += check_declared(role, column, samples.labels, setting=setting)
+        if column is None:
+            continue
+        roles[role] = column
+        setting = getattr(settings, role)
+        findings += check_declared(role, column, samples.labels, setting=setting)
     named = find_named_columns(samples.table, samples.label_column, roles, settings)
     return named, findings
 

@@ -65,7 +65,7 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
 
 
 def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
-    """The column of blocks, groups or pairs; None if the settings name none.
+    """The column of blocks, groups or pairs, every cell filled; None if the settings name none.
 
     With `stem:` before its name the stems of the names in it are meant, with `stem:stem:` the stems
     of those, and so on.
@@ -73,8 +73,10 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
     name = getattr(settings, role)
     if name is None:
         return None
-    n_cuts = 0
+
+    # A column may itself be called `stem:…`.
     columns = set(table.column_names)
+    n_cuts = 0
     while name not in columns and name.startswith(STEM_PREFIX):
         name = name.removeprefix(STEM_PREFIX).strip()
         n_cuts += 1

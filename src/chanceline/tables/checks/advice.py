@@ -96,14 +96,17 @@ def _columns_equal_to_label(X: Floats, y: Floats) -> NDArray[np.int64]:
     negatives = np.flatnonzero(~is_positive)
     positive_value = X[positives[0]]  # (features,)
     negative_value = X[negatives[0]]
-    # The first and last row of each class tell most columns from the label.
-    is_likely = (
+
+    # The first and last row of each class tell most columns from the label, so that few are copied.
+    is_candidate = (
         (positive_value == X[positives[-1]])
         & (negative_value == X[negatives[-1]])
         & (positive_value != negative_value)
     )
-    likely = np.flatnonzero(is_likely)
-    label_values = np.where(
-        is_positive[:, None], positive_value[likely], negative_value[likely]
-    )  # (samples, likely columns)
-    return likely[np.all(X[:, likely] == label_values, axis=0)]
+    candidates = np.flatnonzero(is_candidate)
+    # What the columns would hold as copies of the label, of shape (samples, candidates).
+    label_copies = np.where(
+        is_positive[:, None], positive_value[candidates], negative_value[candidates]
+    )
+    is_copy = np.all(X[:, candidates] == label_copies, axis=0)
+    return candidates[is_copy]

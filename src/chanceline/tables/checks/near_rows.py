@@ -30,7 +30,7 @@ def near_rows(
     X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
     """Warnings about rows that are nearly equal though nothing declared says that they belong
-    together: those of one class, then those of opposite classes.
+    together: one for pairs of rows of one class, and one for those of opposite classes.
 
     Parameters
     ----------
@@ -39,10 +39,9 @@ def near_rows(
     row_names : what sentences call the rows.
     """
     first, second = _near_pairs(X, group_of_row)
-    same_class = y[first] == y[second]
+    same_class = y[first] == y[second]  # (near pairs,)
     findings = []
 
-    # Pairs of one class.
     if same_class.any():
         meaning = "if they are of one subject, say which rows belong together with groups=COLUMN"
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
@@ -50,12 +49,12 @@ def near_rows(
             meaning = "though nothing that was declared says that they belong together"
         findings.append(_about_pairs(first[same_class], second[same_class], row_names, meaning))
 
-    # Pairs of opposite classes; of equal rows `examine` tells, as no rule separates them.
-    differ = ~same_class
-    differ[differ] = ~_are_equal(X, first[differ], second[differ])
-    if differ.any():
+    # Opposite classes without equal rows: of these `examine` tells, as no rule separates them.
+    opposite = np.flatnonzero(~same_class)
+    opposite = opposite[~_are_equal(X, first[opposite], second[opposite])]
+    if len(opposite) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(_about_pairs(first[differ], second[differ], row_names, meaning))
+        findings.append(_about_pairs(first[opposite], second[opposite], row_names, meaning))
     return findings
 
 

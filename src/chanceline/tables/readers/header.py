@@ -25,23 +25,30 @@ def n_header_lines(header: str) -> int:
 
 
 def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
-    """A name for every field of the rows.
+    """The names in a line of the header, one for every field of the rows below it.
 
-    These may have one field more than the line has names: names of the rows at the beginning, as R
-    writes them, or nothing behind a last separator.
+    All rows may have one field more than the line: names of the rows at the beginning, as R writes
+    them, or nothing behind a last separator.
+
+    Parameters
+    ----------
+    line : as it is in the file.
+    rows : some lines below it, quoted fields masked.
+    separator : of fields.
     """
     if separator == WHITE_SPACE:
         names = [name.strip('"') for name in line.split()]
     else:
         lines = line.splitlines(keepends=True)
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
-    n_fields = {len(split_line(row, separator)) for row in rows}
-    if n_fields != {len(names) + 1}:
+    cells_of_rows = [split_line(row, separator) for row in rows]
+    numbers_of_fields = {len(cells) for cells in cells_of_rows}
+    if numbers_of_fields != {len(names) + 1}:
         return names
-    last_cells = [split_line(row, separator)[-1] for row in rows]
-    if "".join(last_cells).strip():
-        return ["row name", *names]
-    return [*names, ""]
+    last_field_is_empty = all(not cells[-1].strip() for cells in cells_of_rows)
+    if last_field_is_empty:
+        return [*names, ""]
+    return ["row name", *names]
 
 
 def join_header_lines(lines: list[list[str]]) -> list[str] | None:

@@ -70,7 +70,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
         cells = read_csv_exactly(body, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
         sentence = _about_long_row(str(error), name, n_lines_above, has_header=names is not None)
-        if not sentence:
+        if sentence is None:
             raise
         raise InputError(sentence) from None
     cells.index += n_lines_above + 1
@@ -103,13 +103,20 @@ def _split_header(
     return join_header_lines(header), text[begin:]
 
 
-def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str:
-    """The sentence about a row with more fields than it should have; empty if pandas stopped for
+def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str | None:
+    """The sentence about a row with more fields than it should have; None if pandas stopped for
     another reason.
+
+    Parameters
+    ----------
+    error : what pandas said.
+    name : of the file.
+    n_lines_above : lines of the file that pandas did not see.
+    has_header : whether names say how many fields there should be.
     """
     sizes = TOO_MANY_FIELDS.search(error)
     if sizes is None:
-        return ""
+        return None
     n_expected, line, n_seen = sizes.groups()
     row = int(line) + n_lines_above
     than = "the header names" if has_header else "the first row has"
