@@ -21,7 +21,7 @@ from chanceline.tables.checks.confounders import confounded_columns
 from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.subjects import SampleColumns
 from chanceline.tables.checks.totals import totals_follow_classes
-from chanceline.tables.checks.undeclared import undeclared_sentence
+from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import without_gaps
@@ -74,7 +74,8 @@ def load_data(
     undeclared = others.undeclared
     if not undeclared:
         sample_columns = _sample_columns(others, columns, features)
-        undeclared = undeclared_sentence(sample_columns, labels, named, settings.groups)
+        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
+        undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
         features, findings = without_identifiers(features, labels, named.exchanged_within)
         report.add(findings)

@@ -4,7 +4,7 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,22 +17,6 @@ from chanceline.tables.roles import find_column
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.spelling import is_number, plain_text
 from chanceline.tables.wording import plural, quoted
-
-
-@dataclass(frozen=True)
-class Descriptions:
-    """What a second file says about samples.
-
-    Attributes
-    ----------
-    file : its name.
-    id_column : the name of its column with the samples' names.
-    rows : the other columns, by the samples' names.
-    """
-
-    file: str
-    id_column: str
-    rows: pd.DataFrame
 
 
 def attach_second_file(
@@ -132,16 +116,16 @@ def _attach_by_name(
     file : the name of the second file.
     settings : `id` and `missing`.
     """
-    descriptions = _descriptions(second, file, settings)
-    table, ids = _split_off_ids(table, descriptions)
+    descriptions = _rows_by_name(second, file, settings)
+    table, ids = _split_off_ids(table, descriptions, file)
     samples = pd.Index(ids)
-    is_described = samples.isin(descriptions.rows.index)  # (samples,)
+    is_described = samples.isin(descriptions.index)  # (samples,)
     findings = []
     if not is_described.all():
         absent = samples[~is_described]
         problem = (
             f"{plural(len(absent), 'sample')} of the table not found in column "
-            f"{descriptions.id_column!r} of {file} ({quoted(absent, 3)})"
+            f"{descriptions.index.name!r} of {file} ({quoted(absent, 3)})"
         )
         if settings.missing != "rows":
             raise InputError(f"{problem}; add them there, or leave them out with missing='rows'.")
@@ -149,13 +133,13 @@ def _attach_by_name(
         table = table.with_rows(is_described)
 
     # The rows of the second file in the order of the samples, called as the table's rows.
-    about = descriptions.rows.loc[samples[is_described]].set_index(table.values.index)
+    about = descriptions.loc[samples[is_described]].set_index(table.values.index)
     return replace(table, about=about), findings
 
 
-def _descriptions(second: RawTable, file: str, settings: TableSettings) -> Descriptions:
-    """What the second file says, by the names in its first column, or in the one that the setting
-    `id` names; two rows with one name are an error.
+def _rows_by_name(second: RawTable, file: str, settings: TableSettings) -> pd.DataFrame:
+    """The rows of the second file by the samples' names, which are its first column, or the one
+    that the setting `id` names. The index is called as that column.
     """
     if settings.id is None:
         ids = second.values.iloc[:, 0]
@@ -169,18 +153,27 @@ def _descriptions(second: RawTable, file: str, settings: TableSettings) -> Descr
             f"{file} has two rows for {repeated!r} in column {id_column!r}; every sample needs one "
             "row."
         )
-    return Descriptions(file=file, id_column=id_column, rows=rows)
+    return rows.rename_axis(index=id_column)
 
 
-def _split_off_ids(table: RawTable, descriptions: Descriptions) -> tuple[RawTable, list[str]]:
+def _split_off_ids(
+    table: RawTable, descriptions: pd.DataFrame, file: str
+) -> tuple[RawTable, list[str]]:
     """The table without its column of samples' names, and these names, one for each row.
 
     Names stand in the header of a transposed table. Else they are the column that is called as in
     the second file, or the first one: it must have no name twice, and some that are in the second
     file.
+
+    Parameters
+    ----------
+    table : the first table.
+    descriptions : the rows of the second file, by the samples' names.
+    file : the name of the second file.
     """
-    described = set(descriptions.rows.index)
-    of_second_file = f"column {descriptions.id_column!r} of {descriptions.file}"
+    described = set(descriptions.index)
+    id_column = str(descriptions.index.name)
+    of_second_file = f"column {id_column!r} of {file}"
     if table.header_ids is not None:
         ids = [plain_text(name) for name in table.header_ids]
         if described.isdisjoint(ids):
@@ -192,8 +185,8 @@ def _split_off_ids(table: RawTable, descriptions: Descriptions) -> tuple[RawTabl
 
     columns = [str(name) for name in table.values.columns]
     candidates = columns[:1]
-    if descriptions.id_column in columns:
-        candidates = [descriptions.id_column, *candidates]
+    if id_column in columns:
+        candidates = [id_column, *candidates]
     for column in candidates:
         ids = [plain_text(cell) for cell in table.values[column]]
         are_unique = len(set(ids)) == len(ids)
@@ -203,7 +196,7 @@ def _split_off_ids(table: RawTable, descriptions: Descriptions) -> tuple[RawTabl
     names_are_columns = len(described & set(columns)) > 1
     if names_are_columns:
         raise InputError(
-            f"the names in {descriptions.file} are those of columns: the table has features in "
+            f"the names in {file} are those of columns: the table has features in "
             "rows; set transpose=True."
         )
     raise InputError(

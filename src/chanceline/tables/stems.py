@@ -22,10 +22,10 @@ from chanceline.tables.spelling import is_date, is_number
 
 BETWEEN = r"\s_.:/|()#~–-"  # letters that separate the parts of a name
 # 309_1, NETL_005_V1, P07 (2)
-SEPARATED = re.compile(rf"(?P<stem>.*[^{BETWEEN}])[{BETWEEN}]+(?P<tail>[^{BETWEEN}]+)\)?")
+SEPARATED_TAIL = re.compile(rf"(?P<stem>.*[^{BETWEEN}])[{BETWEEN}]+(?P<tail>[^{BETWEEN}]+)\)?")
 LETTER_BEHIND_NUMBER = re.compile(r"(?P<stem>.*\d)(?P<tail>[A-Za-z])")  # P07a
 NUMBER_BEHIND_LETTERS = re.compile(r"(?P<stem>.*[A-Za-z])(?P<tail>\d+)")  # A12, a well
-CUTS = (SEPARATED, LETTER_BEHIND_NUMBER, NUMBER_BEHIND_LETTERS)
+NAME_PATTERNS = (SEPARATED_TAIL, LETTER_BEHIND_NUMBER, NUMBER_BEHIND_LETTERS)
 FEWEST_STEMS = 3
 FEWEST_RISING_TAILS = 10  # so many will not rise from row to row by chance
 
@@ -101,7 +101,7 @@ class Stems:
 
 def find_stems(names: Sequence[Any]) -> Stems | None:
     """The names cut so that their stems group the rows, None if no cut does."""
-    for pattern in CUTS:
+    for pattern in NAME_PATTERNS:
         stems = _cut_names(names, pattern)
         if stems is not None and stems.group_rows():
             return stems
@@ -113,7 +113,7 @@ def find_any_stems(names: Sequence[Any]) -> Stems | None:
     grouping = find_stems(names)
     if grouping is not None:
         return grouping
-    for pattern in CUTS:
+    for pattern in NAME_PATTERNS:
         stems = _cut_names(names, pattern)
         if stems is not None and 1 < len(stems.sizes) < len(stems.stems):
             return stems
@@ -148,7 +148,7 @@ def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
         names=tuple(str(name) for name in names),
         stems=tuple(stem for stem, _ in cuts),
         tails=tuple(tail for _, tail in cuts),
-        separated=pattern is SEPARATED,
+        separated=pattern is SEPARATED_TAIL,
     )
 
 

@@ -46,63 +46,33 @@ MOST_COLUMNS_EXAMINED = 1000  # of text, and of whole numbers that are not calle
 
 
 @dataclass(frozen=True)
-class SuspectValues:
-    """Values that look like subjects or pairs.
+class Suspect:
+    """A column whose values, or whose names' stems, look like subjects or pairs.
 
     Attributes
     ----------
-    name : of their column.
-    place : where they stand, as a sentence says it.
-    n_values : how many different ones there are.
-    design : what they look like.
+    name : of the column.
+    setting : how to declare it: its name, or with `stem:` before it for the stems.
+    observed : what was seen, as the sentence begins: `column 'mouse' has 12 values`.
+    design : what the values or stems look like.
     """
 
     name: str
-    place: str
-    n_values: int
-    design: Design
-
-    @property
-    def sentence(self) -> str:
-        """Why a test stops, and what to say about the values."""
-        return (
-            f"{self.place} has {self.n_values} values, and {self.design.in_words}; declare it with "
-            f"{self.design.role}={self.name!r}, or say independent={self.name!r} if the rows are "
-            "independent nevertheless."
-        )
-
-
-@dataclass(frozen=True)
-class SuspectStems:
-    """Names whose stems look like subjects or pairs.
-
-    Attributes
-    ----------
-    name : of their column.
-    place : where they stand, as a sentence says it.
-    setting : how to declare the stems, such as `stem:sample`.
-    sizes, example : how many stems there are, and one of them, in words.
-    design : what the stems look like.
-    """
-
-    name: str
-    place: str
     setting: str
-    sizes: str
-    example: str
+    observed: str
     design: Design
 
     @property
     def sentence(self) -> str:
-        """Why a test stops, and what to say about the names."""
+        """Why a test stops, and what to say about the column."""
+        pronoun = "it"
+        if self.setting != self.name:
+            pronoun = "them"  # the names that have stems
         return (
-            f"the names in {self.place} have {self.sizes} ({self.example}), and "
-            f"{self.design.in_words}; declare them with {self.design.role}={self.setting!r}, or "
-            f"say independent={self.name!r} if the rows are independent nevertheless."
+            f"{self.observed}, and {self.design.in_words}; declare {pronoun} with "
+            f"{self.design.role}={self.setting!r}, or say independent={self.name!r} if the rows "
+            "are independent nevertheless."
         )
-
-
-Suspect = SuspectValues | SuspectStems
 
 
 @dataclass(frozen=True)
@@ -163,7 +133,7 @@ def find_suspect(
 
     for column in columns.text_columns():
         if are_names(column.tolist()):
-            suspect_stems = find_suspect_stems(StemSearch(column, labels, known=known))
+            suspect_stems = find_suspect_stems(column, labels, known=known)
             if suspect_stems is not None:
                 return suspect_stems
     return None
@@ -182,10 +152,10 @@ def _find_suspect_names(
         return suspect_values
     if not are_names(names.tolist(), numbers_too=True):
         return None
-    return find_suspect_stems(StemSearch(names, labels, place=place, known=known))
+    return find_suspect_stems(names, labels, place=place, known=known)
 
 
-def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> SuspectValues | None:
+def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> Suspect | None:
     """The column, if its values look like subjects or pairs; else None.
 
     Parameters
@@ -216,12 +186,9 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
         return None
     if design.log_chance > np.log(largest_chance):
         return None
-    return SuspectValues(
-        name=name,
-        place=place or f"column {name!r}",
-        n_values=len(sizes),
-        design=design,
-    )
+    place = place or f"column {name!r}"
+    observed = f"{place} has {len(values)} values"
+    return Suspect(name=name, setting=name, observed=observed, design=design)
 
 
 def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> bool:
@@ -236,11 +203,22 @@ def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> b
     return all(SUBJECT_CODE.fullmatch(str(value)) for value in values)
 
 
-@dataclass(frozen=True)
-class StemSearch:
-    """Names whose stems are looked at.
+def find_suspect_stems(  # noqa: PLR0913
+    names: pd.Series,
+    labels: Floats,
+    *,
+    place: str = "",
+    known: Sequence[pd.Series] = (),
+    setting: str = "",
+    units: str = "rows",
+) -> Suspect | None:
+    """The names, if their stems look like subjects or pairs; else None.
 
-    Attributes
+    Replicates of visits (`P07_V1_R2`) are cut again and again. Of all cuts that are convincing the
+    last one is told, which has the coarsest stems. The search ends at stems that show no design,
+    or, once some were convincing, at stems that do not look like subjects.
+
+    Parameters
     ----------
     names, labels : a name and ±1 for each row, or each of other `units`.
     place : where the names stand, if they are no column.
@@ -248,42 +226,22 @@ class StemSearch:
     setting : how the names were declared, if they were.
     units : what a name is of, in words.
     """
-
-    names: pd.Series
-    labels: Floats
-    place: str = ""
-    known: Sequence[pd.Series] = ()
-    setting: str = ""
-    units: str = "rows"
-
-
-def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
-    """The names, if their stems look like subjects or pairs; else None.
-
-    Replicates of visits (`P07_V1_R2`) are cut again and again. Of all cuts that are convincing the
-    last one is told, which has the coarsest stems. The search ends at stems that show no design,
-    or, once some were convincing, at stems that do not look like subjects.
-    """
-    name = str(search.names.name)
-    setting = search.setting or name
-    suspect: SuspectStems | None = None
-    for stems in cut_repeatedly(search.names.tolist()):
+    name = str(names.name)
+    place = place or f"column {name!r}"
+    setting = setting or name
+    suspect: Suspect | None = None
+    for stems in cut_repeatedly(names.tolist()):
         setting = f"{STEM_PREFIX}{setting}"  # one prefix for each cut
-        design = design_of_stems(stems, search.labels)
+        design = design_of_stems(stems, labels)
         if design is None:
             break
         if suspect is not None and design.role != Role.GROUPS:
-            break  # what looks like pairs of subjects is no coarser subject
-        is_convincing = _is_convincing(stems, design, name, search.labels)
-        if is_convincing and not _is_known(stems.stems, search.known):
-            suspect = SuspectStems(
-                name=name,
-                place=search.place or f"column {name!r}",
-                setting=setting,
-                sizes=stems.described(search.units),
-                example=stems.example(),
-                design=design,
-            )
+            break  # pairs of subjects, or blocks of them, are no coarser subjects
+        is_convincing = _is_convincing(stems, design, name, labels)
+        if is_convincing and not _is_known(stems.stems, known):
+            stems_in_words = f"{stems.described(units)} ({stems.example()})"
+            observed = f"the names in {place} have {stems_in_words}"
+            suspect = Suspect(name=name, setting=setting, observed=observed, design=design)
     return suspect
 
 
@@ -321,7 +279,7 @@ def _has_digit(text: str) -> bool:
     return any(letter.isdecimal() for letter in text)
 
 
-def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> SuspectStems | None:
+def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Suspect | None:
     """Declared groups, if they seem to be visits of fewer subjects (P07_V1, P07_V2); else None.
 
     Parameters
@@ -331,10 +289,10 @@ def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Susp
     setting : how the groups were declared.
     """
     have_one_label = same_partition(groups, list(zip(groups, labels, strict=True)))
-    is_first_row = ~groups.duplicated().to_numpy()
-    units = groups[is_first_row]
-    if not have_one_label or not are_names(units.tolist(), numbers_too=True):
+    is_first_row = ~groups.duplicated().to_numpy()  # of its group
+    different_groups = groups[is_first_row]
+    if not have_one_label or not are_names(different_groups.tolist(), numbers_too=True):
         return None
     return find_suspect_stems(
-        StemSearch(units, labels[is_first_row], setting=setting, units="groups")
+        different_groups, labels[is_first_row], setting=setting, units="groups"
     )
