@@ -66,7 +66,7 @@ def dataset_of_arrays(
         pairs=design.get("pairs"),
         covariates=_covariate_columns(roles.get("adjust")),
         undeclared=undeclared,
-        findings=_about_declared(design, labels),
+        findings=_check_declared_roles(design, labels),
     )
 
 
@@ -90,7 +90,9 @@ def _undeclared_design(X: Any, data: Floats, labels: Floats, names: Sequence[str
     return suspect.sentence
 
 
-def _about_declared(design: Mapping[str, NDArray[Any]], labels: Floats) -> tuple[Finding, ...]:
+def _check_declared_roles(
+    design: Mapping[str, NDArray[Any]], labels: Floats
+) -> tuple[Finding, ...]:
     """What is worth knowing about groups, pairs and blocks that were declared."""
     findings: list[Finding] = []
     for role in ("groups", "pairs", "blocks"):

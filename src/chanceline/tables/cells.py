@@ -140,14 +140,14 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
     tidied = table.copy(deep=False)
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
-        replacements = _replacements(column, absent)
+        replacements = _text_replacements(column, absent)
         if replacements:
             cells = [_replaced(cell, replacements) for cell in column]
             tidied.isetitem(position, pd.Series(cells, index=column.index, dtype=object))
     return tidied
 
 
-def _replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
+def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
     """What the untidy texts of a column are replaced by: the tidied text, or None for a gap.
 
     Empty texts become gaps. `NA` stays as it is, but ` NA ` is a gap too.

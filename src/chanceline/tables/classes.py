@@ -117,6 +117,6 @@ def _is_second_positive(smaller: Any, larger: Any, labels: Floats, positive: Any
     folded_names = [folded_name(smaller), folded_name(larger)]
     wanted = folded_name(positive)
     if wanted not in folded_names:
-        has = quoted([smaller, larger])
-        raise InputError(f"the positive class {positive!r} is not in y; it has {has}.")
+        classes = quoted([smaller, larger])
+        raise InputError(f"the positive class {positive!r} is not in y; it has {classes}.")
     return folded_names.index(wanted) == 1

@@ -24,13 +24,13 @@ def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
     for name, is_numeric in zip(table, numeric_columns(table), strict=True):
         if is_numeric and not is_called_date(name):
             continue
-        times = times_of(table[name])
+        times = times_as_numbers(table[name])
         if times is not None:
             times_by_name[name] = times
     return times_by_name
 
 
-def times_of(column: pd.Series) -> pd.Series | None:
+def times_as_numbers(column: pd.Series) -> pd.Series | None:
     """The column as numbers in the order of time, None for text that is no date.
 
     Numbers and times are ranked. Written dates become 10000 year + 100 month + day. Their year

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
-from chanceline.tables.checks.gap_patterns import gaps_follow_classes
+from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding
 from chanceline.tables.limits import numbers_within_limits
 from chanceline.tables.one_hot import make_indicators, note_left_out_text
@@ -46,7 +46,7 @@ def numeric_features(
     written_cells = cells.of_columns(~is_text)
     is_malformed = _is_wordlike(written_cells)
     if is_malformed.any():
-        raise InputError(_about_malformed_cell(written, is_malformed, settings))
+        raise InputError(_malformed_cell_sentence(written, is_malformed, settings))
 
     # Text becomes indicators or is left out.
     if settings.one_hot:
@@ -98,7 +98,7 @@ def _are_text(cells: Cells) -> NDArray[np.bool_]:
     return ~is_numeric.any(axis=0) | (has_words & (2 * n_wordlike > n_filled))
 
 
-def _about_malformed_cell(
+def _malformed_cell_sentence(
     written: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
     """The sentence about the first cell that is no number in a column of numbers, with the remedy
@@ -163,4 +163,4 @@ def _warn_of_unknown_limits(cells: Cells, labels: Floats, settings: TableSetting
     remedy = "blocks=COLUMN if each run has its own limit"
     if settings.blocks is not None:
         remedy = "below='missing' with missing='columns' keeps that out"
-    return gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)
+    return warn_if_gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)

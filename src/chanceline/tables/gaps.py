@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
-from chanceline.tables.checks.gap_patterns import gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.checks.gap_patterns import (
+    warn_if_gaps_follow_classes,
+    warn_if_gaps_follow_small_values,
+)
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted, row_name
 
@@ -128,7 +131,9 @@ def _warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
     Their pattern stays in the test if they are filled in, and not if they are left out.
     """
     ways_to_leave_out = _as_settings(gaps.can_be_left_out()) or "no fill"
-    return gaps_follow_classes(gaps.cells, labels, "gaps", f"{ways_to_leave_out} keeps that out")
+    return warn_if_gaps_follow_classes(
+        gaps.cells, labels, "gaps", f"{ways_to_leave_out} keeps that out"
+    )
 
 
 def _choices(gaps: Gaps, uneven_gaps: list[Finding]) -> str:
@@ -173,7 +178,7 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
     # The value to fill in, for each column.
     if missing == "median":
         fill_values = features.median()
-        findings += gaps_follow_small_values(features)
+        findings += warn_if_gaps_follow_small_values(features)
     elif missing == "min":
         fill_values = features.min()
     else:

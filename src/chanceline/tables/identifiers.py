@@ -133,7 +133,7 @@ def are_days(values: Any) -> Any:
     return in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
 
 
-def about_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
+def warn_of_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
     """A warning about the columns that look like identifiers, if there are any."""
     suspects = [str(names[column]) for column in row_identifiers(X, names)]
     if not suspects:

@@ -26,22 +26,22 @@ TOO_MANY_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label, which needs no name where a second file (or y of an .npz) has one
-    column.
+    """The column of the label: the one with this name, or without a name the only column about the
+    samples, of a second file or an .npz.
     """
     if name is None:
         if table.about.shape[1] == 1:
             return table.about.iloc[:, 0]
-        where = _where_the_label_may_be(table, name)
-        raise InputError(f"say which column holds the classes (label=NAME); {where}")
+        hint = _hint_at_label(table, name)
+        raise InputError(f"say which column holds the classes (label=NAME); {hint}")
     column = table.column(name)
     if column is None:
-        where = _where_the_label_may_be(table, name)
-        raise InputError(no_such_column(table, name, "label", where))
+        hint = _hint_at_label(table, name)
+        raise InputError(no_such_column(table, name, "label", hint))
     return column
 
 
-def _where_the_label_may_be(table: RawTable, name: str | None) -> str:
+def _hint_at_label(table: RawTable, name: str | None) -> str:
     """A hint: a column with two values, a row of a transposed table, or another file."""
     has_second_file = table.about.shape[1] > 0
     if _has_features_in_rows(table, name):
@@ -105,8 +105,8 @@ def rows_to_compare(
     findings = []
     is_labelled = column.notna().to_numpy()
     if not is_labelled.all():
-        rows = plural(int(np.sum(~is_labelled)), "row")
-        findings.append(Finding.note(f"{rows} without a label left out."))
+        n_unlabelled = int(np.sum(~is_labelled))
+        findings.append(Finding.note(f"{plural(n_unlabelled, 'row')} without a label left out."))
     if not settings.classes:
         return is_labelled, findings
 
@@ -127,8 +127,8 @@ def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.b
     """
     folded_names = labelled.map(folded_name)
     present = set(folded_names)
-    has = quoted(sorted(set(labelled.map(plain_text))))
-    in_column = f"label column {str(labelled.name)!r}; it has {has}."
+    present_classes = quoted(sorted(set(labelled.map(plain_text))))
+    in_column = f"label column {str(labelled.name)!r}; it has {present_classes}."
     for name in classes:
         if folded_name(name) not in present:
             raise InputError(f"the class {name!r} is not in {in_column}")
@@ -167,7 +167,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         raise InputError(
             f"label column {str(column.name)!r} is empty in every row; name another column."
         )
-    texts = _class_of_rows(column, settings)
+    texts = _classes_of_rows(column, settings)
     classes = sorted(texts.unique(), key=_class_order)
     class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
@@ -184,7 +184,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     return Labels(signs, (negative, positive), findings)
 
 
-def _class_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
+def _classes_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
     """The name of every row's class: as it is written, or on which side of `split_at` it is."""
     texts = column.map(plain_text)
     limit = settings.split_at
@@ -217,11 +217,11 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
     """
     class_of_folded_name: dict[str, str] = {}
     for name in classes:
-        known = class_of_folded_name.setdefault(folded_name(name), name)
-        if known != name:
+        first_name = class_of_folded_name.setdefault(folded_name(name), name)
+        if first_name != name:
             raise InputError(
-                f"label column {column!r} has {known!r} and {name!r}; write them alike if they are "
-                "one class."
+                f"label column {column!r} has {first_name!r} and {name!r}; write them alike if "
+                "they are one class."
             )
     return class_of_folded_name
 

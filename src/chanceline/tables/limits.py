@@ -56,7 +56,7 @@ def numbers_within_limits(
     if not is_beyond.any():
         return cells.numbers, []
     if settings.below is None:
-        raise InputError(_ask_about_limits(written, is_beyond))
+        raise InputError(_limits_sentence(written, is_beyond))
 
     limits = _strictest_limits(cells)
     if settings.below == "half":
@@ -98,7 +98,7 @@ def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
     return f"{values_in_words} beyond a limit of detection in {columns_in_words}"
 
 
-def _ask_about_limits(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
+def _limits_sentence(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
     """The sentence about values beyond a limit, with the first one and what can be done."""
     column = int(np.argmax(is_beyond.any(axis=0)))
     row = int(np.argmax(is_beyond[:, column]))

@@ -12,15 +12,17 @@ TOO_MANY_VALUES = 0.5
 
 
 def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
-    """A note about text columns that are left out, and of which of them there may be indicators."""
+    """A note about text columns that are left out, with those that could be made indicators."""
     n_columns = text.shape[1]
     if n_columns == 0:
         return []
     categories = [name for name in text if not _differs_by_row(text[name])]
     remedy = ""
     if categories:
-        which = "them" if len(categories) == n_columns else quoted(categories)
-        remedy = f"; one_hot=True makes indicators of {which}"
+        categories_in_words = quoted(categories)
+        if len(categories) == n_columns:
+            categories_in_words = "them"
+        remedy = f"; one_hot=True makes indicators of {categories_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"
     return [Finding.note(f"{left_out}{remedy}.")]
 

@@ -82,11 +82,11 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
         n_cuts += 1
     column = require_filled(find_column(table, name, role), role, settings)
     for _ in range(n_cuts):
-        column = _stems_of(column, name, role)
+        column = _stems_of_column(column, name, role)
     return column
 
 
-def _stems_of(column: pd.Series, name: str, role: Role) -> pd.Series:
+def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
     """The stems of the names in a column."""
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
@@ -126,16 +126,16 @@ class NamedColumns:
         return [column.name for column in columns]
 
     @property
-    def exchanged_within(self) -> pd.Series | None:
+    def exchange_blocks(self) -> pd.Series | None:
         """Blocks, or else pairs, in which labels are exchanged; None if neither was declared."""
         return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))
 
     @property
     def allowed_for(self) -> list[pd.Series]:
         """The columns whose differences between the classes are no structure."""
-        if self.exchanged_within is None:
+        if self.exchange_blocks is None:
             return self.adjust
-        return [*self.adjust, self.exchanged_within]
+        return [*self.adjust, self.exchange_blocks]
 
     def arrays(self, kept_rows: NDArray[np.bool_]) -> dict[str, Any]:
         """The fields of a `Dataset` that these columns give, of the rows that are kept."""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.problem import Floats, contradicting_rows
-from chanceline.tables.checks.near_rows import near_rows
+from chanceline.tables.checks.near_rows import warn_of_near_rows
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.identifiers import about_identifiers
+from chanceline.tables.identifiers import warn_of_identifiers
 
 CONTRADICTIONS_SHOWN = 3
 
@@ -37,9 +37,9 @@ def examine(
         measured: ranks of a column all look like them.
     """
     row_names = rows or range(1, len(X) + 1)
-    findings = _about_contradictions(X, y, row_names)
+    findings = _warn_of_contradictions(X, y, row_names)
     if identifiers:
-        findings += about_identifiers(X, names)
+        findings += warn_of_identifiers(X, names)
     for column in _columns_equal_to_label(X, y):
         findings.append(
             Finding.warning(
@@ -62,7 +62,7 @@ def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Find
     """
     row_names = data.rows or range(1, len(data.y) + 1)
     return [
-        *near_rows(data.X, data.y, group_of_row, row_names),
+        *warn_of_near_rows(data.X, data.y, group_of_row, row_names),
         *examine(
             data.X,
             data.y,
@@ -73,7 +73,7 @@ def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Find
     ]
 
 
-def _about_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
+def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
     """A warning about equal rows of opposite classes, if there are any."""
     pairs = contradicting_rows(X, y)
     if not pairs:

@@ -40,10 +40,10 @@ def check_declared(
     _refuse_names_with_stems(role, column, labels, setting)
     if role != Role.GROUPS:
         return []
-    which = ""
+    group = "group"
     if setting:
-        which = f" of {setting!r}"
-    return [Finding.warning(f"every group{which} has one row, so that groups change nothing.")]
+        group = f"group of {setting!r}"
+    return [Finding.warning(f"every {group} has one row, so that groups change nothing.")]
 
 
 def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:

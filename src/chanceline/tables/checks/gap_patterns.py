@@ -14,7 +14,7 @@ from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
 
-def gaps_follow_classes(
+def warn_if_gaps_follow_classes(
     marks: NDArray[np.bool_], labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
     """A warning if gaps, or cells marked for another reason, are more frequent in one class.
@@ -59,7 +59,7 @@ def _fisher_tails(marks: NDArray[np.bool_], is_positive: NDArray[np.bool_]) -> F
     return np.minimum(lower_tails, upper_tails)
 
 
-def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
+def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
     """A warning if columns of small values have more gaps.
 
     Spearman's ρ between the columns' medians and their shares of gaps: under independence

@@ -26,7 +26,7 @@ SMALLEST_MEAN = 1e-100  # of squared distances, so that nothing is divided by 0
 SMALLEST_SHARE_OF_VARIANCE = 1e-6  # of the squared mean, for the same reason
 
 
-def near_rows(
+def warn_of_near_rows(
     X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
     """Warnings about rows that are nearly equal though nothing declared says that they belong
@@ -47,18 +47,18 @@ def near_rows(
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(_about_pairs(first[same_class], second[same_class], row_names, meaning))
+        findings.append(_warn_of_pairs(first[same_class], second[same_class], row_names, meaning))
 
     # Opposite classes without equal rows: of these `examine` tells, as no rule separates them.
     opposite = np.flatnonzero(~same_class)
     opposite = opposite[~_are_equal(X, first[opposite], second[opposite])]
     if len(opposite) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(_about_pairs(first[opposite], second[opposite], row_names, meaning))
+        findings.append(_warn_of_pairs(first[opposite], second[opposite], row_names, meaning))
     return findings
 
 
-def _about_pairs(
+def _warn_of_pairs(
     first: NDArray[np.int64], second: NDArray[np.int64], row_names: Sequence[Any], meaning: str
 ) -> Finding:
     """The sentence about nearly equal rows, with the first pairs of them."""

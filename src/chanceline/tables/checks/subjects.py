@@ -91,7 +91,7 @@ class SampleColumns:
     names: pd.Series | None = None
     names_place: str = ""
 
-    def likely_subjects(self) -> Iterator[pd.Series]:
+    def candidate_columns(self) -> Iterator[pd.Series]:
         """Text and whole numbers; of many numbers those that are called like subjects."""
         yield from self.text_columns()
         names = possibly_whole_columns(self.numbers)
@@ -121,7 +121,7 @@ def find_suspect(
     known : columns about whose rows enough was said: the classes, blocks, what was said to be
         independent. What puts the same rows together is no suspect.
     """
-    for column in columns.likely_subjects():
+    for column in columns.candidate_columns():
         suspect_values = find_suspect_values(column, labels)
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values

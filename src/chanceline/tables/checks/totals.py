@@ -16,7 +16,7 @@ SMALLEST_LARGE_VALUE = 10
 STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
 
 
-def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
+def warn_if_totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
     """A warning if a table of shape (samples, features) is one of counts, and its rows' totals tell
     the classes apart.
     """

@@ -38,11 +38,11 @@ def find_undeclared(
         if groups.name in [column.name for column in named.independent]:
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
-    known = [named.label, *named.independent, *named.roles.values()]
-    suspect = find_suspect(columns, labels, known)
+    known_columns = [named.label, *named.independent, *named.roles.values()]
+    suspect = find_suspect(columns, labels, known_columns)
     dropped = _dropped_columns(named)
     if suspect is None and dropped is not None:
-        return find_suspect(dropped, labels, known)
+        return find_suspect(dropped, labels, known_columns)
     return suspect
 
 

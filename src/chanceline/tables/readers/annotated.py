@@ -44,7 +44,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
 
     A sentence about donors stands in `undeclared`, unless something was said about them.
     """
-    samples = _all_cells(data, settings)
+    samples = _read_matrix(data, settings)
     undeclared = ""
     if settings.pseudobulk is not None:
         samples = _sum_over_donors(samples, settings.pseudobulk, label)
@@ -64,7 +64,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
     return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared)
 
 
-def _all_cells(data: Any, settings: TableSettings) -> AnnotatedMatrix:
+def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
     """Every row of X or of the layer that was asked for."""
     if settings.layer is None:
         matrix = data.X

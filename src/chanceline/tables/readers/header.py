@@ -60,11 +60,11 @@ def join_header_lines(lines: list[list[str]]) -> list[str] | None:
         return None
     names = lines[0]
     for lower_line in lines[1:]:
-        names = _below(names, lower_line)
+        names = _join_lines(names, lower_line)
     return names
 
 
-def _below(upper_line: list[str], lower_line: list[str]) -> list[str]:
+def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
     """Every name of the lower line behind the one above it, or behind the last one left of that."""
     joined = []
     upper = ""

@@ -69,7 +69,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     try:
         cells = read_csv_exactly(body, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
-        sentence = _about_long_row(str(error), name, n_lines_above, has_header=names is not None)
+        sentence = _long_row_sentence(str(error), name, n_lines_above, has_header=names is not None)
         if sentence is None:
             raise
         raise InputError(sentence) from None
@@ -103,7 +103,9 @@ def _split_header(
     return join_header_lines(header), text[begin:]
 
 
-def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str | None:
+def _long_row_sentence(
+    error: str, name: str, n_lines_above: int, *, has_header: bool
+) -> str | None:
     """The sentence about a row with more fields than it should have; None if pandas stopped for
     another reason.
 
@@ -119,8 +121,13 @@ def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bo
         return None
     n_expected, line, n_seen = sizes.groups()
     row = int(line) + n_lines_above
-    than = "the header names" if has_header else "the first row has"
-    return f"row {row} of {name} has {n_seen} fields, but {than} {n_expected}; correct that row."
+    expectation = "the first row has"
+    if has_header:
+        expectation = "the header names"
+    return (
+        f"row {row} of {name} has {n_seen} fields, but {expectation} {n_expected}; correct that "
+        "row."
+    )
 
 
 def _commas_to_points(table: pd.DataFrame) -> None:
