@@ -140,6 +140,7 @@ def find_suspect(
 
 
 def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
+    """Whether the column puts the same rows together as one about which enough was said."""
     return any(same_partition(column, known_column) for known_column in known)
 
 
@@ -284,8 +285,8 @@ def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Susp
 
     Parameters
     ----------
-    groups, labels : one for each sample, of shape (samples,); groups with several labels are none
-        to be looked at.
+    groups, labels : one for each sample, of shape (samples,). Where a group has several labels,
+        nothing is looked for: the test refuses such groups.
     setting : how the groups were declared.
     """
     have_one_label = same_partition(groups, list(zip(groups, labels, strict=True)))
