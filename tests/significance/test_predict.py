@@ -12,7 +12,7 @@ import pytest
 from chanceline.errors import InputError
 from chanceline.significance import separation_test
 from chanceline.sklearn import SparseRule
-from chanceline.tables.read import load_data
+from chanceline.tables.load import load_data
 
 GENES = [f"g{j}" for j in range(20)]
 ABOUT = ["sex", "age", "site", "arm"]

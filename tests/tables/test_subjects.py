@@ -11,7 +11,7 @@ from chanceline.cli.main import run
 from chanceline.errors import InputError
 from chanceline.tables import load_data
 from chanceline.tables.checks.designs import log_chance_one_label
-from chanceline.tables.checks.near_rows import near_rows
+from chanceline.tables.checks.near_rows import warn_of_near_rows
 from chanceline.tables.checks.subjects import find_suspect_values
 
 HALVES = np.repeat([1.0, -1.0], 30)
@@ -173,16 +173,16 @@ def test_a_usual_confounder_that_goes_with_the_classes_is_told(column):
 def test_nearly_equal_rows_are_named(features):
     rng = generator(13)
     X, y, alone = rng.normal(size=(50, features)), np.tile([1.0, -1.0], 25), np.arange(50)
-    assert near_rows(X, y, alone, range(1, 51)) == []
+    assert warn_of_near_rows(X, y, alone, range(1, 51)) == []
     X[7] = X[3] + 1e-3 * rng.normal(size=features)
     X[8] = X[3]
-    same, opposite = near_rows(X, y, alone, range(2, 52))
+    same, opposite = warn_of_near_rows(X, y, alone, range(2, 52))
     assert "rows 5 and 9 are nearly equal (1 such pairs); if they are of one subject" in str(same)
     assert "rows 9 and 10 are nearly equal (1 such pairs); though of opposite classes" in str(
         opposite
     ), "5 and 10 are equal"
     together = np.where(np.isin(alone, [3, 7, 8]), 3, alone)
-    assert near_rows(X, y, together, range(1, 51)) == []
+    assert warn_of_near_rows(X, y, together, range(1, 51)) == []
 
 
 GENES = [

@@ -9,10 +9,13 @@ from scipy import stats
 
 from chanceline.errors import InputError
 from chanceline.tables import load_data
-from chanceline.tables.checks.gap_patterns import gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.checks.gap_patterns import (
+    warn_if_gaps_follow_classes,
+    warn_if_gaps_follow_small_values,
+)
 from chanceline.tables.checks.ranks import mann_whitney
-from chanceline.tables.dates import times_of
-from chanceline.tables.transforms import transformed
+from chanceline.tables.dates import times_as_numbers
+from chanceline.tables.transforms import apply_transform
 
 LIMITS = "a,b,y\n1,2.5,u\n<0.5,3,v\n3,4,u\n0.7,5,v\n<1,>9,u\n2,11,v\n"
 
@@ -211,11 +214,13 @@ def test_gaps_that_follow_a_class_are_seen_and_others_hardly_ever():
     labels, seen = np.repeat([1.0, -1.0], 30), 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        seen += bool(gaps_follow_classes(rng.random((60, 20)) < 0.2, labels, "gaps", "none"))
+        seen += bool(
+            warn_if_gaps_follow_classes(rng.random((60, 20)) < 0.2, labels, "gaps", "none")
+        )
     assert seen <= 10, "at level 0.05 in 100 tables: P(more than 10) = 0.011"
     marks = rng.random((60, 20)) < 0.1
     marks[:, 7] = rng.random(60) < np.where(labels > 0, 0.8, 0.1)
-    finding = gaps_follow_classes(marks, labels, "gaps", "remedy")
+    finding = warn_if_gaps_follow_classes(marks, labels, "gaps", "remedy")
     assert "gaps differ between the classes" in finding[0].message
     exact = stats.fisher_exact(
         [
@@ -235,10 +240,10 @@ def test_gaps_of_small_values_are_seen():
     levels = rng.uniform(0, 6, size=40)
     values = pd.DataFrame(levels + rng.normal(size=(50, 40)))
     censored = values.mask(values < 1.5)
-    ours = gaps_follow_small_values(censored)
+    ours = warn_if_gaps_follow_small_values(censored)
     theirs = stats.spearmanr(censored.median(), censored.isna().mean())
     assert f"Spearman {theirs.statistic:.2f}" in ours[0].message
-    assert gaps_follow_small_values(values.mask(rng.random((50, 40)) < 0.2)) == []
+    assert warn_if_gaps_follow_small_values(values.mask(rng.random((50, 40)) < 0.2)) == []
 
 
 def test_class_dependent_gaps_name_what_keeps_them_out(read):
@@ -261,24 +266,24 @@ def test_class_dependent_gaps_name_what_keeps_them_out(read):
 def test_transforms_by_hand():
     X = np.array([[1.0, 3, 0], [10, 20, 10], [4, 4, 8]])
     names = pd.Index(["a", "b", "c"])
-    assert np.allclose(transformed(X, "cpm", names).sum(axis=1), 1e6)
-    assert np.allclose(transformed(X, "cpm", names)[0], [25e4, 75e4, 0])
-    assert np.array_equal(transformed(X, "log", names), np.log2(X + 1))
-    assert np.array_equal(transformed(X + 1, "log", names), np.log2(X + 1)), (
+    assert np.allclose(apply_transform(X, "cpm", names).sum(axis=1), 1e6)
+    assert np.allclose(apply_transform(X, "cpm", names)[0], [25e4, 75e4, 0])
+    assert np.array_equal(apply_transform(X, "log", names), np.log2(X + 1))
+    assert np.array_equal(apply_transform(X + 1, "log", names), np.log2(X + 1)), (
         "1 is added only where there are zeros"
     )
-    assert np.allclose(transformed(X + 1, "clr", names), transformed(7 * (X + 1), "clr", names)), (
-        "blind to a row's total"
-    )
     assert np.allclose(
-        transformed(X, "clr", names),
+        apply_transform(X + 1, "clr", names), apply_transform(7 * (X + 1), "clr", names)
+    ), "blind to a row's total"
+    assert np.allclose(
+        apply_transform(X, "clr", names),
         np.log((X + 0.5) / stats.gmean(X + 0.5, axis=1, keepdims=True)),
     )
-    assert transformed(X, "rank", names)[:, 1].tolist() == [1, 3, 2]
+    assert apply_transform(X, "rank", names)[:, 1].tolist() == [1, 3, 2]
     with pytest.raises(InputError, match="column 'b' has some below"):
-        transformed(X - [0, 5, 0], "clr", names)
+        apply_transform(X - [0, 5, 0], "clr", names)
     with pytest.raises(InputError, match="in every row, but 1 row"):
-        transformed(X * [[0], [1], [1]], "cpm", names)
+        apply_transform(X * [[0], [1], [1]], "cpm", names)
 
 
 def test_totals_that_follow_the_classes_come_first(read):
@@ -353,10 +358,10 @@ def test_shallow_counts_are_counts(read):
 @pytest.mark.parametrize("written", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M"])
 def test_dates_are_read_in_their_order(written):
     days = pd.date_range("2019-11-20", periods=40, freq="5D").to_series(index=range(40))
-    found = times_of(days.dt.strftime(written).where(days.index != 7))
+    found = times_as_numbers(days.dt.strftime(written).where(days.index != 7))
     assert found.drop(7).is_monotonic_increasing
     assert np.isnan(found[7])
-    assert times_of(pd.Series(["2021-01-01", "1.2.3.4", None])) is None
+    assert times_as_numbers(pd.Series(["2021-01-01", "1.2.3.4", None])) is None
 
 
 def test_dates_are_no_features_and_tell_of_drift(read):

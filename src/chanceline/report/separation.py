@@ -15,7 +15,8 @@ from chanceline.significance.result import SeparationTest
 from chanceline.significance.stages import Stage
 from chanceline.significance.text_output import readings
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.dataset import Dataset, plural
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.wording import plural
 
 # Verdict → the name of its colour in the style sheets.
 KINDS = {

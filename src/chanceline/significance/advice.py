@@ -6,7 +6,7 @@ from math import ceil
 
 from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.verdict import Grounds, Verdict
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 BEFORE_RELYING_ON_STRUCTURE = (
     "structure need not be what you look for: rule out batch effects, confounders and leakage "

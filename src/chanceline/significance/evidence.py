@@ -14,7 +14,7 @@ from chanceline.significance.plan import FeatureBound, Plan
 from chanceline.significance.shuffle_stage import repeats_own_search
 from chanceline.significance.stage_results import StageResults
 from chanceline.significance.stages import Stage
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 
 class EvidenceSource(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chanceline._results import listed
 from chanceline.significance.plan import Plan
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 
 def exchange_sentence(plan: Plan) -> str:

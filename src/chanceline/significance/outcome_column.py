@@ -15,7 +15,8 @@ from chanceline.prediction.worth import effect
 from chanceline.significance.design import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
-from chanceline.tables.dataset import Finding, quoted
+from chanceline.tables.dataset import Finding
+from chanceline.tables.wording import quoted
 
 # Area under the curve from which on a column nearly determines the classes.
 NEARLY_PERFECT = 0.98

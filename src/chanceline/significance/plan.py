@@ -22,9 +22,8 @@ from chanceline.significance.single_feature import (
 )
 from chanceline.significance.stages import AlphaSpending
 from chanceline.significance.union_bound import UnionBound as UnionBound
-from chanceline.tables.columns import examine, plain_text
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.subjects import near_rows
+from chanceline.tables.spelling import plain_text
 
 # Shuffles by default: the most that take no longer than `MAX_SECONDS`, and the least whatever they
 # take.
@@ -97,7 +96,7 @@ class Plan:
 
 
 def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:
-    """Look at the table, check what is asked, and fix what each stage may spend.
+    """Check what is asked, and fix what each stage may spend.
 
     Parameters
     ----------
@@ -111,7 +110,6 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )
     design = make_design(data.y, declared, settings.null)
-    findings = _examine_table(data, design)
     named = None if features is None else find_features(features, data.feature_names)
     _check_request(data, design, named, settings)
     distinct = distinct_columns(data.X, settings.intercept)
@@ -138,27 +136,9 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         features=named,
         declared_errors=declared_errors,
         distinct_features=distinct,
-        findings=findings,
+        findings=data.findings,
         bounds=bounds,
         spending=_spend_level(bounds, named, settings),
-    )
-
-
-def _examine_table(data: Dataset, design: NullDesign) -> tuple[Finding, ...]:
-    """What is worth knowing about the table: what reading it found, and what its numbers show."""
-    # Rows of a group, or of a pair, may be nearly equal.
-    related = design.unit_of_sample if data.pairs is None else design.block_of_sample
-    row_names = data.rows or range(1, len(data.y) + 1)
-    return (
-        *data.findings,
-        *near_rows(data.X, data.y, related, row_names),
-        *examine(
-            data.X,
-            data.y,
-            data.feature_names,
-            data.rows,
-            identifiers=not data.columns_checked,
-        ),
     )
 
 

@@ -34,8 +34,8 @@ from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
 from chanceline.significance.stages import AlphaSpending, Stage
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
+from chanceline.tables.spelling import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,8 @@ from chanceline.significance.design import Floats, Ints
 from chanceline.significance.plan import Plan
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula
-from chanceline.tables.dataset import Dataset, plural
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.wording import plural
 
 
 class Standing(Enum):

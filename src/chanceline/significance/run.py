@@ -13,11 +13,6 @@ from numpy.typing import ArrayLike
 
 from chanceline._parallel import Progress
 from chanceline.errors import InputError
-from chanceline.significance.array_input import (
-    LABEL_COLUMN,
-    dataset_of_arrays,
-    table_with_labels,
-)
 from chanceline.significance.conclude import conclude
 from chanceline.significance.config import TestSettings
 from chanceline.significance.observed import fit_observed
@@ -36,8 +31,11 @@ from chanceline.significance.shuffle_stage import (
     shuffles_are_needed,
 )
 from chanceline.significance.stage_results import results_of_stages
-from chanceline.tables.dataset import Dataset, TableSettings
-from chanceline.tables.read import load_data
+from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
+from chanceline.tables.checks.advice import examine_dataset
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.load import load_data
+from chanceline.tables.settings import TableSettings
 
 
 def separation_test(
@@ -131,7 +129,18 @@ def separation_test(
         dataset = X
     else:
         dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
-    return run(make_plan(dataset, features, settings), progress)
+    plan = make_plan(dataset, features, settings)
+    return run(_with_table_findings(plan), progress)
+
+
+def _with_table_findings(plan: Plan) -> Plan:
+    """The plan with what the table's numbers and labels show, behind what reading it found."""
+    # Rows of a group, or of a pair, may be nearly equal.
+    related_rows = plan.design.unit_of_sample
+    if plan.data.pairs is not None:
+        related_rows = plan.design.block_of_sample
+    about_table = examine_dataset(plan.data, related_rows)
+    return replace(plan, findings=(*plan.findings, *about_table))
 
 
 def _names_columns(roles: Mapping[str, Any], independent: Sequence[str]) -> bool:

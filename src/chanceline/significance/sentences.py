@@ -20,7 +20,7 @@ from chanceline.significance.rounding import (
     shortest_inequality,
     shortest_threshold,
 )
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 MINUS = "−"
 

@@ -16,7 +16,7 @@ from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan
 from chanceline.significance.replica import ChanceSize, ReplicaReading, replica_reading
 from chanceline.significance.sentences import rule_sentence
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,7 @@ from chanceline.significance.power import POWER, detectable_effect
 from chanceline.significance.proofs import Proof
 from chanceline.significance.separating import Separating
 from chanceline.significance.stages import OverallP
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 # "Chance allows this" is said where a feature whose class means lie so many standard deviations
 # apart would have been seen: alone it classifies 84 % of the samples.

@@ -83,19 +83,22 @@ class Cells:
 
 
 def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
-    """What every cell of an array of shape (samples, columns) is; each different one is read once.
+    """What every cell is: its kind and its number. Of equal cells one is read.
 
     Parameters
     ----------
-    written : the cells as they are in the file.
+    written : the cells as they are in the file, of shape (samples, columns).
     na : what means missing besides the usual.
     """
-    codes, different = pd.factorize(written.ravel())
-    texts = [str(cell).strip() for cell in different]
+    # Cell i is the text number codes[i]. Cells that pandas calls missing have the code -1, so that
+    # the last entry of the two arrays stands for them.
+    codes, different_cells = pd.factorize(written.ravel())
+    texts = [str(cell).strip() for cell in different_cells]
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float)
-    # Cells that pandas calls missing have the code -1, so that the last entry stands for them.
     numbers = np.append(numbers, np.nan)
     kinds = np.where(np.isnan(numbers), CellKind.GAP, CellKind.NUMBER)
+
+    # What pandas reads as no number is a gap, or something that is written in another way.
     absent = ABSENT | set(na)
     for code, text in enumerate(texts):
         if text in absent:
@@ -137,15 +140,18 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
     tidied = table.copy(deep=False)
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
-        replacements = _replacements(column, absent)
+        replacements = _text_replacements(column, absent)
         if replacements:
             cells = [_replaced(cell, replacements) for cell in column]
             tidied.isetitem(position, pd.Series(cells, index=column.index, dtype=object))
     return tidied
 
 
-def _replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
-    """By cell that is not as it should be: the tidied text, or None for a gap."""
+def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
+    """What the untidy texts of a column are replaced by: the tidied text, or None for a gap.
+
+    Empty texts become gaps. `NA` stays as it is, but ` NA ` is a gap too.
+    """
     replacements: dict[str, str | None] = {}
     for cell in column.dropna().unique():
         if not isinstance(cell, str):
@@ -160,6 +166,7 @@ def _replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str |
 
 
 def _replaced(cell: Any, replacements: dict[str, str | None]) -> Any:
+    """The replacement of a text, if it has one; else the cell, which need not be hashable."""
     if isinstance(cell, str):
         return replacements.get(cell, cell)
     return cell

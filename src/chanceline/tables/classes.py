@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
-from chanceline.tables.spelling import class_spelling, plain_text
+from chanceline.tables.spelling import folded_name, plain_text
 from chanceline.tables.wording import quoted
 
 # Whole names of a control.
@@ -101,15 +101,22 @@ def classes_of_array(
 
 
 def _is_second_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
-    """Whether the larger of two values is the positive class: the one asked for, or chosen."""
+    """Whether the larger of two values is the positive class: it was asked for, or is chosen.
+
+    Parameters
+    ----------
+    smaller, larger : the two values.
+    labels : 1 for the larger one, −1 for the smaller one, of shape (samples,).
+    positive : the class asked for; None chooses it by name and size.
+    """
     if positive is None:
-        n_larger = int(np.sum(labels > 0))
         names = [plain_text(smaller), plain_text(larger)]
-        sizes = [len(labels) - n_larger, n_larger]
-        return choose_positive(names, sizes) == 1
-    spellings = [class_spelling(smaller), class_spelling(larger)]
-    wanted = class_spelling(positive)
-    if wanted not in spellings:
-        has = quoted([smaller, larger])
-        raise InputError(f"the positive class {positive!r} is not in y; it has {has}.")
-    return spellings.index(wanted) == 1
+        n_larger = int(np.sum(labels > 0))
+        n_smaller = len(labels) - n_larger
+        return choose_positive(names, sizes=[n_smaller, n_larger]) == 1
+    folded_names = [folded_name(smaller), folded_name(larger)]
+    wanted = folded_name(positive)
+    if wanted not in folded_names:
+        classes = quoted([smaller, larger])
+        raise InputError(f"the positive class {positive!r} is not in y; it has {classes}.")
+    return folded_names.index(wanted) == 1

@@ -11,10 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from chanceline._results import Result, visible
-
-# Old paths, until the callers follow.
-from chanceline.tables.settings import TableSettings as TableSettings
-from chanceline.tables.wording import plural as plural, quoted as quoted
+from chanceline.tables.wording import plural
 
 if TYPE_CHECKING:
     import numpy as np

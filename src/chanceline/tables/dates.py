@@ -24,17 +24,18 @@ def date_columns(table: pd.DataFrame) -> dict[Any, pd.Series]:
     for name, is_numeric in zip(table, numeric_columns(table), strict=True):
         if is_numeric and not is_called_date(name):
             continue
-        times = times_of(table[name])
+        times = times_as_numbers(table[name])
         if times is not None:
             times_by_name[name] = times
     return times_by_name
 
 
-def times_of(column: pd.Series) -> pd.Series | None:
+def times_as_numbers(column: pd.Series) -> pd.Series | None:
     """The column as numbers in the order of time, None for text that is no date.
 
-    Written dates become 10000 year + 100 month + day. The year is first if numbers beyond 31 are,
-    else last; the month is before the day only if that has numbers beyond 12.
+    Numbers and times are ranked. Written dates become 10000 year + 100 month + day. Their year
+    comes first if the first number exceeds 31 anywhere, else last; and then the month comes before
+    the day only if the second number exceeds 12 anywhere.
     """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if is_numeric or pd.api.types.is_datetime64_any_dtype(column):
@@ -42,15 +43,19 @@ def times_of(column: pd.Series) -> pd.Series | None:
     texts = column.astype("string").str.strip()
     if not _are_dates(texts.dropna()):
         return None
-    parts = texts.str.extract(THREE_NUMBERS).astype(float)
-    if parts[0].max() > LAST_DAY_OF_MONTH:
-        return _in_order(year=parts[0], month=parts[1], day=parts[2])
-    if parts[1].max() > LAST_MONTH:
-        return _in_order(year=parts[2], month=parts[0], day=parts[1])
-    return _in_order(year=parts[2], month=parts[1], day=parts[0])
+    numbers = texts.str.extract(THREE_NUMBERS).astype(float)
+    first = numbers[0]
+    second = numbers[1]
+    third = numbers[2]
+    if first.max() > LAST_DAY_OF_MONTH:
+        return _in_order(year=first, month=second, day=third)
+    if second.max() > LAST_MONTH:
+        return _in_order(year=third, month=first, day=second)
+    return _in_order(year=third, month=second, day=first)
 
 
 def _in_order(year: pd.Series, month: pd.Series, day: pd.Series) -> pd.Series:
+    """Dates as numbers such as 20210304, of shape (samples,)."""
     return 10000 * year + 100 * month + day
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
-from chanceline.tables.checks.gap_patterns import gaps_follow_classes
+from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding
 from chanceline.tables.limits import numbers_within_limits
 from chanceline.tables.one_hot import make_indicators, note_left_out_text
@@ -37,16 +37,16 @@ def numeric_features(
         return table.astype(np.float64), []
     numeric = table.loc[:, is_numeric].astype(np.float64)
 
-    # Columns that are no numbers to pandas: numbers written as text, or words.
-    written = table.loc[:, ~is_numeric]
-    cells = _decide_truth_values(read_cells(written.to_numpy(dtype=object), settings.na))
+    # Columns that are no numbers to pandas are text, or numbers in the writing of instruments.
+    others = table.loc[:, ~is_numeric]
+    cells = _decide_truth_values(read_cells(others.to_numpy(dtype=object), settings.na))
     is_text = _are_text(cells)
-    text = written.loc[:, is_text]
-    written = written.loc[:, ~is_text]
-    cells = cells.of_columns(~is_text)
-    is_malformed = _is_wordlike(cells)
+    text = others.loc[:, is_text]
+    written = others.loc[:, ~is_text]
+    written_cells = cells.of_columns(~is_text)
+    is_malformed = _is_wordlike(written_cells)
     if is_malformed.any():
-        raise InputError(_about_malformed_cell(written, is_malformed, settings))
+        raise InputError(_malformed_cell_sentence(written, is_malformed, settings))
 
     # Text becomes indicators or is left out.
     if settings.one_hot:
@@ -55,14 +55,15 @@ def numeric_features(
         indicators = pd.DataFrame(index=table.index)
         findings = note_left_out_text(text)
 
-    # The rest becomes numbers.
-    findings += _warn_of_unknown_limits(cells, labels, settings)
-    numbers, limit_findings = numbers_within_limits(written, cells, settings)
-    findings += limit_findings
+    # What is written becomes numbers.
+    findings += _warn_of_unknown_limits(written_cells, labels, settings)
+    numbers, about_limits = numbers_within_limits(written, written_cells, settings)
+    findings += about_limits
     converted = pd.DataFrame(numbers, columns=written.columns, index=table.index)
+
     features = pd.concat([numeric, converted, indicators], axis=1)
-    in_order = [name for name in table.columns if name not in text]
-    return features[[*in_order, *indicators]], findings
+    in_order_of_table = [name for name in table.columns if name not in text]
+    return features[[*in_order_of_table, *indicators]], findings
 
 
 def _decide_truth_values(cells: Cells) -> Cells:
@@ -97,7 +98,7 @@ def _are_text(cells: Cells) -> NDArray[np.bool_]:
     return ~is_numeric.any(axis=0) | (has_words & (2 * n_wordlike > n_filled))
 
 
-def _about_malformed_cell(
+def _malformed_cell_sentence(
     written: pd.DataFrame, is_malformed: NDArray[np.bool_], settings: TableSettings
 ) -> str:
     """The sentence about the first cell that is no number in a column of numbers, with the remedy
@@ -106,7 +107,8 @@ def _about_malformed_cell(
     Parameters
     ----------
     written : columns of numbers as they are in the file, of shape (samples, columns).
-    is_malformed : which of their cells are no numbers.
+    is_malformed : which of their cells are no numbers; at least one is.
+    settings : what was said already.
     """
     column = int(np.argmax(is_malformed.any(axis=0)))
     row = int(np.argmax(is_malformed[:, column]))
@@ -116,9 +118,12 @@ def _about_malformed_cell(
     n_more = int(is_malformed[:, column].sum()) - 1
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
-    mostly_in_first_row = row == 0 and 2 * is_malformed[0].sum() > is_malformed.shape[1]
-    in_first_row_only = mostly_in_first_row and not is_malformed[1:].any()
-    remedy = _remedy_for_malformed_cell(cell, settings, in_first_row_only=in_first_row_only)
+    # Then the first row may be the second line of a header, or the header itself.
+    most_of_first_row = 2 * is_malformed[0].sum() > is_malformed.shape[1]
+    first_row_is_malformed = most_of_first_row and not is_malformed[1:].any()
+    remedy = _remedy_for_malformed_cell(
+        cell, settings, first_row_is_malformed=first_row_is_malformed
+    )
     return (
         f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "
         f"drop={name!r}."
@@ -126,17 +131,24 @@ def _about_malformed_cell(
 
 
 def _remedy_for_malformed_cell(
-    cell: str, settings: TableSettings, *, in_first_row_only: bool
+    cell: str, settings: TableSettings, *, first_row_is_malformed: bool
 ) -> str:
-    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap."""
+    """What to do about a cell that is no number: a decimal comma, a line of a header, or a gap.
+
+    Parameters
+    ----------
+    cell : the text.
+    settings : what was said already is not proposed again.
+    first_row_is_malformed : most cells of the first row are no numbers, and none of other rows.
+    """
     if "," in cell and ALMOST_NUMBER.fullmatch(cell):
         remedy = "write numbers with a point and no comma"
         if settings.decimal != ",":
             remedy = f"set decimal=',' if commas are decimal, or {remedy}"
         return remedy
-    if in_first_row_only and settings.header == "none":
+    if first_row_is_malformed and settings.header == "none":
         return "leave out header='none' if the first line holds names"
-    if in_first_row_only and settings.header != "2":
+    if first_row_is_malformed and settings.header != "2":
         return "set header='2' if the header has two lines"
     return f"write plain numbers, set na={cell!r} if that means missing"
 
@@ -151,4 +163,4 @@ def _warn_of_unknown_limits(cells: Cells, labels: Floats, settings: TableSetting
     remedy = "blocks=COLUMN if each run has its own limit"
     if settings.blocks is not None:
         remedy = "below='missing' with missing='columns' keeps that out"
-    return gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)
+    return warn_if_gaps_follow_classes(is_unknown, labels, "values below a limit", remedy)

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import Floats
-from chanceline.tables.checks.gap_patterns import gaps_follow_classes, gaps_follow_small_values
+from chanceline.tables.checks.gap_patterns import (
+    warn_if_gaps_follow_classes,
+    warn_if_gaps_follow_small_values,
+)
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural, quoted, row_name
 
@@ -91,24 +94,14 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     missing : error, rows, columns, or a key of `FILLED_WITH`.
     """
     all_rows = np.ones(len(features), dtype=bool)
-    is_gap = ~np.isfinite(features.to_numpy())
-    if not is_gap.any():
+    gaps = _find_gaps(features)
+    if gaps is None:
         return CompleteFeatures(features, all_rows, [])
-    has_infinite = np.isinf(features.to_numpy()).any()
-    gaps = Gaps(is_gap, "missing or infinite values" if has_infinite else "missing values")
 
-    # Leaving gaps out keeps their pattern out of the test, which may follow the classes; filling
-    # them in does not.
-    left_out_by = [f"missing={choice!r}" for choice in gaps.can_be_left_out()]
-    remedy = f"{' or '.join(left_out_by) or 'no fill'} keeps that out"
-    uneven_gaps = gaps_follow_classes(gaps.cells, labels, "gaps", remedy)
-    nothing_left = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
-    if missing == "error" or nothing_left:
-        filled_by = [f"missing={choice!r}" for choice in FILLED_WITH]
-        hint = f"choose {' or '.join([*left_out_by, *filled_by])}."
-        if uneven_gaps and left_out_by:
-            hint = uneven_gaps[0].message
-        raise InputError(f"{_first_gap(features, gaps)}; {hint}")
+    uneven_gaps = _warn_of_uneven_gaps(gaps, labels)
+    leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
+    if missing == "error" or leaves_nothing:
+        raise InputError(f"{_first_gap(features, gaps)}; {_choices(gaps, uneven_gaps)}")
 
     if missing == "columns":
         names = quoted(features.columns[gaps.columns])
@@ -121,6 +114,46 @@ def without_gaps(features: pd.DataFrame, labels: Floats, missing: str) -> Comple
     return CompleteFeatures(filled, all_rows, [*uneven_gaps, *findings])
 
 
+def _find_gaps(features: pd.DataFrame) -> Gaps | None:
+    """The cells without a finite number; None if there are none."""
+    values = features.to_numpy()
+    is_gap = ~np.isfinite(values)
+    if not is_gap.any():
+        return None
+    if np.isinf(values).any():
+        return Gaps(is_gap, kind="missing or infinite values")
+    return Gaps(is_gap, kind="missing values")
+
+
+def _warn_of_uneven_gaps(gaps: Gaps, labels: Floats) -> list[Finding]:
+    """A warning if gaps are more frequent in one class.
+
+    Their pattern stays in the test if they are filled in, and not if they are left out.
+    """
+    ways_to_leave_out = _as_settings(gaps.can_be_left_out()) or "no fill"
+    return warn_if_gaps_follow_classes(
+        gaps.cells, labels, "gaps", f"{ways_to_leave_out} keeps that out"
+    )
+
+
+def _choices(gaps: Gaps, uneven_gaps: list[Finding]) -> str:
+    """What can be said about gaps; only what keeps their pattern out, if that follows the classes.
+
+    Parameters
+    ----------
+    uneven_gaps : the warning that it does, if it does.
+    """
+    ways_to_leave_out = gaps.can_be_left_out()
+    if uneven_gaps and ways_to_leave_out:
+        return uneven_gaps[0].message
+    return f"choose {_as_settings([*ways_to_leave_out, *FILLED_WITH])}."
+
+
+def _as_settings(choices: list[str]) -> str:
+    """The choices of `missing` as they are written: `missing='rows' or missing='columns'`."""
+    return " or ".join(f"missing={choice!r}" for choice in choices)
+
+
 def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
     """How many gaps there are, and where the first one is."""
     column = int(np.argmax(gaps.columns))
@@ -131,24 +164,33 @@ def _first_gap(features: pd.DataFrame, gaps: Gaps) -> str:
 
 
 def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features with gaps filled in, columns without any number left out; and what was done."""
+    """The features with gaps filled in, columns without any number left out; and what was done.
+
+    Parameters
+    ----------
+    features, gaps : numbers of shape (samples, features), and their gaps.
+    missing : a key of `FILLED_WITH`.
+    """
     is_empty = gaps.cells.all(axis=0)
-    features = features.mask(gaps.cells).loc[:, ~is_empty]
+    features = features.mask(gaps.cells).loc[:, ~is_empty]  # infinite values are gaps too
     findings = []
+
+    # The value to fill in, for each column.
     if missing == "median":
-        fill = features.median()
-        findings += gaps_follow_small_values(features)
+        fill_values = features.median()
+        findings += warn_if_gaps_follow_small_values(features)
     elif missing == "min":
-        fill = features.min()
+        fill_values = features.min()
     else:
-        fill = features.min() / 2
-        _require_minima_from_0(fill[gaps.columns[~is_empty]])
+        fill_values = features.min() / 2
+        has_gaps = gaps.columns[~is_empty]
+        _require_minima_from_0(fill_values[has_gaps])
     findings.append(
         Finding.prepared(
             f"{gaps.kind} in {gaps.columns_in_words} filled with {FILLED_WITH[missing]}."
         )
     )
-    return features.fillna(fill), findings
+    return features.fillna(fill_values), findings
 
 
 def _require_minima_from_0(half_minima: pd.Series) -> None:

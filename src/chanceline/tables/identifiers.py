@@ -21,13 +21,13 @@ FIRST_ROWS = 20  # tell most columns that repeat
 FIRST_DAY = 19000101
 DAY_TOO_LATE = 21000101
 LARGER_THAN_MEASUREMENTS = 19000000  # a whole number beyond it may be a day
-# ID1 and CAGE1 are genes, Family_XIII is a taxon: with so many columns like it a column is one of
-# the measurements.
-MANY_ALIKE = 10
+# ID1 and CAGE1 are genes, Family_XIII is a taxon: with more columns like it than this a column is
+# one of the measurements.
+MOST_ALIKE = 10
 
 
-def whole_columns(numbers: pd.DataFrame) -> pd.Index:
-    """Names of the columns that may hold whole numbers, as their first row does."""
+def possibly_whole_columns(numbers: pd.DataFrame) -> pd.Index:
+    """Names of the columns that may hold whole numbers: their first row does."""
     return numbers.columns[(numbers.iloc[0] % 1 == 0).to_numpy()]
 
 
@@ -38,47 +38,54 @@ def identifier_columns(features: pd.DataFrame) -> list[Any]:
 
 
 def subject_columns(numbers: pd.DataFrame) -> list[Any]:
-    """Columns of whole numbers that are called like subjects, sites or identifiers; indicators
-    (`site=north`) were asked for.
+    """Names of the columns of whole numbers that are called like subjects, sites or identifiers.
 
-    With a number behind it (ID1, site 2) the name may be that of a measurement, such as a gene.
-    Such a column counts only where few columns are like it: of whole numbers and, if it is
-    different in every row, different in every row too.
+    An indicator (`site=north`) is not one of them, as the user asked for it. A name that ends in a
+    number (`ID1`, `site 2`) may be that of a measurement, such as a gene; its column counts unless
+    more than `MOST_ALIKE` columns are like it.
     """
-    likely = whole_columns(numbers)
+    candidates = possibly_whole_columns(numbers)
     subjects = []
-    for name in likely:
+    for name in candidates:
         text = str(name)
+        name_without_number = text.rstrip("0123456789")
         is_indicator = "=" in text
-        unnumbered = text.rstrip("0123456789")
-        if is_indicator or not is_called_subject(unnumbered):
+        if is_indicator or not is_called_subject(name_without_number):
             continue
-        if np.any(numbers[name] % 1 != 0):
+        is_whole = np.all(numbers[name] % 1 == 0)
+        if not is_whole:
             continue
-        is_numbered = unnumbered != text
-        if not is_numbered or _n_columns_alike(numbers[likely], name) <= MANY_ALIKE:
-            subjects.append(name)
+        ends_in_number = name_without_number != text
+        if ends_in_number and _n_columns_alike(numbers[candidates], name) > MOST_ALIKE:
+            continue
+        subjects.append(name)
     return subjects
 
 
-def _n_columns_alike(whole: pd.DataFrame, name: Any) -> int:
-    """How many columns are different in every row like this one, as far as the first rows tell; all
-    if it is not.
+def _n_columns_alike(candidates: pd.DataFrame, name: Any) -> int:
+    """The number of columns that are like the one called `name`, which is among them.
+
+    If its values are unique, these are the columns whose first rows are unique; else all columns.
     """
-    if not whole[name].is_unique:
-        return whole.shape[1]
-    return int(_are_different(whole.iloc[:FIRST_ROWS].to_numpy()).sum())
+    if not candidates[name].is_unique:
+        return candidates.shape[1]
+    return int(_are_unique(candidates.iloc[:FIRST_ROWS].to_numpy()).sum())
 
 
-def _are_different(values: Floats) -> NDArray[np.bool_]:
+def _are_unique(values: Floats) -> NDArray[np.bool_]:
     """Which columns of an array of shape (rows, columns) have no value twice."""
     ordered = np.sort(values, axis=0)
     return np.all(np.diff(ordered, axis=0) > 0, axis=0)
 
 
 def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
-    """Positions of columns of whole numbers that name the rows: all different, and they count the
-    rows, follow their order or are called so; and of days written as 20210304.
+    """Positions of the columns that name the rows, or are days written as 20210304.
+
+    A column names the rows if it holds whole numbers, all of them unique, and these
+
+    - are consecutive: n of them span n − 1;
+    - or are sorted, rising or falling, in a table of enough rows;
+    - or the column is called like an identifier.
 
     Parameters
     ----------
@@ -88,22 +95,34 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     n_rows = len(X)
     if n_rows < FEWEST_ROWS:
         return np.array([], dtype=np.int64)
+    candidates = _candidate_identifiers(X)  # positions in X
+    values = X[:, candidates]  # (samples, candidates)
 
-    # Days, or different in the first rows at least: columns are copied only if they may be either.
-    may_be_either = _are_different(X[:FIRST_ROWS]) | (X[0] > LARGER_THAN_MEASUREMENTS)
-    whole = np.flatnonzero((X[0] == np.round(X[0])) & may_be_either)
-    whole = whole[np.all(X[:, whole] == np.round(X[:, whole]), axis=0)]
-    values = X[:, whole]  # (samples, columns of whole numbers)
-
-    count_rows = values.max(axis=0) - values.min(axis=0) == n_rows - 1
+    is_consecutive = values.max(axis=0) - values.min(axis=0) == n_rows - 1
     steps = np.diff(values, axis=0)
-    follow_rows = np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
+    is_sorted = np.all(steps > 0, axis=0) | np.all(steps < 0, axis=0)
     if n_rows < FEWEST_SORTED_ROWS:
-        follow_rows[:] = False
-    are_called = [is_called_identifier(names[column]) for column in whole.tolist()]
-    are_called_identifiers = np.array(are_called, dtype=np.bool_)
-    name_rows = _are_different(values) & (count_rows | follow_rows | are_called_identifiers)
-    return whole[name_rows | np.all(are_days(values), axis=0)]
+        is_sorted[:] = False  # measurements of a few rows may be sorted by chance
+    is_called = np.array(
+        [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
+    )
+    names_rows = _are_unique(values) & (is_consecutive | is_sorted | is_called)
+    is_day = np.all(are_days(values), axis=0)
+    return candidates[names_rows | is_day]
+
+
+def _candidate_identifiers(X: Floats) -> NDArray[np.int64]:
+    """Positions of the columns of whole numbers that may name the rows, or be days.
+
+    The first rows rule out most measurements, so that few columns are copied.
+    """
+    begins_whole = X[0] == np.round(X[0])
+    begins_unique = _are_unique(X[:FIRST_ROWS])
+    begins_like_day = X[0] > LARGER_THAN_MEASUREMENTS
+    candidates = np.flatnonzero(begins_whole & (begins_unique | begins_like_day))
+    values = X[:, candidates]
+    is_whole = np.all(values == np.round(values), axis=0)
+    return candidates[is_whole]
 
 
 def are_days(values: Any) -> Any:
@@ -114,7 +133,7 @@ def are_days(values: Any) -> Any:
     return in_years & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
 
 
-def about_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
+def warn_of_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
     """A warning about the columns that look like identifiers, if there are any."""
     suspects = [str(names[column]) for column in row_identifiers(X, names)]
     if not suspects:

@@ -37,21 +37,24 @@ class LabelledTable:
     findings: list[Finding]
 
 
-def read_labelled_table(path: Any, label: str | None, settings: TableSettings) -> LabelledTable:
-    """The table with what a second file says beside it, and of its rows those to compare.
+def read_labelled_table(source: Any, label: str | None, settings: TableSettings) -> LabelledTable:
+    """Read a table and what a second file says about its samples, and keep the rows to compare.
 
     Parameters
     ----------
-    path : of a file, or a table in memory.
-    label : the name or the number of the label's column.
-    settings : which rows to compare, among others.
+    source : the path of a file, or a table in memory.
+    label : the name or the number of the label's column; None if it needs none.
+    settings : `labels` names the second file; others say which rows to compare.
     """
-    table = read_source(path, label, settings)
+    table = read_source(source, label, settings)
     findings = list(table.findings)
-    if settings.labels is not None:
-        table, about_second_file = attach_second_file(table, Path(settings.labels), settings)
+    second_file = settings.labels
+    if second_file is not None:
+        table, about_second_file = attach_second_file(table, Path(second_file), settings)
         findings += about_second_file
-    label_column = find_label_column(table, None if label is None else str(label))
+
+    label_name = None if label is None else str(label)
+    label_column = find_label_column(table, label_name)
     is_compared, about_rows = rows_to_compare(label_column, settings)
     findings += about_rows
     label_column = label_column.loc[is_compared]

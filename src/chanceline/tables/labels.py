@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable, numeric_columns
 from chanceline.tables.roles import no_such_column, require_filled
 from chanceline.tables.settings import TableSettings
-from chanceline.tables.spelling import class_spelling, is_number, plain_text
+from chanceline.tables.spelling import folded_name, is_number, plain_text
 from chanceline.tables.wording import plural, quoted
 
 # A table has features in rows if beside its first column a larger share of columns are numbers.
@@ -25,22 +26,22 @@ TOO_MANY_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label, which needs no name where a second file (or y of an .npz) has one
-    column.
+    """The column of the label: the one with this name, or without a name the only column about the
+    samples, of a second file or an .npz.
     """
     if name is None:
         if table.about.shape[1] == 1:
             return table.about.iloc[:, 0]
-        where = _where_the_label_may_be(table, name)
-        raise InputError(f"say which column holds the classes (label=NAME); {where}")
+        hint = _hint_at_label(table, name)
+        raise InputError(f"say which column holds the classes (label=NAME); {hint}")
     column = table.column(name)
     if column is None:
-        where = _where_the_label_may_be(table, name)
-        raise InputError(no_such_column(table, name, "label", where))
+        hint = _hint_at_label(table, name)
+        raise InputError(no_such_column(table, name, "label", hint))
     return column
 
 
-def _where_the_label_may_be(table: RawTable, name: str | None) -> str:
+def _hint_at_label(table: RawTable, name: str | None) -> str:
     """A hint: a column with two values, a row of a transposed table, or another file."""
     has_second_file = table.about.shape[1] > 0
     if _has_features_in_rows(table, name):
@@ -66,61 +67,82 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
 def _has_features_in_rows(table: RawTable, label: str | None) -> bool:
     """Whether a table that was not transposed seems to have features in rows.
 
-    Its first column holds words: the label is one of them, or they are all different, numbers
-    stand beside them, and there are more rows than columns.
+    Its first column holds words, and
+
+    - one of them is the name of the label;
+    - or they are unique, as names of features are, most other columns are numbers, and there are
+      more rows than columns.
     """
     values = table.values
-    if table.header_ids is not None or values.shape[1] <= 2 or len(values) == 0:
+    is_transposed = table.header_ids is not None
+    if is_transposed or values.shape[1] <= 2 or len(values) == 0:
         return False
-    is_numeric = numeric_columns(values)
+    is_numeric = numeric_columns(values)  # (columns,)
     if is_numeric[0]:
         return False
-    first_column = values.iloc[:, 0].astype(str).str.strip()
-    label_is_in_a_row = False
-    if label is not None:
-        label_is_in_a_row = label.strip().lower() in set(first_column.str.lower())
-    n_numeric_beside = is_numeric[1:].sum()
-    has_numbers_beside = n_numeric_beside > MOSTLY_NUMERIC * (values.shape[1] - 1)
-    is_long = len(values) > values.shape[1]
-    return label_is_in_a_row or bool(is_long and first_column.is_unique and has_numbers_beside)
+    words = values.iloc[:, 0].astype(str).str.strip()
+    if label is not None and label.strip().lower() in set(words.str.lower()):
+        return True
+    has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
+    has_more_rows = len(values) > values.shape[1]
+    return bool(has_more_rows and words.is_unique and has_numbers_beside)
 
 
 def rows_to_compare(
     column: pd.Series, settings: TableSettings
 ) -> tuple[NDArray[np.bool_], list[Finding]]:
-    """The rows with a label, and of the classes asked for, of shape (samples,); and what is left
-    out.
+    """Which rows have a label, and one of the classes asked for, of shape (samples,); and what is
+    left out.
+
+    Parameters
+    ----------
+    column : the label of every row, as it is written.
+    settings : `unlabelled` says whether rows without a label are an error, `classes` which classes
+        to compare (all of them if it is empty).
     """
-    findings = []
-    is_labelled = column.notna().to_numpy()
     if settings.unlabelled != "drop":
         require_filled(column, "label", settings)
+    findings = []
+    is_labelled = column.notna().to_numpy()
     if not is_labelled.all():
-        rows = plural(int(np.sum(~is_labelled)), "row")
-        findings.append(Finding.note(f"{rows} without a label left out."))
+        n_unlabelled = int(np.sum(~is_labelled))
+        findings.append(Finding.note(f"{plural(n_unlabelled, 'row')} without a label left out."))
     if not settings.classes:
         return is_labelled, findings
 
     # As objects: a column of categories would count those that no row has.
-    texts = column[is_labelled].astype(object).map(plain_text)
-    spellings = column.map(class_spelling)
-    wanted = [class_spelling(name) for name in settings.classes]
-    present = set(spellings)
-    absent = [name for name in settings.classes if class_spelling(name) not in present]
-    if absent or len(wanted) == 1:
-        problem = "at least two classes are needed of"
-        if absent:
-            problem = f"the class {absent[0]!r} is not in"
-        has = quoted(sorted(set(texts)))
-        raise InputError(f"{problem} label column {str(column.name)!r}; it has {has}.")
+    labelled = column[is_labelled].astype(object)
+    is_wanted = _are_of_classes(labelled, settings.classes)
+    if not is_wanted.all():
+        findings.append(_note_other_classes(labelled[~is_wanted]))
+    is_compared = is_labelled.copy()
+    is_compared[is_labelled] = is_wanted
+    return is_compared, findings
 
-    is_wanted = spellings.isin(wanted).to_numpy()
-    sizes_of_others = texts[~is_wanted[is_labelled]].value_counts()
-    if len(sizes_of_others) > 0:
-        rows = plural(int(sizes_of_others.sum()), "row")
-        sizes = ", ".join(f"{size} {name}" for name, size in sizes_of_others.items())
-        findings.append(Finding.note(f"{rows} of other classes left out ({sizes})."))
-    return is_labelled & is_wanted, findings
+
+def _are_of_classes(labelled: pd.Series, classes: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows have one of the classes, in any case, of shape (labelled rows,).
+
+    A class that no row has is an error, and so is a single one.
+    """
+    folded_names = labelled.map(folded_name)
+    present = set(folded_names)
+    present_classes = quoted(sorted(set(labelled.map(plain_text))))
+    in_column = f"label column {str(labelled.name)!r}; it has {present_classes}."
+    for name in classes:
+        if folded_name(name) not in present:
+            raise InputError(f"the class {name!r} is not in {in_column}")
+    if len(classes) == 1:
+        raise InputError(f"at least two classes are needed of {in_column}")
+    return folded_names.isin([folded_name(name) for name in classes]).to_numpy()
+
+
+def _note_other_classes(others: pd.Series) -> Finding:
+    """That rows of classes nobody asked for are left out, and how many of each."""
+    sizes = others.map(plain_text).value_counts()
+    sizes_in_words = ", ".join(f"{size} {name}" for name, size in sizes.items())
+    rows = plural(len(others), "row")
+    return Finding.note(f"{rows} of other classes left out ({sizes_in_words}).")
 
 
 @dataclass(frozen=True)
@@ -145,11 +167,11 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         raise InputError(
             f"label column {str(column.name)!r} is empty in every row; name another column."
         )
-    texts = _class_of_rows(column, settings)
+    texts = _classes_of_rows(column, settings)
     classes = sorted(texts.unique(), key=_class_order)
-    class_of_spelling = _classes_by_spelling(classes, str(column.name))
+    class_of_folded_name = _classes_by_folded_name(classes, str(column.name))
     _check_number_of_classes(classes, column, settings)
-    positive = _positive_class(texts, class_of_spelling, str(column.name), settings)
+    positive = _positive_class(texts, class_of_folded_name, str(column.name), settings)
     others = [name for name in classes if name != positive]
     findings = []
     negative = others[0]
@@ -162,7 +184,7 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     return Labels(signs, (negative, positive), findings)
 
 
-def _class_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
+def _classes_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
     """The name of every row's class: as it is written, or on which side of `split_at` it is."""
     texts = column.map(plain_text)
     limit = settings.split_at
@@ -185,23 +207,36 @@ def _class_order(name: str) -> tuple[int, float, str]:
     return (1, 0.0, name)
 
 
-def _classes_by_spelling(classes: list[str], column: str) -> dict[str, str]:
-    """Every class by its spelling; two spellings of one class are an error."""
-    class_of_spelling: dict[str, str] = {}
+def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
+    """Every class by its name without case (`folded_name`); two that have one are an error.
+
+    Parameters
+    ----------
+    classes : their names as they are written, each once, in order.
+    column : the name of the label's column, for the sentence.
+    """
+    class_of_folded_name: dict[str, str] = {}
     for name in classes:
-        known = class_of_spelling.setdefault(class_spelling(name), name)
-        if known != name:
+        first_name = class_of_folded_name.setdefault(folded_name(name), name)
+        if first_name != name:
             raise InputError(
-                f"label column {column!r} has {known!r} and {name!r}; write them alike if they are "
-                "one class."
+                f"label column {column!r} has {first_name!r} and {name!r}; write them alike if "
+                "they are one class."
             )
-    return class_of_spelling
+    return class_of_folded_name
 
 
 def _check_number_of_classes(
     classes: list[str], column: pd.Series, settings: TableSettings
 ) -> None:
-    """Stop unless there are two classes, or one to set against several others."""
+    """Stop unless there are two classes, or one to set against several others.
+
+    Parameters
+    ----------
+    classes : the names of the different classes, in order.
+    column : the label of every row, as it is written.
+    settings : `positive` names the one class.
+    """
     label = f"label column {str(column.name)!r}"
     if len(classes) < 2:
         raise InputError(
@@ -209,6 +244,8 @@ def _check_number_of_classes(
         )
     if len(classes) == 2 or settings.positive is not None:
         return
+
+    # Many different values, or numbers with fractions, are measurements.
     has_too_many = len(classes) > TOO_MANY_CLASSES * len(column)
     if pd.api.types.is_float_dtype(column) or has_too_many:
         remedy = "name another column"
@@ -225,18 +262,25 @@ def _check_number_of_classes(
 
 
 def _positive_class(
-    texts: pd.Series, class_of_spelling: dict[str, str], column: str, settings: TableSettings
+    texts: pd.Series, class_of_folded_name: dict[str, str], column: str, settings: TableSettings
 ) -> str:
     """The class that was asked for, or the values at or above the limit, or the one chosen by name
     and size.
+
+    Parameters
+    ----------
+    texts : the class of every row.
+    class_of_folded_name : every class in order, by its name without case.
+    column : the name of the label's column, for a sentence.
+    settings : `positive`, or the first of `classes`, asks for a class.
     """
-    classes = list(class_of_spelling.values())
+    classes = list(class_of_folded_name.values())
     asked_for = settings.positive
     if not asked_for:
         asked_for = next(iter(settings.classes), None)
     if asked_for is not None:
         # No two classes differ in case only, so that it does not matter here.
-        positive = class_of_spelling.get(class_spelling(asked_for))
+        positive = class_of_folded_name.get(folded_name(asked_for))
         if positive is None:
             raise InputError(
                 f"the positive class {asked_for!r} is not in label column {column!r}; it has "

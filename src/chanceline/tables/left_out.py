@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from chanceline.perceptron.problem import Floats
-from chanceline.tables.checks.drift import dates_follow_classes
+from chanceline.tables.checks.drift import warn_if_dates_follow_classes
 from chanceline.tables.dataset import Finding
 from chanceline.tables.dates import date_columns
 from chanceline.tables.identifiers import are_days, identifier_columns
@@ -35,7 +35,7 @@ def without_dates(
     names = list(times_by_name)
     findings = [_note_dates(table[names])]
     for name, times in times_by_name.items():
-        findings += dates_follow_classes(name, times, labels, blocks)
+        findings += warn_if_dates_follow_classes(name, times, labels, blocks)
     return table.drop(columns=names), findings
 
 
@@ -66,5 +66,5 @@ def without_identifiers(
     findings = [Finding.note(note)]
     for name in names:
         if np.all(are_days(features[name])):
-            findings += dates_follow_classes(name, features[name], labels, blocks)
+            findings += warn_if_dates_follow_classes(name, features[name], labels, blocks)
     return features.drop(columns=names), findings

@@ -39,80 +39,98 @@ class Limits:
 def numbers_within_limits(
     written: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
-    """Numbers of shape (samples, columns), those beyond a limit as asked; and what was done.
+    """The numbers of all cells, of shape (samples, columns), and what was done to those beyond a
+    limit.
 
-    Below: half the largest lower limit of the column, or half its smallest value where no limit is
-    written; or gaps. Above: the smallest upper limit. Whatever was measured beyond these limits is
-    read alike.
+    below='half': cells below a limit become half the largest lower limit of their column, or half
+    its smallest value where no limit is written. below='missing': they become gaps. Cells above a
+    limit become the smallest upper limit. Numbers that were measured beyond these limits are
+    replaced alike.
 
     Parameters
     ----------
     written, cells : the columns as they are in the file, and as they were read.
-    settings : `below` says what to do.
+    settings : `below` says what to do; without it values beyond a limit are an error.
     """
-    is_below = cells.are(CellKind.BELOW_LIMIT)
-    is_above = cells.are(CellKind.ABOVE_LIMIT)
-    is_beyond = is_below | is_above
+    is_beyond = cells.are(CellKind.BELOW_LIMIT) | cells.are(CellKind.ABOVE_LIMIT)
     if not is_beyond.any():
         return cells.numbers, []
-    values = plural(int(is_beyond.sum()), "value")
-    columns = plural(int(is_beyond.any(axis=0).sum()), "column")
-    subject = f"{values} beyond a limit of detection in {columns}"
     if settings.below is None:
-        raise InputError(f"{subject} {_ask_about_limits(written, is_beyond)}")
+        raise InputError(_limits_sentence(written, is_beyond))
 
     limits = _strictest_limits(cells)
-    value_below = np.full(len(limits.lower), np.nan)
-    reading = "missing"
     if settings.below == "half":
         _require_limits_from_0(limits, written)
         value_below = limits.lower / 2
         reading = "half the limit"
-    numbers = cells.numbers
-    # Where a column has no limit it is NaN, and no number lies beyond that.
-    numbers = np.where(is_above | (numbers > limits.upper), limits.upper, numbers)
-    numbers = np.where(is_below | (numbers < limits.lower), value_below, numbers)
+    else:
+        value_below = np.full(len(limits.lower), np.nan)
+        reading = "missing"
+    numbers = _replace_beyond(cells, limits, value_below)
 
     strictest = ""
     if limits.differ.any():
         differing = quoted(written.columns[limits.differ])
         strictest = f"; limits differ within {differing}, and the strictest holds for all rows"
     finding = Finding.prepared(
-        f"{subject} read as {reading} (those above an upper limit as that limit){strictest}."
+        f"{_count_in_words(is_beyond)} read as {reading} (those above an upper limit as that "
+        f"limit){strictest}."
     )
     return numbers, [finding]
 
 
-def _ask_about_limits(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
-    """The first value beyond a limit, and what can be done about it."""
+def _replace_beyond(cells: Cells, limits: Limits, value_below: Floats) -> Floats:
+    """The numbers of the cells, those above the upper limits replaced by these limits, those below
+    the lower limits by `value_below`, of shape (columns,).
+    """
+    is_below = cells.are(CellKind.BELOW_LIMIT)
+    is_above = cells.are(CellKind.ABOVE_LIMIT)
+    numbers = cells.numbers
+    # The limits of a column without cells beyond one are NaN, and no number is larger or smaller.
+    numbers = np.where(is_above | (numbers > limits.upper), limits.upper, numbers)
+    return np.where(is_below | (numbers < limits.lower), value_below, numbers)
+
+
+def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
+    """How many values of how many columns are beyond a limit."""
+    values_in_words = plural(int(is_beyond.sum()), "value")
+    columns_in_words = plural(int(is_beyond.any(axis=0).sum()), "column")
+    return f"{values_in_words} beyond a limit of detection in {columns_in_words}"
+
+
+def _limits_sentence(written: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
+    """The sentence about values beyond a limit, with the first one and what can be done."""
     column = int(np.argmax(is_beyond.any(axis=0)))
     row = int(np.argmax(is_beyond[:, column]))
     cell = str(written.iloc[row, column]).strip()
     name = str(written.columns[column])
     return (
-        f"({cell!r} in column {name!r}, {row_name(written.index, row)}); below='half' reads half "
-        "the limit, below='missing' makes gaps of them."
+        f"{_count_in_words(is_beyond)} ({cell!r} in column {name!r}, "
+        f"{row_name(written.index, row)}); below='half' reads half the limit, below='missing' "
+        "makes gaps of them."
     )
 
 
 def _strictest_limits(cells: Cells) -> Limits:
-    """The largest lower and the smallest upper limit of each column; where none is written, its
-    smallest and its largest value.
+    """The largest lower and the smallest upper limit of each column.
+
+    A column may have cells below a limit that is not written (`ND`): where that holds for all of
+    them, its smallest value is the limit; above limits its largest.
     """
     is_below = cells.are(CellKind.BELOW_LIMIT)
     is_above = cells.are(CellKind.ABOVE_LIMIT)
     lower_limits = np.where(is_below, cells.numbers, np.nan)  # (samples, columns)
     upper_limits = np.where(is_above, cells.numbers, np.nan)
     measured = np.where(cells.are(CellKind.NUMBER), cells.numbers, np.nan)
-    # NaN does not count in fmax and fmin.
+
+    # The limits that are written, of shape (columns,); NaN does not count in fmax and fmin.
     lower = np.fmax.reduce(lower_limits)
     upper = np.fmin.reduce(upper_limits)
     differ = (np.fmin.reduce(lower_limits) < lower) | (np.fmax.reduce(upper_limits) > upper)
 
-    smallest_measured = np.fmin.reduce(measured)
-    largest_measured = np.fmax.reduce(measured)
-    lower = np.where(np.isnan(lower), smallest_measured, lower)
-    upper = np.where(np.isnan(upper), largest_measured, upper)
+    # Where none is written, the values that were measured.
+    lower = np.where(np.isnan(lower), np.fmin.reduce(measured), lower)
+    upper = np.where(np.isnan(upper), np.fmax.reduce(measured), upper)
     return Limits(
         lower=np.where(is_below.any(axis=0), lower, np.nan),
         upper=np.where(is_above.any(axis=0), upper, np.nan),

@@ -17,15 +17,15 @@ import numpy as np
 import pandas as pd
 
 from chanceline.errors import InputError
-from chanceline.tables.checks.confounders import confounded_columns
+from chanceline.tables.checks.confounders import warn_of_confounders
 from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.subjects import SampleColumns
-from chanceline.tables.checks.totals import totals_follow_classes
-from chanceline.tables.checks.undeclared import undeclared_sentence
+from chanceline.tables.checks.totals import warn_if_totals_follow_classes
+from chanceline.tables.checks.undeclared import find_undeclared
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.features import numeric_features
 from chanceline.tables.gaps import without_gaps
-from chanceline.tables.identifiers import about_identifiers
+from chanceline.tables.identifiers import warn_of_identifiers
 from chanceline.tables.labelled import LabelledTable, read_labelled_table
 from chanceline.tables.left_out import without_dates, without_identifiers
 from chanceline.tables.raw_table import RawTable
@@ -61,22 +61,23 @@ def load_data(
     named, findings = _find_columns(samples, settings)
     report.add(findings)
     others = samples.table.without_columns(named.names)
-    report.put_first(confounded_columns(others.about, labels, named.allowed_for))
-    report.put_first(confounded_columns(others.values, labels, named.allowed_for))
+    report.put_first(warn_of_confounders(others.about, labels, named.allowed_for))
+    report.put_first(warn_of_confounders(others.values, labels, named.allowed_for))
 
     # Features as numbers.
     columns = others.values
     if not settings.keep_identifiers:
-        columns, findings = without_dates(columns, labels, named.exchanged_within)
+        columns, findings = without_dates(columns, labels, named.exchange_blocks)
         report.add(findings)
     features, findings = numeric_features(columns, labels, settings)
     report.add(findings)
     undeclared = others.undeclared
     if not undeclared:
         sample_columns = _sample_columns(others, columns, features)
-        undeclared = undeclared_sentence(sample_columns, labels, named, settings.groups)
+        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
+        undeclared = "" if suspect is None else suspect.sentence
     if not settings.keep_identifiers:
-        features, findings = without_identifiers(features, labels, named.exchanged_within)
+        features, findings = without_identifiers(features, labels, named.exchange_blocks)
         report.add(findings)
     if features.shape[1] == 0:
         raise InputError(
@@ -92,9 +93,9 @@ def load_data(
     y = labels[complete.kept_rows]
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
-        report.add(about_identifiers(X, feature_names))
+        report.add(warn_of_identifiers(X, feature_names))
     if settings.transform is None:
-        report.put_first(totals_follow_classes(X, y))
+        report.put_first(warn_if_totals_follow_classes(X, y))
     else:
         X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
@@ -116,15 +117,16 @@ def load_data(
 def _find_columns(
     samples: LabelledTable, settings: TableSettings
 ) -> tuple[NamedColumns, list[Finding]]:
-    """The columns that the user names, and what to know about declared roles."""
+    """The columns that the user names, and what to know about blocks, groups and pairs."""
     roles = {}
     findings = []
     for role in Role:
         column = find_role(samples.table, role, settings)
-        if column is not None:
-            roles[role] = column
-            setting = getattr(settings, role)
-            findings += check_declared(role, column, samples.labels, setting=setting)
+        if column is None:
+            continue
+        roles[role] = column
+        setting = getattr(settings, role)
+        findings += check_declared(role, column, samples.labels, setting=setting)
     named = find_named_columns(samples.table, samples.label_column, roles, settings)
     return named, findings
 

@@ -12,25 +12,31 @@ TOO_MANY_VALUES = 0.5
 
 
 def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
-    """A note about text columns that are left out, and of which of them there may be indicators."""
+    """A note about text columns that are left out, with those that could be made indicators."""
     n_columns = text.shape[1]
     if n_columns == 0:
         return []
     categories = [name for name in text if not _differs_by_row(text[name])]
     remedy = ""
     if categories:
-        which = "them" if len(categories) == n_columns else quoted(categories)
-        remedy = f"; one_hot=True makes indicators of {which}"
+        categories_in_words = quoted(categories)
+        if len(categories) == n_columns:
+            categories_in_words = "them"
+        remedy = f"; one_hot=True makes indicators of {categories_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"
     return [Finding.note(f"{left_out}{remedy}.")]
 
 
 def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
-    """One column of 0 and 1 for every value of text, named `site=north`; of two values for the last
-    in the alphabet only.
+    """Indicators of the values of text columns, of shape (samples, indicators); and what to know.
 
-    The two halves of a column with two values say the same twice. A gap in such a column stays a
-    gap; with more values it is 0 in all indicators.
+    A column has one for each of its values, named `site=north`. If it has two values, these would
+    say the same twice, and only the last in the alphabet has one. Columns in which almost every row
+    has a value of its own are left out.
+
+    Parameters
+    ----------
+    text : of shape (samples, columns).
     """
     findings = []
     too_many_values = [name for name in text if _differs_by_row(text[name])]
@@ -39,18 +45,19 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
         findings.append(
             Finding.note(f"left out, as almost every row has a value of its own: {names}.")
         )
+
     indicators: dict[str, pd.Series] = {}
     of_two_values = []
     for name, column in text.drop(columns=too_many_values).astype("string").items():
         values = sorted(column.dropna().unique())
         if len(values) == 2:
             indicator = f"{name}={values[1]}"
+            # A gap stays a gap, as neither value is known to be there.
+            indicators[indicator] = _is_value(column, values[1]).mask(column.isna())
             of_two_values.append(indicator)
-            indicators[indicator] = (column == values[1]).astype(float).mask(column.isna())
         else:
             for value in values:
-                is_value = (column == value).fillna(False)
-                indicators[f"{name}={value}"] = is_value.astype(float)
+                indicators[f"{name}={value}"] = _is_value(column, value)
     if of_two_values:
         findings.append(
             Finding.note(
@@ -59,6 +66,11 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
             )
         )
     return pd.DataFrame(indicators, index=text.index), findings
+
+
+def _is_value(column: pd.Series, value: str) -> pd.Series:
+    """1.0 in the rows with this value, 0.0 in others and in gaps."""
+    return (column == value).fillna(False).astype(float)
 
 
 def _differs_by_row(column: pd.Series) -> bool:

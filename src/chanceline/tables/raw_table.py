@@ -56,14 +56,14 @@ class RawTable:
         """The names of all columns, first of those about the samples."""
         return [str(name) for part in (self.about, self.values) for name in part.columns]
 
-    def with_rows(self, kept: NDArray[np.bool_]) -> RawTable:
-        """The table with only the rows that are marked, `kept` of shape (samples,)."""
-        if kept.all():
+    def with_rows(self, is_kept: NDArray[np.bool_]) -> RawTable:
+        """The table with only the rows that are marked, `is_kept` of shape (samples,)."""
+        if is_kept.all():
             return self
         about = self.about
         if len(about) > 0:
-            about = about.loc[kept]
-        return replace(self, values=self.values.loc[kept], about=about)
+            about = about.loc[is_kept]
+        return replace(self, values=self.values.loc[is_kept], about=about)
 
     @property
     def names_place(self) -> str:
@@ -104,14 +104,16 @@ class RawTable:
 
 
 def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
-    """The column with this name, or the only one with it in another case, or with this number."""
+    """The column with this name, or the only one with it in another case, or else with this number;
+    None if there is none.
+    """
     names = [str(column) for column in frame.columns]
-    alike = [column for column in names if column == name]
-    if not alike:
-        wanted = name.strip().lower()
-        alike = [column for column in names if column.lower() == wanted]
-    if len(alike) == 1:
-        return frame[alike[0]]
+    matching = [column for column in names if column == name]
+    if not matching:
+        lowered = name.strip().lower()
+        matching = [column for column in names if column.lower() == lowered]
+    if len(matching) == 1:
+        return frame[matching[0]]
     if COLUMN_NUMBER.fullmatch(name) and -len(names) <= int(name) < len(names):
         return frame.iloc[:, int(name)]
     return None

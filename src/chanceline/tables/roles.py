@@ -65,7 +65,7 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
 
 
 def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
-    """The column of blocks, groups or pairs; None if the settings name none.
+    """The column of blocks, groups or pairs, every cell filled; None if the settings name none.
 
     With `stem:` before its name the stems of the names in it are meant, with `stem:stem:` the stems
     of those, and so on.
@@ -73,18 +73,20 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
     name = getattr(settings, role)
     if name is None:
         return None
-    n_cuts = 0
+
+    # A column may itself be called `stem:…`.
     columns = set(table.column_names)
+    n_cuts = 0
     while name not in columns and name.startswith(STEM_PREFIX):
         name = name.removeprefix(STEM_PREFIX).strip()
         n_cuts += 1
     column = require_filled(find_column(table, name, role), role, settings)
     for _ in range(n_cuts):
-        column = _stems_of(column, name, role)
+        column = _stems_of_column(column, name, role)
     return column
 
 
-def _stems_of(column: pd.Series, name: str, role: Role) -> pd.Series:
+def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
     """The stems of the names in a column."""
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
@@ -124,16 +126,16 @@ class NamedColumns:
         return [column.name for column in columns]
 
     @property
-    def exchanged_within(self) -> pd.Series | None:
+    def exchange_blocks(self) -> pd.Series | None:
         """Blocks, or else pairs, in which labels are exchanged; None if neither was declared."""
         return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))
 
     @property
     def allowed_for(self) -> list[pd.Series]:
         """The columns whose differences between the classes are no structure."""
-        if self.exchanged_within is None:
+        if self.exchange_blocks is None:
             return self.adjust
-        return [*self.adjust, self.exchanged_within]
+        return [*self.adjust, self.exchange_blocks]
 
     def arrays(self, kept_rows: NDArray[np.bool_]) -> dict[str, Any]:
         """The fields of a `Dataset` that these columns give, of the rows that are kept."""

@@ -4,7 +4,7 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,22 +17,6 @@ from chanceline.tables.roles import find_column
 from chanceline.tables.settings import TableSettings
 from chanceline.tables.spelling import is_number, plain_text
 from chanceline.tables.wording import plural, quoted
-
-
-@dataclass(frozen=True)
-class Descriptions:
-    """What a second file says about samples.
-
-    Attributes
-    ----------
-    file : its name.
-    id_column : the name of its column with the samples' names.
-    rows : the other columns, by the samples' names.
-    """
-
-    file: str
-    id_column: str
-    rows: pd.DataFrame
 
 
 def attach_second_file(
@@ -66,24 +50,37 @@ def _attach_classes(table: RawTable, classes: pd.DataFrame, file: str) -> RawTab
 
 
 def _only_column(path: Path, with_names: RawTable, settings: TableSettings) -> pd.Series:
-    """A column that may have a name in its first line; `with_names` was read as if it had.
+    """The one column of a second file, with its name or called `label`.
 
-    The first line is a value if it occurs again below, or if all lines are numbers; else it is a
-    name. Lines without a value are gaps, so that the lines below them keep their places.
+    Lines without a value, which reading leaves out, come back as gaps, so that the lines below them
+    keep their places.
+
+    Parameters
+    ----------
+    path : of the file.
+    with_names : the file, read as if its first line were a name.
+    settings : `na` says which cells are gaps.
     """
     without_names = read_file(path, TableSettings(na=settings.na, header="none"))
     lines = without_names.values.iloc[:, 0]
-    texts = [plain_text(cell) for cell in lines]
-    is_repeated = texts[0] in texts[1:]
-    are_numbers = all(is_number(text) for text in texts)
-    has_more_lines = len(lines) > len(with_names.values)
-    if has_more_lines and (is_repeated or are_numbers):
+    # A format with names of its own, as Parquet, has as many lines either way.
+    is_text = len(lines) > len(with_names.values)
+    if is_text and _begins_with_value(lines):
         column = lines.rename("label")
     else:
         column = with_names.values.iloc[:, 0]
     first_line = column.index[0]
     last_line = column.index[-1]
     return column.reindex(range(first_line, last_line + 1))
+
+
+def _begins_with_value(lines: pd.Series) -> bool:
+    """Whether the first line is a value like those below it, and no name: it occurs again, or all
+    lines are numbers.
+    """
+    texts = [plain_text(cell) for cell in lines]
+    occurs_again = texts[0] in texts[1:]
+    return occurs_again or all(is_number(text) for text in texts)
 
 
 def _attach_in_order(
@@ -109,31 +106,41 @@ def _attach_in_order(
 def _attach_by_name(
     table: RawTable, second: RawTable, file: str, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the columns of a second file beside it, sample by sample.
+    """The table with the columns of a second file beside it, joined by the samples' names.
 
     Samples that the second file does not have are an error, or left out with missing='rows'.
+
+    Parameters
+    ----------
+    table, second : the two tables.
+    file : the name of the second file.
+    settings : `id` and `missing`.
     """
-    descriptions = _descriptions(second, file, settings)
-    table, ids = _split_off_ids(table, descriptions)
+    descriptions = _rows_by_name(second, file, settings)
+    table, ids = _split_off_ids(table, descriptions, file)
     samples = pd.Index(ids)
-    is_described = samples.isin(descriptions.rows.index)
+    is_described = samples.isin(descriptions.index)  # (samples,)
     findings = []
     if not is_described.all():
         absent = samples[~is_described]
         problem = (
             f"{plural(len(absent), 'sample')} of the table not found in column "
-            f"{descriptions.id_column!r} of {file} ({quoted(absent, 3)})"
+            f"{descriptions.index.name!r} of {file} ({quoted(absent, 3)})"
         )
         if settings.missing != "rows":
             raise InputError(f"{problem}; add them there, or leave them out with missing='rows'.")
         findings.append(Finding.warning(f"{problem}: left out."))
         table = table.with_rows(is_described)
-    about = descriptions.rows.loc[samples[is_described]].set_index(table.values.index)
+
+    # The rows of the second file in the order of the samples, called as the table's rows.
+    about = descriptions.loc[samples[is_described]].set_index(table.values.index)
     return replace(table, about=about), findings
 
 
-def _descriptions(second: RawTable, file: str, settings: TableSettings) -> Descriptions:
-    """The rows of the second file by the names in its first column, or in the one called `id`."""
+def _rows_by_name(second: RawTable, file: str, settings: TableSettings) -> pd.DataFrame:
+    """The rows of the second file by the samples' names, which are its first column, or the one
+    that the setting `id` names. The index is called as that column.
+    """
     if settings.id is None:
         ids = second.values.iloc[:, 0]
     else:
@@ -146,17 +153,27 @@ def _descriptions(second: RawTable, file: str, settings: TableSettings) -> Descr
             f"{file} has two rows for {repeated!r} in column {id_column!r}; every sample needs one "
             "row."
         )
-    return Descriptions(file=file, id_column=id_column, rows=rows)
+    return rows.rename_axis(index=id_column)
 
 
-def _split_off_ids(table: RawTable, descriptions: Descriptions) -> tuple[RawTable, list[str]]:
-    """The table without its column of samples' names, and these.
+def _split_off_ids(
+    table: RawTable, descriptions: pd.DataFrame, file: str
+) -> tuple[RawTable, list[str]]:
+    """The table without its column of samples' names, and these names, one for each row.
 
-    They stand in the header of a transposed table; else in the column that is called as in the
-    second file, or in the first one.
+    Names stand in the header of a transposed table. Else they are the column that is called as in
+    the second file, or the first one: it must have no name twice, and some that are in the second
+    file.
+
+    Parameters
+    ----------
+    table : the first table.
+    descriptions : the rows of the second file, by the samples' names.
+    file : the name of the second file.
     """
-    described = set(descriptions.rows.index)
-    of_second_file = f"column {descriptions.id_column!r} of {descriptions.file}"
+    described = set(descriptions.index)
+    id_column = str(descriptions.index.name)
+    of_second_file = f"column {id_column!r} of {file}"
     if table.header_ids is not None:
         ids = [plain_text(name) for name in table.header_ids]
         if described.isdisjoint(ids):
@@ -168,17 +185,18 @@ def _split_off_ids(table: RawTable, descriptions: Descriptions) -> tuple[RawTabl
 
     columns = [str(name) for name in table.values.columns]
     candidates = columns[:1]
-    if descriptions.id_column in columns:
-        candidates = [descriptions.id_column, *candidates]
+    if id_column in columns:
+        candidates = [id_column, *candidates]
     for column in candidates:
         ids = [plain_text(cell) for cell in table.values[column]]
-        are_different = len(set(ids)) == len(ids)
-        if are_different and not described.isdisjoint(ids):
+        are_unique = len(set(ids)) == len(ids)
+        if are_unique and not described.isdisjoint(ids):
             return replace(table, values=table.values.drop(columns=column)), ids
 
-    if len(described & set(columns)) > 1:
+    names_are_columns = len(described & set(columns)) > 1
+    if names_are_columns:
         raise InputError(
-            f"the names in {descriptions.file} are those of columns: the table has features in "
+            f"the names in {file} are those of columns: the table has features in "
             "rows; set transpose=True."
         )
     raise InputError(

@@ -167,8 +167,10 @@ class TableSettings:
 
 def _with_attributes(docstring: str | None) -> str:
     """The docstring with a line for every setting, made from its help."""
-    described = [f"{one.name} : {one.metadata['help']}" for one in fields(TableSettings)]
-    return "\n".join([f"{docstring}\n\nAttributes\n----------", *described])
+    lines = [f"{docstring}\n\nAttributes\n----------"]
+    for setting in fields(TableSettings):
+        lines.append(f"{setting.name} : {setting.metadata['help']}")
+    return "\n".join(lines)
 
 
 TableSettings.__doc__ = _with_attributes(TableSettings.__doc__)

@@ -49,6 +49,6 @@ def plain_text(value: Any) -> str:
     return str(int(whole[1]))
 
 
-def class_spelling(value: Any) -> str:
+def folded_name(value: Any) -> str:
     """What all ways to write a class have in common: `Ill`, `ill ` and `ILL` are one."""
     return " ".join(plain_text(value).casefold().split())

@@ -2,17 +2,17 @@
 `P07.1`.
 
 A name is cut into a *stem* and a *tail*, the running number, letter or visit. The stems group the
-rows if most rows share theirs with another row and the tails run: most of them occur with several
-stems, as visits 1, 2, 3 do with every patient, or they are numbers that rise from row to row. The
-codes of `TCGA-AB-1234` do neither, and `S001 … S100` have one stem. None of this looks at the
-labels.
+rows if most rows share theirs with another row and the tails recur or rise: most of them occur with
+several stems, as visits 1, 2, 3 do with every patient, or they are numbers that rise from row to
+row. The codes of `TCGA-AB-1234` do neither, and `S001 … S100` have one stem. None of this looks at
+the labels.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,10 +22,10 @@ from chanceline.tables.spelling import is_date, is_number
 
 BETWEEN = r"\s_.:/|()#~–-"  # letters that separate the parts of a name
 # 309_1, NETL_005_V1, P07 (2)
-SEPARATED = re.compile(rf"(.*[^{BETWEEN}])[{BETWEEN}]+([^{BETWEEN}]+)\)?")
-LETTER_BEHIND_NUMBER = re.compile(r"(.*\d)([A-Za-z])")  # P07a
-NUMBER_BEHIND_LETTERS = re.compile(r"(.*[A-Za-z])(\d+)")  # A12, a well
-CUTS = (SEPARATED, LETTER_BEHIND_NUMBER, NUMBER_BEHIND_LETTERS)
+SEPARATED_TAIL = re.compile(rf"(?P<stem>.*[^{BETWEEN}])[{BETWEEN}]+(?P<tail>[^{BETWEEN}]+)\)?")
+LETTER_BEHIND_NUMBER = re.compile(r"(?P<stem>.*\d)(?P<tail>[A-Za-z])")  # P07a
+NUMBER_BEHIND_LETTERS = re.compile(r"(?P<stem>.*[A-Za-z])(?P<tail>\d+)")  # A12, a well
+NAME_PATTERNS = (SEPARATED_TAIL, LETTER_BEHIND_NUMBER, NUMBER_BEHIND_LETTERS)
 FEWEST_STEMS = 3
 FEWEST_RISING_TAILS = 10  # so many will not rise from row to row by chance
 
@@ -36,11 +36,13 @@ class Stems:
 
     Attributes
     ----------
+    names : as they were before the cut.
     stems, tails : one of each for every name; a name that could not be cut is a stem with an empty
         tail.
     separated : whether a separator stands between them.
     """
 
+    names: tuple[str, ...]
     stems: tuple[str, ...]
     tails: tuple[str, ...]
     separated: bool
@@ -51,15 +53,18 @@ class Stems:
         return Counter(self.stems)
 
     def group_rows(self) -> bool:
-        """Whether most rows share their stem with another row, there are several stems, and the
-        tails run.
+        """Whether there are several stems, most rows share theirs with another row, and the tails
+        recur or rise.
         """
+        has_several_stems = len(self.sizes) >= FEWEST_STEMS
         n_sharing = sum(size for size in self.sizes.values() if size > 1)
         most_rows_share = 2 * n_sharing > len(self.stems)
-        return len(self.sizes) >= FEWEST_STEMS and most_rows_share and self._tails_run()
+        return has_several_stems and most_rows_share and self._tails_recur_or_rise()
 
-    def _tails_run(self) -> bool:
-        """Whether most tails occur with several stems, or all are numbers that rise."""
+    def _tails_recur_or_rise(self) -> bool:
+        """Whether most tails occur with several stems, or all are numbers that rise from row to
+        row.
+        """
         stem_and_tail = set(zip(self.stems, self.tails, strict=True))
         n_stems_of_tail = Counter(tail for _, tail in stem_and_tail)
         n_recurring = sum(n_stems_of_tail[tail] > 1 for tail in self.tails)
@@ -71,31 +76,33 @@ class Stems:
         numbers = [int(tail) for tail in self.tails]
         return all(later > earlier for earlier, later in pairwise(numbers))
 
-    def described(self, rows: str = "rows") -> str:
-        """How many stems there are with how many rows (or what these are): `72 stems with 15 rows
+    def described(self, units: str = "rows") -> str:
+        """How many stems there are with how many rows (or other units): `72 stems with 15 rows
         each`.
         """
-        fewest = min(self.sizes.values())
+        smallest = min(self.sizes.values())
         largest = max(self.sizes.values())
-        n_rows = f"{fewest} to {largest}"
-        if fewest == largest:
-            n_rows = str(largest)
-        return f"{len(self.sizes)} stems with {n_rows} {rows} each"
+        n_units = f"{smallest} to {largest}"
+        if smallest == largest:
+            n_units = str(largest)
+        return f"{len(self.sizes)} stems with {n_units} {units} each"
 
-    def example(self, names: Sequence[Any]) -> str:
-        """A name and its stem in words: one that was cut and shares its stem, if there is any."""
+    def example(self) -> str:
+        """A name and its stem in words: the first one that was cut and shares its stem, if there
+        is any, else the first one.
+        """
         example = 0
         for row, stem in enumerate(self.stems):
-            if self.sizes[stem] > 1 and stem != str(names[row]):
+            if self.sizes[stem] > 1 and stem != self.names[row]:
                 example = row
                 break
-        return f"{str(names[example])!r} has the stem {self.stems[example]!r}"
+        return f"{self.names[example]!r} has the stem {self.stems[example]!r}"
 
 
 def find_stems(names: Sequence[Any]) -> Stems | None:
     """The names cut so that their stems group the rows, None if no cut does."""
-    for pattern in CUTS:
-        stems = _cut(names, pattern)
+    for pattern in NAME_PATTERNS:
+        stems = _cut_names(names, pattern)
         if stems is not None and stems.group_rows():
             return stems
     return None
@@ -106,27 +113,51 @@ def find_any_stems(names: Sequence[Any]) -> Stems | None:
     grouping = find_stems(names)
     if grouping is not None:
         return grouping
-    for pattern in CUTS:
-        stems = _cut(names, pattern)
+    for pattern in NAME_PATTERNS:
+        stems = _cut_names(names, pattern)
         if stems is not None and 1 < len(stems.sizes) < len(stems.stems):
             return stems
     return None
 
 
-def _cut(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
-    """The names cut in one way; endings that all names have, as `.CEL`, are taken off before."""
-    texts = [str(name).strip() for name in names]
-    while True:
-        parts = [pattern.fullmatch(text) for text in texts]
-        if not any(parts):
-            return None
-        tails = tuple("" if part is None else part[2] for part in parts)
-        stems = []
-        for text, part in zip(texts, parts, strict=True):
-            stems.append(text if part is None else part[1])
-        if len(set(tails)) > 1:
-            return Stems(tuple(stems), tails, separated=pattern is SEPARATED)
-        texts = stems
+def cut_repeatedly(names: Sequence[Any]) -> Iterator[Stems]:
+    """The stems of the names, then the stems of those, and so on, as long as they group the rows:
+    of `P07_V1_R2` first `P07_V1`, then `P07`.
+    """
+    stems = find_stems(names)
+    while stems is not None:
+        yield stems
+        stems = find_stems(stems.stems)
+
+
+def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
+    """Every name cut in two as the pattern says; None if it fits no name.
+
+    An ending that all names have, as `.CEL`, is no tail: it is taken off, and the rest is cut
+    again.
+    """
+    cuts = [_cut_name(str(name).strip(), pattern) for name in names]
+    different_tails = {tail for _, tail in cuts}
+    while len(different_tails) == 1 and "" not in different_tails:
+        cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
+        different_tails = {tail for _, tail in cuts}
+    pattern_fits = any(different_tails)
+    if not pattern_fits:
+        return None
+    return Stems(
+        names=tuple(str(name) for name in names),
+        stems=tuple(stem for stem, _ in cuts),
+        tails=tuple(tail for _, tail in cuts),
+        separated=pattern is SEPARATED_TAIL,
+    )
+
+
+def _cut_name(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
+    """The stem and the tail of a name; the name and an empty tail if the pattern does not fit."""
+    parts = pattern.fullmatch(name)
+    if parts is None:
+        return name, ""
+    return parts["stem"], parts["tail"]
 
 
 def are_names(values: Sequence[Any], *, numbers_too: bool = False) -> bool:

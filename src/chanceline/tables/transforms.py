@@ -28,10 +28,10 @@ def transform_table(X: Floats, transform: str, names: pd.Index) -> tuple[Floats,
     if transform == "none":
         return X, []
     finding = Finding.prepared(f"{TRANSFORMS_IN_WORDS[transform]}.")
-    return transformed(X, transform, names), [finding]
+    return apply_transform(X, transform, names), [finding]
 
 
-def transformed(X: Floats, transform: str, names: pd.Index) -> Floats:
+def apply_transform(X: Floats, transform: str, names: pd.Index) -> Floats:
     """The table in other units.
 
     Parameters

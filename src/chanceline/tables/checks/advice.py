@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.perceptron.problem import Floats, contradicting_rows
-from chanceline.tables.dataset import Finding
-from chanceline.tables.identifiers import about_identifiers
+from chanceline.tables.checks.near_rows import warn_of_near_rows
+from chanceline.tables.dataset import Dataset, Finding
+from chanceline.tables.identifiers import warn_of_identifiers
 
 CONTRADICTIONS_SHOWN = 3
 
@@ -36,9 +37,9 @@ def examine(
         measured: ranks of a column all look like them.
     """
     row_names = rows or range(1, len(X) + 1)
-    findings = _about_contradictions(X, y, row_names)
+    findings = _warn_of_contradictions(X, y, row_names)
     if identifiers:
-        findings += about_identifiers(X, names)
+        findings += warn_of_identifiers(X, names)
     for column in _columns_equal_to_label(X, y):
         findings.append(
             Finding.warning(
@@ -49,7 +50,30 @@ def examine(
     return findings
 
 
-def _about_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
+def examine_dataset(data: Dataset, group_of_row: NDArray[np.int64]) -> list[Finding]:
+    """What the numbers and labels of a table show that its reading did not look for: rows that are
+    nearly equal, and whatever `examine` tells.
+
+    Parameters
+    ----------
+    data : the table.
+    group_of_row : rows with one number belong together and may be nearly equal, of shape
+        (samples,).
+    """
+    row_names = data.rows or range(1, len(data.y) + 1)
+    return [
+        *warn_of_near_rows(data.X, data.y, group_of_row, row_names),
+        *examine(
+            data.X,
+            data.y,
+            data.feature_names,
+            data.rows,
+            identifiers=not data.columns_checked,
+        ),
+    ]
+
+
+def _warn_of_contradictions(X: Floats, y: Floats, row_names: Sequence[Any]) -> list[Finding]:
     """A warning about equal rows of opposite classes, if there are any."""
     pairs = contradicting_rows(X, y)
     if not pairs:
@@ -72,14 +96,17 @@ def _columns_equal_to_label(X: Floats, y: Floats) -> NDArray[np.int64]:
     negatives = np.flatnonzero(~is_positive)
     positive_value = X[positives[0]]  # (features,)
     negative_value = X[negatives[0]]
-    # The first and last row of each class tell most columns from the label.
-    is_likely = (
+
+    # The first and last row of each class tell most columns from the label, so that few are copied.
+    is_candidate = (
         (positive_value == X[positives[-1]])
         & (negative_value == X[negatives[-1]])
         & (positive_value != negative_value)
     )
-    likely = np.flatnonzero(is_likely)
-    label_values = np.where(
-        is_positive[:, None], positive_value[likely], negative_value[likely]
-    )  # (samples, likely columns)
-    return likely[np.all(X[:, likely] == label_values, axis=0)]
+    candidates = np.flatnonzero(is_candidate)
+    # What the columns would hold as copies of the label, of shape (samples, candidates).
+    label_copies = np.where(
+        is_positive[:, None], positive_value[candidates], negative_value[candidates]
+    )
+    is_copy = np.all(X[:, candidates] == label_copies, axis=0)
+    return candidates[is_copy]

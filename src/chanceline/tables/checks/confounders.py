@@ -19,7 +19,7 @@ LARGEST_SCALED = 3.0  # standard deviations; what lies beyond counts as if it la
 FEWEST_ROWS_A_TERM = 5  # on average; text with more values than that is no category
 
 
-def confounded_columns(
+def warn_of_confounders(
     table: pd.DataFrame, labels: Floats, allowed_for: Sequence[pd.Series] = ()
 ) -> list[Finding]:
     """A warning for every column called like a confounder that goes with the classes.
@@ -37,21 +37,30 @@ def confounded_columns(
         column = table[name]
         if any(determines(category, column) for category in allowed_for):
             continue
-        findings += _goes_with_classes(column, labels)
+        findings += _warn_if_confounded(column, labels)
     return findings
 
 
-def _goes_with_classes(column: pd.Series, labels: Floats) -> list[Finding]:
-    """A warning if the label depends on the column: n·R² of the label on the column's terms is χ²
-    with as many degrees of freedom as these have (asymptotic; of categories it is Pearson's test).
+def _warn_if_confounded(column: pd.Series, labels: Floats) -> list[Finding]:
+    """A warning if the label depends on the column.
+
+    With the label regressed on the n × k centred terms T of the column (`_regression_terms`), and w
+    its weights, n·R² = n·(|T w|²/n)/var(labels) is χ² with as many degrees of freedom as T has
+    rank (asymptotic; of categories it is Pearson's test).
+
+    Parameters
+    ----------
+    column, labels : a value and ±1 for each sample, of shape (samples,).
     """
-    terms = _terms(column)
+    terms = _regression_terms(column)
     terms = terms - terms.mean(axis=0)
+    # Centred terms have the same weights whether the labels are centred or not.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
-    explained = np.sum((terms @ weights) ** 2)
-    pvalue = float(chdtrc(max(rank, 1), explained / labels.var()))
+    n_r_squared = np.sum((terms @ weights) ** 2) / labels.var()
+    pvalue = float(chdtrc(max(rank, 1), n_r_squared))
     has_few_terms = rank <= len(labels) / FEWEST_ROWS_A_TERM
-    if not (pvalue <= CONFOUNDED_LEVEL and has_few_terms):
+    is_confounded = pvalue <= CONFOUNDED_LEVEL and has_few_terms
+    if not is_confounded:
         return []
     name = str(column.name)
     return [
@@ -62,7 +71,7 @@ def _goes_with_classes(column: pd.Series, labels: Floats) -> list[Finding]:
     ]
 
 
-def _terms(column: pd.Series) -> Floats:
+def _regression_terms(column: pd.Series) -> Floats:
     """A number and its square, or an indicator of each category, of shape (samples, terms)."""
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if not is_numeric or column.nunique() <= MOST_CATEGORIES_OF_NUMBERS:

@@ -18,39 +18,64 @@ from chanceline.tables.stems import Stems, are_names, find_stems
 def check_declared(
     role: str, column: pd.Series, labels: Floats, *, setting: str = ""
 ) -> list[Finding]:
-    """Stop where every row has a value of its own, so that nothing is grouped, and stems would
-    group it; else a warning.
+    """Check that what was declared as blocks, groups or pairs puts rows together.
+
+    - A value occurs in several rows: it does, and there is nothing to say.
+    - Every row has a value of its own, but their stems would put rows together: an error that
+      proposes the stems. The stem of `309_1` is `309` (see `tables.stems`).
+    - Every row has a value of its own: a warning about groups. Of blocks and pairs the test itself
+      says what is wrong.
 
     Parameters
     ----------
     role : a `Role`.
-    column, labels : what was declared as that, and ±1, of shape (samples,).
-    setting : how it was declared; empty for an array.
+    column : what was declared as that, of shape (samples,).
+    labels : ±1 of shape (samples,).
+    setting : how it was declared, as in groups=SETTING; empty for an array.
     """
     n_rows = len(column)
-    if column.nunique() < n_rows or n_rows < 2:
+    has_repeated_value = column.nunique() < n_rows
+    if has_repeated_value or n_rows < 2:
         return []
-    values = column.tolist()
-    stems = None
-    if are_names(values, numbers_too=True):
-        stems = find_stems(values)
-    if stems is not None:
-        stem_role = _role_of_stems(stems, role, labels)
-        if stem_role is not None:
-            remedy = _remedy_by_stems(stem_role, setting)
-            declared = f"{role}={setting!r}" if setting else role
-            raise InputError(
-                f"{declared} has a value of its own in each of the {n_rows} rows; these have "
-                f"{stems.described()} ({stems.example(values)}): {remedy}."
-            )
+    _refuse_names_with_stems(role, column, labels, setting)
     if role != Role.GROUPS:
         return []
-    which = f" of {setting!r}" if setting else ""
-    return [Finding.warning(f"every group{which} has one row, so that groups change nothing.")]
+    group = "group"
+    if setting:
+        group = f"group of {setting!r}"
+    return [Finding.warning(f"every {group} has one row, so that groups change nothing.")]
+
+
+def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:
+    """Stop if the values are names whose stems are to be declared instead; the parameters are
+    those of `check_declared`.
+    """
+    names = column.tolist()
+    if not are_names(names, numbers_too=True):
+        return
+    stems = find_stems(names)
+    if stems is None:
+        return
+    stem_role = _role_of_stems(stems, role, labels)
+    if stem_role is None:
+        return
+
+    declared = role
+    if setting:
+        declared = f"{role}={setting!r}"
+    remedy = _remedy_by_stems(stem_role, setting)
+    raise InputError(
+        f"{declared} has a value of its own in each of the {len(names)} rows; these have "
+        f"{stems.described()} ({stems.example()}): {remedy}."
+    )
 
 
 def _role_of_stems(stems: Stems, declared_role: str, labels: Floats) -> Role | None:
-    """As what the stems of declared names are to be declared; blocks need no design."""
+    """The role as which the stems of declared names are to be declared; None if as none.
+
+    That is the role of the design which the stems show. Blocks may be anything, so that stems of
+    names that were declared as blocks are blocks in any case.
+    """
     design = design_of_stems(stems, labels)
     if design is not None:
         return design.role
@@ -60,7 +85,7 @@ def _role_of_stems(stems: Stems, declared_role: str, labels: Floats) -> Role | N
 
 
 def _remedy_by_stems(role: Role, setting: str) -> str:
-    """How to declare stems, of a column or of an array."""
+    """What to do: declare the stems of a column by its setting, or give those of an array."""
     if not setting:
         return f"give the stems as {role}"
     stem_setting = f"{STEM_PREFIX}{setting}"

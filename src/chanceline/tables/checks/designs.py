@@ -105,10 +105,19 @@ def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
 
 
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
-    """The design that stems show: subjects, pairs, or visits whose tails tell the class, fewer than
-    there are subjects.
+    """The design that the rows of each stem show; None if they show none.
 
-    Plates with both classes in many wells show none.
+    - Groups: all rows of a stem have one label, as those of a subject have.
+    - Pairs: each stem has one row of each class. A separator must stand between stem and tail
+      (`P07_a`): in `A1`, `A2` letter and number may be row and column of a plate.
+    - Blocks: each stem has equally many rows of each class, as visits of a subject before and
+      during an illness. A separator is needed too, the tails must tell the class (`P07_before`),
+      and no subject has as many visits as there are subjects; plates have more wells than that.
+
+    Parameters
+    ----------
+    stems : of the rows.
+    labels : ±1 of shape (samples,).
     """
     stem_of_row, _ = pd.factorize(np.array(stems.stems, dtype=object))
     design = find_design(stem_of_row, labels)
@@ -116,12 +125,12 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
         return design
     if not stems.separated:
         return None
-    if design.role == Role.PAIRS:
-        return design
-    are_visits = max(stems.sizes.values()) < len(stems.sizes)
-    if are_visits and tails_tell_class(stems, labels):
-        return design
-    return None
+    if design.role == Role.BLOCKS:
+        has_fewer_visits = max(stems.sizes.values()) < len(stems.sizes)
+        is_shown = has_fewer_visits and tails_tell_class(stems, labels)
+        if not is_shown:
+            return None
+    return design
 
 
 def tails_tell_class(stems: Stems, labels: Floats) -> bool:

@@ -12,7 +12,7 @@ from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural
 
 
-def dates_follow_classes(
+def warn_if_dates_follow_classes(
     name: Any, times: pd.Series, labels: Floats, blocks: pd.Series | None = None
 ) -> list[Finding]:
     """A warning if the time of sampling tells the classes apart.

@@ -14,30 +14,31 @@ from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
 
-def gaps_follow_classes(
+def warn_if_gaps_follow_classes(
     marks: NDArray[np.bool_], labels: Floats, subject: str, remedy: str
 ) -> list[Finding]:
-    """A warning if marked cells are more frequent in one class: in all columns together (numbers of
-    marks in rows, Mann and Whitney), or in one of them (Fisher's exact test).
+    """A warning if gaps, or cells marked for another reason, are more frequent in one class.
 
-    Bonferroni's factors: 2 for the two tests, and for Fisher's 2 for the two tails and the number
-    of columns.
+    Two tests: the numbers of marks in rows (Mann and Whitney), and the marks of each column
+    (Fisher's exact test). Bonferroni's factors: 2 for the two tests, and for Fisher's 2 more for
+    the two tails and the number of columns.
 
     Parameters
     ----------
-    marks : the cells, of shape (samples, columns).
+    marks : which cells are marked, of shape (samples, columns).
     labels : ±1 of shape (samples,).
     subject, remedy : what the sentence calls the cells, and its end.
     """
     if not marks.any():
         return []
-    marked = marks[:, marks.any(axis=0)]  # (samples, columns with marks)
-    n_columns = marked.shape[1]
+    marks = marks[:, marks.any(axis=0)]  # (samples, columns with marks)
+    n_columns = marks.shape[1]
     is_positive = labels > 0
-    by_rows = mann_whitney(marked.sum(axis=1), labels).pvalue
-    by_columns = float(_fisher_tails(marked, is_positive).min())
-    pvalue = min(1.0, 2 * by_rows, 4 * n_columns * by_columns)
-    shares = f"{marked[is_positive].mean():.0%} and {marked[~is_positive].mean():.0%}"
+
+    pvalue_of_rows = mann_whitney(marks.sum(axis=1), labels).pvalue
+    smallest_tail = float(_fisher_tails(marks, is_positive).min())
+    pvalue = min(1.0, 2 * pvalue_of_rows, 4 * n_columns * smallest_tail)
+    shares = f"{marks[is_positive].mean():.0%} and {marks[~is_positive].mean():.0%}"
     return warn_if_small(
         pvalue,
         f"{subject} differ between the classes ({shares} of the cells concerned, p = {pvalue:.2g}) "
@@ -58,13 +59,22 @@ def _fisher_tails(marks: NDArray[np.bool_], is_positive: NDArray[np.bool_]) -> F
     return np.minimum(lower_tails, upper_tails)
 
 
-def gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
-    """A warning if columns of small values have more gaps (Spearman's correlation, one-sided)."""
+def warn_if_gaps_follow_small_values(features: pd.DataFrame) -> list[Finding]:
+    """A warning if columns of small values have more gaps.
+
+    Spearman's ρ between the columns' medians and their shares of gaps: under independence
+    ρ √(n − 1) is standard normal for n columns (asymptotic), and small ρ speak against it.
+
+    Parameters
+    ----------
+    features : numbers of shape (samples, features), gaps NaN.
+    """
     n_features = features.shape[1]
-    ranks = pd.DataFrame({"value": features.median(), "gaps": features.isna().mean()}).rank()
+    median_ranks = features.median().rank()
+    gap_ranks = features.isna().mean().rank()
     correlation = 0.0
     if n_features > 2:
-        correlation = float(ranks["value"].corr(ranks["gaps"]))
+        correlation = float(median_ranks.corr(gap_ranks))
     pvalue = float(ndtr(correlation * sqrt(max(n_features - 1, 0))))
     return warn_if_small(
         pvalue,

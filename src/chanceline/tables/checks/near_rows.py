@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc
+from scipy.special import chdtr
 
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.dataset import Finding
@@ -26,11 +26,11 @@ SMALLEST_MEAN = 1e-100  # of squared distances, so that nothing is divided by 0
 SMALLEST_SHARE_OF_VARIANCE = 1e-6  # of the squared mean, for the same reason
 
 
-def near_rows(
+def warn_of_near_rows(
     X: Floats, y: Floats, group_of_row: NDArray[np.int64], row_names: Sequence[Any]
 ) -> list[Finding]:
     """Warnings about rows that are nearly equal though nothing declared says that they belong
-    together: those of one class, then those of opposite classes.
+    together: one for pairs of rows of one class, and one for those of opposite classes.
 
     Parameters
     ----------
@@ -39,27 +39,26 @@ def near_rows(
     row_names : what sentences call the rows.
     """
     first, second = _near_pairs(X, group_of_row)
-    same_class = y[first] == y[second]
+    same_class = y[first] == y[second]  # (near pairs,)
     findings = []
 
-    # Pairs of one class.
     if same_class.any():
         meaning = "if they are of one subject, say which rows belong together with groups=COLUMN"
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(_about_pairs(first[same_class], second[same_class], row_names, meaning))
+        findings.append(_warn_of_pairs(first[same_class], second[same_class], row_names, meaning))
 
-    # Pairs of opposite classes; of equal rows `examine` tells, as no rule separates them.
-    differ = ~same_class
-    differ[differ] = ~_are_equal(X, first[differ], second[differ])
-    if differ.any():
+    # Opposite classes without equal rows: of these `examine` tells, as no rule separates them.
+    opposite = np.flatnonzero(~same_class)
+    opposite = opposite[~_are_equal(X, first[opposite], second[opposite])]
+    if len(opposite) > 0:
         meaning = "though of opposite classes, as if samples were in both"
-        findings.append(_about_pairs(first[differ], second[differ], row_names, meaning))
+        findings.append(_warn_of_pairs(first[opposite], second[opposite], row_names, meaning))
     return findings
 
 
-def _about_pairs(
+def _warn_of_pairs(
     first: NDArray[np.int64], second: NDArray[np.int64], row_names: Sequence[Any], meaning: str
 ) -> Finding:
     """The sentence about nearly equal rows, with the first pairs of them."""
@@ -78,14 +77,19 @@ def _near_pairs(
     X: Floats, group_of_row: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of rows of different groups that are nearly equal: the first row of each pair, and the
-    second, both of shape (pairs,).
+    second, both of shape (near pairs,).
+
+    Their squared distance is small beside the median, and the closest of all pairs of independent
+    rows would hardly be so close.
     """
     values = _standardized(X)
     first, second = np.triu_indices(len(values), 1)
     squares = _squared_distances(values, first, second)
     is_small = squares <= NEAR_SHARE * float(np.median(squares))
     is_near = is_small & (group_of_row[first] != group_of_row[second])
-    is_near[is_near] = _chance_of_any(squares[is_near], squares, values) <= NEAR_LEVEL
+    # Bonferroni's factor is the number of pairs.
+    chance = np.maximum(_chance_closer(squares[is_near], squares), _chance_equal(values))
+    is_near[is_near] = len(squares) * chance <= NEAR_LEVEL
     return first[is_near], second[is_near]
 
 
@@ -108,35 +112,41 @@ def _squared_distances(
     return np.maximum(lengths[first] + lengths[second] - 2 * products, 0.0)
 
 
-def _chance_of_any(small_squares: Floats, squares: Floats, values: Floats) -> Floats:
-    """Upper bounds on the probability that any pair of independent rows is so close.
+def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
+    """The probability that two independent rows are at most so far apart, for each of some squared
+    distances.
 
-    Squared distances of independent rows scatter like χ² with as many degrees of freedom as their
-    mean and variance say. Rows of columns with few values agree by chance, with the product over
-    columns of the share of pairs that agree in it. Bonferroni's factor is the number of pairs.
+    Squared distances d of independent rows scatter like mean/ν times χ² with ν degrees of freedom,
+    ν = 2 mean²/variance, so that the probability is P(χ² ≤ ν d/mean).
 
     Parameters
     ----------
     small_squares : the squared distances to judge.
-    squares : those of all pairs, of shape (pairs,).
-    values : the rows, of shape (samples, columns).
-
-    Returns
-    -------
-    A bound for each of `small_squares`.
+    squares : those of all pairs, of shape (pairs,), which give mean and variance.
     """
-    n_pairs = len(squares)
     mean = max(float(squares.mean()), SMALLEST_MEAN)
     variance = max(float(squares.var()), SMALLEST_SHARE_OF_VARIANCE * mean**2)
     degrees_of_freedom = 2 * mean**2 / variance
-    chance_closer = gammainc(degrees_of_freedom / 2, degrees_of_freedom / 2 * small_squares / mean)
+    return chdtr(degrees_of_freedom, degrees_of_freedom * small_squares / mean)
 
+
+def _chance_equal(values: Floats) -> float:
+    """The probability that two independent rows agree in all columns, which those of few values do.
+
+    It is the product over columns of the share of pairs that agree in it: a value of c rows is that
+    of c (c − 1)/2 pairs.
+
+    Parameters
+    ----------
+    values : the rows, of shape (samples, columns).
+    """
+    n_rows = len(values)
+    n_pairs = n_rows * (n_rows - 1) / 2
     shares_agreeing = []
     for column in values.T:
         _, counts = np.unique(column, return_counts=True)
         shares_agreeing.append((counts * (counts - 1)).sum() / (2 * max(n_pairs, 1)))
-    chance_equal = np.prod(shares_agreeing)
-    return n_pairs * np.maximum(chance_closer, chance_equal)
+    return float(np.prod(shares_agreeing))
 
 
 def _are_equal(X: Floats, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:

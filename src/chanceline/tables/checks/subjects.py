@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,10 @@ from chanceline.tables.checks.designs import (
     tails_tell_class,
 )
 from chanceline.tables.column_names import is_called_subject
-from chanceline.tables.identifiers import subject_columns, whole_columns
+from chanceline.tables.identifiers import possibly_whole_columns, subject_columns
 from chanceline.tables.partitions import same_partition
 from chanceline.tables.roles import STEM_PREFIX, Role
-from chanceline.tables.stems import Stems, are_names, find_stems
+from chanceline.tables.stems import Stems, are_names, cut_repeatedly
 
 FEWEST_SUBJECTS = 6  # fewer values may be stages or kinds of samples, unless they are called so
 FEWEST_VALUES = 3  # two values are no subjects
@@ -46,63 +46,33 @@ MOST_COLUMNS_EXAMINED = 1000  # of text, and of whole numbers that are not calle
 
 
 @dataclass(frozen=True)
-class SuspectValues:
-    """Values that look like subjects or pairs.
+class Suspect:
+    """A column whose values, or whose names' stems, look like subjects or pairs.
 
     Attributes
     ----------
-    name : of their column.
-    place : where they stand, as a sentence says it.
-    n_values : how many different ones there are.
-    design : what they look like.
+    name : of the column.
+    setting : how to declare it: its name, or with `stem:` before it for the stems.
+    observed : what was seen, as the sentence begins: `column 'mouse' has 12 values`.
+    design : what the values or stems look like.
     """
 
     name: str
-    place: str
-    n_values: int
-    design: Design
-
-    @property
-    def sentence(self) -> str:
-        """Why a test stops, and what to say about the values."""
-        return (
-            f"{self.place} has {self.n_values} values, and {self.design.in_words}; declare it with "
-            f"{self.design.role}={self.name!r}, or say independent={self.name!r} if the rows are "
-            "independent nevertheless."
-        )
-
-
-@dataclass(frozen=True)
-class SuspectStems:
-    """Names whose stems look like subjects or pairs.
-
-    Attributes
-    ----------
-    name : of their column.
-    place : where they stand, as a sentence says it.
-    setting : how to declare the stems, such as `stem:sample`.
-    sizes, example : how many stems there are, and one of them, in words.
-    design : what the stems look like.
-    """
-
-    name: str
-    place: str
     setting: str
-    sizes: str
-    example: str
+    observed: str
     design: Design
 
     @property
     def sentence(self) -> str:
-        """Why a test stops, and what to say about the names."""
+        """Why a test stops, and what to say about the column."""
+        pronoun = "it"
+        if self.setting != self.name:
+            pronoun = "them"  # the names that have stems
         return (
-            f"the names in {self.place} have {self.sizes} ({self.example}), and "
-            f"{self.design.in_words}; declare them with {self.design.role}={self.setting!r}, or "
-            f"say independent={self.name!r} if the rows are independent nevertheless."
+            f"{self.observed}, and {self.design.in_words}; declare {pronoun} with "
+            f"{self.design.role}={self.setting!r}, or say independent={self.name!r} if the rows "
+            "are independent nevertheless."
         )
-
-
-Suspect = SuspectValues | SuspectStems
 
 
 @dataclass(frozen=True)
@@ -121,13 +91,13 @@ class SampleColumns:
     names: pd.Series | None = None
     names_place: str = ""
 
-    def likely_subjects(self) -> Iterator[pd.Series]:
+    def candidate_columns(self) -> Iterator[pd.Series]:
         """Text and whole numbers; of many numbers those that are called like subjects."""
         yield from self.text_columns()
-        likely = whole_columns(self.numbers)
-        if len(likely) > MOST_COLUMNS_EXAMINED:
-            likely = subject_columns(self.numbers)
-        for name in likely:
+        names = possibly_whole_columns(self.numbers)
+        if len(names) > MOST_COLUMNS_EXAMINED:
+            names = subject_columns(self.numbers)
+        for name in names:
             yield self.numbers[name]
 
     def text_columns(self) -> Iterator[pd.Series]:
@@ -141,7 +111,8 @@ def find_suspect(
 ) -> Suspect | None:
     """The first column that looks like subjects or pairs; None if none does.
 
-    Columns are looked at before the samples' names, and stems of names in a column come last.
+    First the values of columns are looked at, then the samples' names (and their stems) that are
+    no column, and last the stems of names in columns of text.
 
     Parameters
     ----------
@@ -150,23 +121,26 @@ def find_suspect(
     known : columns about whose rows enough was said: the classes, blocks, what was said to be
         independent. What puts the same rows together is no suspect.
     """
-    for column in columns.likely_subjects():
+    for column in columns.candidate_columns():
         suspect_values = find_suspect_values(column, labels)
         if suspect_values is not None and not _is_known(column, known):
             return suspect_values
+
     if columns.names is not None:
-        suspect = _find_suspect_names(columns.names, columns.names_place, labels, known)
-        if suspect is not None:
-            return suspect
+        suspect_names = _find_suspect_names(columns.names, columns.names_place, labels, known)
+        if suspect_names is not None:
+            return suspect_names
+
     for column in columns.text_columns():
         if are_names(column.tolist()):
-            suspect_stems = find_suspect_stems(StemSearch(column, labels, known=known))
+            suspect_stems = find_suspect_stems(column, labels, known=known)
             if suspect_stems is not None:
                 return suspect_stems
     return None
 
 
 def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
+    """Whether the column puts the same rows together as one about which enough was said."""
     return any(same_partition(column, known_column) for known_column in known)
 
 
@@ -179,10 +153,10 @@ def _find_suspect_names(
         return suspect_values
     if not are_names(names.tolist(), numbers_too=True):
         return None
-    return find_suspect_stems(StemSearch(names, labels, place=place, known=known))
+    return find_suspect_stems(names, labels, place=place, known=known)
 
 
-def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> SuspectValues | None:
+def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> Suspect | None:
     """The column, if its values look like subjects or pairs; else None.
 
     Parameters
@@ -190,14 +164,17 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values stand, if they are no column.
     """
+    # Most rows share their value with another row.
     value_of_row, values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0
     if has_gaps or len(values) < FEWEST_VALUES:
         return None
-    sizes = np.bincount(value_of_row)
-    n_repeated_rows = sizes[sizes > 1].sum()
-    if 2 * n_repeated_rows <= len(labels):
+    sizes = np.bincount(value_of_row)  # (values,) rows of each
+    n_rows_sharing = sizes[sizes > 1].sum()
+    if 2 * n_rows_sharing <= len(labels):
         return None
+
+    # The labels show a design that chance hardly makes.
     design = find_design(value_of_row, labels)
     if design is None:
         return None
@@ -210,12 +187,9 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
         return None
     if design.log_chance > np.log(largest_chance):
         return None
-    return SuspectValues(
-        name=name,
-        place=place or f"column {name!r}",
-        n_values=len(sizes),
-        design=design,
-    )
+    place = place or f"column {name!r}"
+    observed = f"{place} has {len(values)} values"
+    return Suspect(name=name, setting=name, observed=observed, design=design)
 
 
 def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> bool:
@@ -230,11 +204,22 @@ def _look_like_identifiers(values: Sequence[Any], sizes: NDArray[np.int64]) -> b
     return all(SUBJECT_CODE.fullmatch(str(value)) for value in values)
 
 
-@dataclass(frozen=True)
-class StemSearch:
-    """Names whose stems are looked at.
+def find_suspect_stems(  # noqa: PLR0913
+    names: pd.Series,
+    labels: Floats,
+    *,
+    place: str = "",
+    known: Sequence[pd.Series] = (),
+    setting: str = "",
+    units: str = "rows",
+) -> Suspect | None:
+    """The names, if their stems look like subjects or pairs; else None.
 
-    Attributes
+    Replicates of visits (`P07_V1_R2`) are cut again and again. Of all cuts that are convincing the
+    last one is told, which has the coarsest stems. The search ends at stems that show no design,
+    or, once some were convincing, at stems that do not look like subjects.
+
+    Parameters
     ----------
     names, labels : a name and ±1 for each row, or each of other `units`.
     place : where the names stand, if they are no column.
@@ -242,63 +227,48 @@ class StemSearch:
     setting : how the names were declared, if they were.
     units : what a name is of, in words.
     """
-
-    names: pd.Series
-    labels: Floats
-    place: str = ""
-    known: Sequence[pd.Series] = field(default=())
-    setting: str = ""
-    units: str = "rows"
-
-
-def find_suspect_stems(search: StemSearch) -> SuspectStems | None:
-    """The names, if their stems look like subjects or pairs; else None.
-
-    Replicates of visits (`P07_V1_R2`) are cut again: the coarsest stems that look like subjects are
-    told.
-    """
-    name = str(search.names.name)
-    values = search.names.tolist()
-    setting = search.setting or name
-    suspect: SuspectStems | None = None
-    while True:
-        stems = find_stems(values)
-        if stems is None:
-            return suspect
-        design = design_of_stems(stems, search.labels)
+    name = str(names.name)
+    place = place or f"column {name!r}"
+    setting = setting or name
+    suspect: Suspect | None = None
+    for stems in cut_repeatedly(names.tolist()):
+        setting = f"{STEM_PREFIX}{setting}"  # one prefix for each cut
+        design = design_of_stems(stems, labels)
         if design is None:
-            return suspect
+            break
         if suspect is not None and design.role != Role.GROUPS:
-            return suspect
-        setting = f"{STEM_PREFIX}{setting}"
-        is_convincing = _is_convincing(stems, design, name, search.labels)
-        if is_convincing and not _is_known(stems.stems, search.known):
-            suspect = SuspectStems(
-                name=name,
-                place=search.place or f"column {name!r}",
-                setting=setting,
-                sizes=stems.described(search.units),
-                example=stems.example(values),
-                design=design,
-            )
-        values = list(stems.stems)
+            break  # pairs of subjects, or blocks of them, are no coarser subjects
+        is_convincing = _is_convincing(stems, design, name, labels)
+        if is_convincing and not _is_known(stems.stems, known):
+            stems_in_words = f"{stems.described(units)} ({stems.example()})"
+            observed = f"the names in {place} have {stems_in_words}"
+            suspect = Suspect(name=name, setting=setting, observed=observed, design=design)
+    return suspect
 
 
 def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
-    """Whether the stems may be subjects, and shuffled labels would hardly look like this.
+    """Whether the stems may be subjects, and shuffled labels would hardly show their design.
 
-    Names of subjects are codes or numbers. Words may be kinds of samples (`brain`, `liver`), and so
-    may a few codes (`T1`, `day7`), unless the column is called after subjects.
+    Parameters
+    ----------
+    stems, design : the stems, and what they look like.
+    name : of the column.
+    labels : ±1 for each name.
     """
+    # A few stems may be kinds of samples (`brain`, `T1`, `day7`), unless they are plain numbers or
+    # the codes of a column that is called after subjects.
+    are_few = len(stems.sizes) < FEWEST_SUBJECTS
     are_numbers = all(stem.isdecimal() for stem in stems.sizes)
     are_codes = all(_has_digit(stem) for stem in stems.sizes)
-    if len(stems.sizes) < FEWEST_SUBJECTS and not are_numbers:
-        may_be_subjects = are_codes and is_called_subject(name)
-        if not may_be_subjects:
-            return False
-    have_equal_sizes = len(set(stems.sizes.values())) == 1
-    if not are_codes and not have_equal_sizes:
+    are_codes_of_subjects = are_codes and is_called_subject(name)
+    if are_few and not (are_numbers or are_codes_of_subjects):
         return False
+
+    # Words may be kinds of samples too, unless all have equally many rows, as in a planned study.
+    have_equal_sizes = len(set(stems.sizes.values())) == 1
+    if not (are_codes or have_equal_sizes):
+        return False
+
     # P01_T and P01_N have the class in their tails, which chance hardly arranges.
     largest_chance = CHANCE_IF_UNNAMED
     if design.role == Role.PAIRS and tails_tell_class(stems, labels):
@@ -310,20 +280,20 @@ def _has_digit(text: str) -> bool:
     return any(letter.isdecimal() for letter in text)
 
 
-def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> SuspectStems | None:
+def find_suspect_groups(groups: pd.Series, labels: Floats, setting: str) -> Suspect | None:
     """Declared groups, if they seem to be visits of fewer subjects (P07_V1, P07_V2); else None.
 
     Parameters
     ----------
-    groups, labels : one for each sample, of shape (samples,); groups with several labels are none
-        to be looked at.
+    groups, labels : one for each sample, of shape (samples,). Where a group has several labels,
+        nothing is looked for: the test refuses such groups.
     setting : how the groups were declared.
     """
     have_one_label = same_partition(groups, list(zip(groups, labels, strict=True)))
-    is_first_row = ~groups.duplicated().to_numpy()
-    units = groups[is_first_row]
-    if not have_one_label or not are_names(units.tolist(), numbers_too=True):
+    is_first_row = ~groups.duplicated().to_numpy()  # of its group
+    different_groups = groups[is_first_row]
+    if not have_one_label or not are_names(different_groups.tolist(), numbers_too=True):
         return None
     return find_suspect_stems(
-        StemSearch(units, labels[is_first_row], setting=setting, units="groups")
+        different_groups, labels[is_first_row], setting=setting, units="groups"
     )

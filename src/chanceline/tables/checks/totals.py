@@ -8,16 +8,15 @@ from chanceline.perceptron.problem import Floats
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 
-# A table of counts has at least COUNTED_COLUMNS columns with at least LARGE_COUNTS different values
-# from LARGE_COUNT on. Answers of a survey are small codes, perhaps with 77, 88 and 99 for none, and
-# an age or two stands beside them.
-COUNTED_COLUMNS = 10
-LARGE_COUNT = 10
-LARGE_COUNTS = 4
+# A table of counts has enough columns with enough different large values. Answers of a survey are
+# small codes, perhaps with 77, 88 and 99 for none, and an age or two stands beside them.
+FEWEST_COUNTED_COLUMNS = 10
+FEWEST_LARGE_VALUES = 4
+SMALLEST_LARGE_VALUE = 10
 STEP_OF_SCALES = 5  # of scales from 0 to 100, which are no counts
 
 
-def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
+def warn_if_totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
     """A warning if a table of shape (samples, features) is one of counts, and its rows' totals tell
     the classes apart.
     """
@@ -34,19 +33,22 @@ def totals_follow_classes(X: Floats, labels: Floats) -> list[Finding]:
 
 
 def are_counts(X: Floats) -> bool:
-    """Whether the table holds counts: whole numbers from 0 on that take many values beyond those of
-    codes and scales.
+    """Whether a table of shape (samples, features) holds counts.
+
+    All its numbers are whole and not negative, and enough columns take several large values, not
+    all of which are steps of a scale from 0 to 100.
     """
     # One row tells most other tables from counts.
     if not _are_whole_from_0(X[0]) or not _are_whole_from_0(X):
         return False
     n_counted = 0
     for column in X.T:
-        large = np.unique(column[column >= LARGE_COUNT])
-        if len(large) >= LARGE_COUNTS and np.any(large % STEP_OF_SCALES != 0):
+        large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
+        is_scale = np.all(large_values % STEP_OF_SCALES == 0)
+        if len(large_values) >= FEWEST_LARGE_VALUES and not is_scale:
             n_counted += 1
-            if n_counted == COUNTED_COLUMNS:
-                return True
+        if n_counted == FEWEST_COUNTED_COLUMNS:
+            return True
     return False
 
 

@@ -1,4 +1,4 @@
-"""Why a test of a table stops unless something is said about its design."""
+"""Subjects and pairs that nothing was said about, because of which a test of the table stops."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from chanceline.tables.checks.subjects import (
 from chanceline.tables.roles import NamedColumns, Role
 
 
-def undeclared_sentence(
+def find_undeclared(
     columns: SampleColumns, labels: Floats, named: NamedColumns, groups_setting: str | None
-) -> str:
-    """The sentence with which a test stops because nothing was said about the design; else empty.
+) -> Suspect | None:
+    """Subjects or pairs that nothing was said about; None if there seem to be none.
+
+    With declared pairs nothing is looked at, with groups these are. Without either, first the
+    columns are looked at, then those that are to be left out: a subject that is to be no feature is
+    a subject nevertheless.
 
     Parameters
     ----------
@@ -27,21 +31,6 @@ def undeclared_sentence(
     named : the columns that the user names.
     groups_setting : how groups were declared, if they were.
     """
-    suspect = _find_undeclared(columns, labels, named, groups_setting)
-    if suspect is None:
-        return ""
-    return suspect.sentence
-
-
-def _find_undeclared(
-    columns: SampleColumns, labels: Floats, named: NamedColumns, groups_setting: str | None
-) -> Suspect | None:
-    """Subjects or pairs that nothing was said about; None if there seem to be none.
-
-    With declared pairs nothing is looked at, with groups these are. Without either, first the
-    columns are looked at, then those that are to be left out: a subject that is to be no feature is
-    a subject nevertheless.
-    """
     if Role.PAIRS in named.roles:
         return None
     if Role.GROUPS in named.roles:
@@ -49,22 +38,22 @@ def _find_undeclared(
         if groups.name in [column.name for column in named.independent]:
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
-    known = [named.label, *named.independent, *named.roles.values()]
-    suspect = find_suspect(columns, labels, known)
+    known_columns = [named.label, *named.independent, *named.roles.values()]
+    suspect = find_suspect(columns, labels, known_columns)
     dropped = _dropped_columns(named)
     if suspect is None and dropped is not None:
-        return find_suspect(dropped, labels, known)
+        return find_suspect(dropped, labels, known_columns)
     return suspect
 
 
 def _dropped_columns(named: NamedColumns) -> SampleColumns | None:
     """The columns to leave out about which nothing else was said; None if there are none."""
-    said_more_about = [*named.roles.values(), *named.adjust, *named.independent]
-    other_names = [column.name for column in said_more_about]
-    dropped = {col.name: col for col in named.dropped if col.name not in other_names}
-    if not dropped:
+    with_other_roles = [*named.roles.values(), *named.adjust, *named.independent]
+    other_names = {column.name for column in with_other_roles}
+    only_dropped = [column for column in named.dropped if column.name not in other_names]
+    if not only_dropped:
         return None
-    table = pd.DataFrame(dropped)
+    table = pd.DataFrame({column.name: column for column in only_dropped})
     return SampleColumns(
         text=table.select_dtypes(exclude="number"),
         numbers=table.select_dtypes("number").astype(np.float64),

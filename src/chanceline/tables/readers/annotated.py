@@ -44,7 +44,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
 
     A sentence about donors stands in `undeclared`, unless something was said about them.
     """
-    samples = _all_cells(data, settings)
+    samples = _read_matrix(data, settings)
     undeclared = ""
     if settings.pseudobulk is not None:
         samples = _sum_over_donors(samples, settings.pseudobulk, label)
@@ -64,7 +64,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
     return RawTable(values, about=samples.about.set_index(index), undeclared=undeclared)
 
 
-def _all_cells(data: Any, settings: TableSettings) -> AnnotatedMatrix:
+def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
     """Every row of X or of the layer that was asked for."""
     if settings.layer is None:
         matrix = data.X
@@ -80,15 +80,25 @@ def _all_cells(data: Any, settings: TableSettings) -> AnnotatedMatrix:
 def _sum_over_donors(
     samples: AnnotatedMatrix, donor_column: str, label: str | None
 ) -> AnnotatedMatrix:
-    """The sums over the cells of each donor, and the columns that have one value in each."""
-    column = find_column(RawTable(pd.DataFrame(), samples.about), donor_column, "pseudobulk")
+    """One row for each donor: the sums over its cells, and the columns that have one value in all
+    cells of each donor.
+
+    Parameters
+    ----------
+    samples : the cells.
+    donor_column : the name of the column that says which donor a cell is of.
+    label : the name of the label's column, which must have one value for each donor.
+    """
+    about_only = RawTable(pd.DataFrame(), samples.about)
+    column = find_column(about_only, donor_column, "pseudobulk")
     donor_of_cell, donors = pd.factorize(column.astype(str))
-    n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)
-    is_constant = (n_values == 1).all()
+    n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
+    is_constant = (n_values == 1).all()  # (columns,)
     if not is_constant.get(label, True):
         raise InputError(
             f"cells of one {donor_column!r} differ in {label!r}, so that their sum has no label."
         )
+
     # Row d of this matrix of shape (donors, cells) is 1 at the cells of donor d.
     n_cells = len(donor_of_cell)
     membership = csr_array((np.ones(n_cells), (donor_of_cell, range(n_cells))))

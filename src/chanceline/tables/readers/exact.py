@@ -18,37 +18,49 @@ LONG_NUMBER = r"[+-]?\d{16,}"  # a whole number that may reach it
 
 
 def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
-    """The text as pandas reads it with these options, but whole numbers that floats would round
-    stay text.
+    """The text as pandas reads it, but columns with whole numbers that floats would round stay
+    text.
+
+    Parameters
+    ----------
+    text : in the format CSV, with any separator.
+    options : of `pandas.read_csv`; `index_col` is 0 if it is among them.
     """
     table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
-    rounded = inexact_columns(table)
-    if not rounded:
+    inexact = inexact_columns(table)
+    if not inexact:
         return table
 
     # Read these columns again, as they are written. An index stands before the columns in the file.
     n_index_columns = 1 if "index_col" in options else 0
-    file_columns = [n_index_columns + column for column in rounded]
+    file_columns = [n_index_columns + position for position in inexact]
     options["usecols"] = [*range(n_index_columns), *file_columns]
     options["dtype"] = str
     as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options)
-    for number, column in enumerate(rounded):
-        cells = as_text.iloc[:, number]
+
+    # Large numbers with an exponent are measurements, and stay numbers.
+    for text_column, position in enumerate(inexact):
+        cells = as_text.iloc[:, text_column]
         if cells.str.fullmatch(LONG_NUMBER).any():
-            table.isetitem(column, cells)
+            table.isetitem(position, cells)
     return table
 
 
 def inexact_columns(table: pd.DataFrame) -> list[int]:
-    """Positions of the columns of floats in which different whole numbers may have become one."""
+    """Positions of the columns of floats in which different whole numbers may have become one.
+
+    These have a finite value of at least `INEXACT_FROM`, or at most −`INEXACT_FROM`.
+    """
     is_float = [pd.api.types.is_float_dtype(dtype) for dtype in table.dtypes]
-    positions = np.flatnonzero(is_float)
-    if len(positions) == 0 or len(table) == 0:
+    float_columns = np.flatnonzero(is_float)
+    if len(float_columns) == 0 or len(table) == 0:
         return []
-    values = table.iloc[:, positions].to_numpy()  # (rows, float columns)
+    values = table.iloc[:, float_columns].to_numpy()  # (rows, float columns)
+
     # Few columns have a large value, and only these are copied. Gaps do not count in fmax and fmin.
     largest_size = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
     is_large = largest_size >= INEXACT_FROM
-    sizes = np.abs(values[:, is_large])
-    is_inexact = (sizes >= INEXACT_FROM) & np.isfinite(sizes)
-    return positions[is_large][is_inexact.any(axis=0)].tolist()
+    sizes = np.abs(values[:, is_large])  # (rows, large columns)
+    is_inexact = np.any((sizes >= INEXACT_FROM) & np.isfinite(sizes), axis=0)
+    large_columns = float_columns[is_large]
+    return large_columns[is_inexact].tolist()

@@ -15,7 +15,25 @@ from chanceline.tables.wording import quoted
 
 
 def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
-    """The names and cells of a sheet, empty rows and columns left out."""
+    """The names and cells of a sheet, empty rows and columns left out; rows are numbered as in
+    Excel.
+
+    Parameters
+    ----------
+    raw : the bytes of the file.
+    name : of the file, for sentences.
+    settings : `sheet`, `header` and `na`.
+    """
+    cells = _read_sheet(raw, name, settings)
+    n_header = n_header_lines(settings.header)
+    header = []
+    for row in range(min(n_header, len(cells))):
+        header.append(["" if pd.isna(cell) else str(cell) for cell in cells.iloc[row]])
+    return CellGrid(join_header_lines(header), cells.iloc[n_header:].infer_objects())
+
+
+def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
+    """All cells of the sheet that the settings name, or of the first one, as objects."""
     with warnings.catch_warnings():
         # About styles and extensions, which no table needs.
         warnings.filterwarnings("ignore", module="openpyxl")
@@ -32,9 +50,4 @@ def read_workbook(raw: bytes, name: str, settings: TableSettings) -> CellGrid:
     if cells.empty:
         raise InputError(f"sheet {sheet!r} of {name} is empty.")
     cells.columns = range(cells.shape[1])
-
-    n_above = n_header_lines(settings.header)
-    header = []
-    for row in range(min(n_above, len(cells))):
-        header.append(["" if pd.isna(cell) else str(cell) for cell in cells.iloc[row]])
-    return CellGrid(join_header_lines(header), cells.iloc[n_above:].infer_objects())
+    return cells

@@ -41,15 +41,15 @@ def is_series_matrix(text: str) -> bool:
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """Genes in rows, their names in the first column; and what the file says about the samples.
+    """Samples in rows, and what the file says about them.
 
-    The second line announces the sizes. Between the names and the values there are columns that
-    describe the genes, and above the values rows that describe the samples (in version 1.3).
+    The file has genes in rows, their names in the first column. The second line announces the
+    sizes. Between the names and the values there are columns that describe the genes, and above the
+    values rows that describe the samples (in version 1.3).
     """
     _, size_line, body = text.split("\n", 2)
     announced = [int(number) for number in size_line.split()]
-    # Version 1.2 announces neither the one column that describes genes nor that no row describes
-    # samples.
+    # Version 1.2 announces genes and samples only: one column describes genes, no row samples.
     n_genes, n_samples, n_gene_columns, n_sample_rows = [*announced, 1, 0][:4]
     table = _read_tab_separated(body, na)
     if table.shape != (n_genes + n_sample_rows, n_samples + n_gene_columns):
@@ -80,17 +80,18 @@ def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
 
 
 def _sample_lines(text: str, n_samples: int) -> dict[str, list[str]]:
-    """The cells of every `!Sample_…` line that has one for each sample, by name; a name that is
-    taken is numbered.
+    """The cells of every `!Sample_…` line that has one for each sample, by the line's name; a name
+    that is taken is numbered.
     """
     columns: dict[str, list[str]] = {}
     for line in csv.reader(io.StringIO(text), delimiter="\t"):
-        if len(line) != n_samples + 1 or not line[0].startswith(SAMPLE_LINE):
+        has_all_cells = len(line) == n_samples + 1
+        if not has_all_cells or not line[0].startswith(SAMPLE_LINE):
             continue
-        key, cells = _characteristic(line[0].removeprefix(SAMPLE_LINE), line[1:])
-        if key in columns:
-            key = f"{key} ({len(columns)})"
-        columns[key] = cells
+        name, cells = _characteristic(line[0].removeprefix(SAMPLE_LINE), line[1:])
+        if name in columns:
+            name = f"{name} ({len(columns)})"
+        columns[name] = cells
     return columns
 
 

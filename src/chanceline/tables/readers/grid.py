@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from chanceline.errors import InputError
 from chanceline.tables.dataset import Finding
@@ -53,46 +54,56 @@ def table_from_grid(
             "set header='none' if it is one, header='first' if these are names."
         )
     columns, findings = unique_names(names)
-    # A last separator makes a column without a name and without values.
-    unnamed = [j for j, name in enumerate(names) if not name.strip()]
-    empty = [columns[j] for j in unnamed if cells.iloc[:, j].isna().all()]
     cells.columns = columns
+    # A last separator makes a column without a name and without values.
+    unnamed = [column for column, name in zip(columns, names, strict=True) if not name.strip()]
+    empty = [column for column in unnamed if cells[column].isna().all()]
     if empty:
         cells = cells.drop(columns=empty)
-    table = transposed_table(cells, source) if transpose else RawTable(cells)
+    if transpose:
+        table = transposed_table(cells, source)
+    else:
+        table = RawTable(cells)
     return replace(table, findings=(*findings, *table.findings))
 
 
 def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
-    """Samples in rows, from a table of shape (features, 1 + samples) with the features' names in
-    its first column.
+    """The table with samples in rows, from one with samples in columns.
 
-    Columns that are mostly words describe the features and are left out.
+    Parameters
+    ----------
+    table : of shape (features, 1 + samples), the features' names in its first column.
+    source : what the table is called in sentences.
     """
-    samples = table.iloc[:, 1:]
-    numbers = samples.apply(pd.to_numeric, errors="coerce")  # (features, samples)
-    is_word = (numbers.isna() & samples.notna()).to_numpy()
-    is_description = is_word.mean(axis=0) > MOSTLY_WORDS
+    feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
+    features, findings = unique_names(feature_names)
+    written = table.iloc[:, 1:]  # (features, samples)
+    numbers = written.apply(pd.to_numeric, errors="coerce")
+
+    # Columns that are mostly words are no samples, but describe the features.
+    is_description = _has_word(written, numbers).mean(axis=0) > MOSTLY_WORDS
     if is_description.all():
         raise InputError(
             f"{source} has no numbers beside its first column, so there is nothing to transpose."
         )
-    feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
-    columns, findings = unique_names(feature_names)
     if is_description.any():
-        descriptions = quoted(samples.columns[is_description])
-        text_left_out = Finding.note(f"text beside the names of features left out: {descriptions}.")
-        findings = [text_left_out, *findings]
-        samples = samples.loc[:, ~is_description]
+        descriptions = quoted(written.columns[is_description])
+        note = Finding.note(f"text beside the names of features left out: {descriptions}.")
+        findings = [note, *findings]
+        written = written.loc[:, ~is_description]
         numbers = numbers.loc[:, ~is_description]
-        is_word = is_word[:, ~is_description]
 
-    ids = [str(name) for name in samples.columns]
+    ids = [str(name) for name in written.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
-    values = pd.DataFrame(transposed, columns=columns, index=ids)
-    # Rows of text, and of numbers too long for floats, stay as they are written.
-    stays_text = is_word.any(axis=1)
-    stays_text[inexact_columns(values)] = True
-    for feature in np.flatnonzero(stays_text):
-        values[columns[feature]] = samples.iloc[feature].to_numpy()
+    values = pd.DataFrame(transposed, columns=features, index=ids)
+    # Features with words, and with numbers too long for floats, stay as they are written.
+    stays_as_written = np.any(_has_word(written, numbers), axis=1)  # (features,)
+    stays_as_written[inexact_columns(values)] = True
+    for j in np.flatnonzero(stays_as_written):
+        values[features[j]] = written.iloc[j].to_numpy()
     return RawTable(values, header_ids=ids, index_name="samples", findings=tuple(findings))
+
+
+def _has_word(written: pd.DataFrame, numbers: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which cells hold something that is no number, of the shape of both tables."""
+    return (numbers.isna() & written.notna()).to_numpy()

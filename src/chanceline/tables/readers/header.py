@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import count
 
 import numpy as np
@@ -25,23 +25,30 @@ def n_header_lines(header: str) -> int:
 
 
 def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
-    """A name for every field of the rows.
+    """The names in a line of the header, one for every field of the rows below it.
 
-    These may have one field more than the line has names: names of the rows at the beginning, as R
-    writes them, or nothing behind a last separator.
+    All rows may have one field more than the line: names of the rows at the beginning, as R writes
+    them, or nothing behind a last separator.
+
+    Parameters
+    ----------
+    line : as it is in the file.
+    rows : some lines below it, quoted fields masked.
+    separator : of fields.
     """
     if separator == WHITE_SPACE:
         names = [name.strip('"') for name in line.split()]
     else:
         lines = line.splitlines(keepends=True)
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
-    n_fields = {len(split_line(row, separator)) for row in rows}
-    if n_fields != {len(names) + 1}:
+    cells_of_rows = [split_line(row, separator) for row in rows]
+    numbers_of_fields = {len(cells) for cells in cells_of_rows}
+    if numbers_of_fields != {len(names) + 1}:
         return names
-    last_cells = [split_line(row, separator)[-1] for row in rows]
-    if "".join(last_cells).strip():
-        return ["row name", *names]
-    return [*names, ""]
+    last_field_is_empty = all(not cells[-1].strip() for cells in cells_of_rows)
+    if last_field_is_empty:
+        return [*names, ""]
+    return ["row name", *names]
 
 
 def join_header_lines(lines: list[list[str]]) -> list[str] | None:
@@ -53,11 +60,11 @@ def join_header_lines(lines: list[list[str]]) -> list[str] | None:
         return None
     names = lines[0]
     for lower_line in lines[1:]:
-        names = _below(names, lower_line)
+        names = _join_lines(names, lower_line)
     return names
 
 
-def _below(upper_line: list[str], lower_line: list[str]) -> list[str]:
+def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
     """Every name of the lower line behind the one above it, or behind the last one left of that."""
     joined = []
     upper = ""
@@ -69,61 +76,73 @@ def _below(upper_line: list[str], lower_line: list[str]) -> list[str]:
 
 def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """Whether a header is made of measured numbers, as the first sample of a file without a header
-    is; counted columns (0, 1, 2, …) and numbers of genes are names.
+    is.
+
+    Only the numbers above columns of numbers count. The line holds
+
+    1. names, if fewer than half of the cells above columns of numbers are numbers;
+    2. names, if these numbers count the columns (0, 1, 2, …);
+    3. a sample, if they have fractions or repeat, or nothing else stands in the line;
+    4. else names, as genes may be whole numbers, unless a word of the line occurs below it.
 
     Parameters
     ----------
     names : the cells of the first line.
     body : the rows below it, as many columns as names.
     """
-    is_numeric = numeric_columns(body).tolist()
-    numeric_names = [name for name, numeric in zip(names, is_numeric, strict=True) if numeric]
-    numbers_written = [name.strip() for name in numeric_names if is_number(name)]
-    numbers = [float(text) for text in numbers_written]
-    if not numbers or 2 * len(numbers) < len(numeric_names):
+    is_numeric = numeric_columns(body)
+    names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
+    number_texts = [name for name in names_above_numbers if is_number(name)]
+    numbers = [float(text) for text in number_texts]
+    if not numbers or 2 * len(numbers) < len(names_above_numbers):
         return False
-    are_counted = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
-    if are_counted:
+    if len(numbers) > 1 and np.all(np.diff(numbers) == 1):
         return False
 
-    words = {j: name.strip() for j, name in enumerate(names) if not _is_blank_or_number(name)}
-    are_repeated = len(set(numbers_written)) < len(numbers_written)
-    are_whole = all(number.is_integer() for number in numbers)
-    if not words or are_repeated or not are_whole:
+    has_words = any(_is_word(name) for name in names)
+    are_repeated = len(set(number_texts)) < len(number_texts)
+    have_fractions = not all(number.is_integer() for number in numbers)
+    if not has_words or are_repeated or have_fractions:
         return True
-    # Names of genes may be whole numbers; then a word of the line tells, if it occurs below.
-    return any(_occurs(word, body.iloc[:, j]) for j, word in words.items() if not is_numeric[j])
+    columns_of_text = np.flatnonzero(~is_numeric).tolist()
+    return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
 
 
-def _is_blank_or_number(name: str) -> bool:
-    return not name.strip() or is_number(name)
+def _is_word(name: str) -> bool:
+    """Whether a cell of the header is filled, but with no number."""
+    return bool(name.strip()) and not is_number(name)
 
 
-def _occurs(word: str, column: pd.Series) -> bool:
-    return word in set(column.dropna().astype(str).str.strip())
+def _is_word_of_column(name: str, column: pd.Series) -> bool:
+    """Whether a cell of the header is a word that also occurs in the column below it."""
+    return _is_word(name) and name.strip() in set(column.dropna().astype(str).str.strip())
 
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """The names stripped, blank ones numbered, later ones of equal names marked; and a word about
-    those.
+    """Make names of columns unique: the new names in the same order, and a warning if some
+    occurred more than once.
+
+    Spaces around names are taken off, blank ones are called after their position, and the second of
+    two equal ones gets (2) behind it.
     """
-    original: dict[str, str] = {}  # by unique name
+    stripped_of_unique: dict[str, str] = {}
     for j, name in enumerate(names):
         stripped = name.strip() or f"Unnamed: {j}"
-        original[_not_in(original, stripped)] = stripped
-    repeated = [stripped for unique, stripped in original.items() if unique != stripped]
-    repeated = list(dict.fromkeys(repeated))
+        unique = _free_name(stripped, taken=stripped_of_unique)
+        stripped_of_unique[unique] = stripped
+    repeated = [stripped for unique, stripped in stripped_of_unique.items() if unique != stripped]
     if not repeated:
-        return list(original), []
+        return list(stripped_of_unique), []
     example = f"{repeated[0]} (2)"
+    different = list(dict.fromkeys(repeated))
     finding = Finding.warning(
-        f"names that occur more than once ({quoted(repeated)}) are told apart: {example!r} and so "
+        f"names that occur more than once ({quoted(different)}) are told apart: {example!r} and so "
         "on."
     )
-    return list(original), [finding]
+    return list(stripped_of_unique), [finding]
 
 
-def _not_in(taken: dict[str, str], name: str) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     """The name, or the first of `name (2)`, `name (3)`, … that is not taken."""
     if name not in taken:
         return name

@@ -17,8 +17,8 @@ def read_npz(file: IO[bytes], name: str, *, transpose: bool) -> RawTable:
     """
     with np.load(file, allow_pickle=False) as archive:
         if "X" not in archive or "y" not in archive:
-            held = ", ".join(archive.files) or "nothing"
-            raise InputError(f"{name} must hold arrays X and y, but holds {held}.")
+            arrays = ", ".join(archive.files) or "nothing"
+            raise InputError(f"{name} must hold arrays X and y, but holds {arrays}.")
         X = archive["X"]
         y = archive["y"]
         names = archive.get("feature_names")

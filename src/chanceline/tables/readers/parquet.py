@@ -15,15 +15,18 @@ UNNAMED_INDEX = "__index_level_0__"
 
 
 def read_parquet(file: IO[bytes]) -> CellGrid:
-    """The columns in the file's order, an index without a name before them."""
+    """The names and cells of all columns in the file's order, an index without a name first."""
     from pyarrow import parquet
 
+    parts = []
     with parquet.ParquetFile(file) as table:
-        names = sorted(table.schema_arrow.names, key=lambda name: name != UNNAMED_INDEX)
-        parts = []
+        names = list(table.schema_arrow.names)
         for begin in range(0, len(names), COLUMNS_AT_ONCE):
             part = table.read(columns=names[begin : begin + COLUMNS_AT_ONCE], use_threads=False)
             parts.append(_to_pandas(part))
+    if UNNAMED_INDEX in names:
+        names.remove(UNNAMED_INDEX)
+        names.insert(0, UNNAMED_INDEX)
     cells = pd.concat(parts, axis=1)[names].rename(columns={UNNAMED_INDEX: "row name"})
     return CellGrid(list(cells.columns), cells)
 

@@ -119,15 +119,20 @@ def _table_below_header(grid: CellGrid, name: str, settings: TableSettings) -> R
 
 
 def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """A table in memory: AnnData, or what is or becomes a DataFrame."""
+    """A table in memory: AnnData, a DataFrame, or what becomes one (polars, Arrow, an array).
+
+    An index of names is noted, as it may say which rows are of one subject; in a transposed table
+    it belongs to the features.
+    """
     if is_anndata(data):
         return table_from_anndata(data, label, settings)
-    frame = data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
+    if hasattr(data, "to_pandas"):
+        frame = data.to_pandas()
+    else:
+        frame = pd.DataFrame(data)
     names = [str(name) for name in frame]
     table = table_from_grid(CellGrid(names, frame), source_name(data), transpose=settings.transpose)
-    if settings.transpose:
-        return table
     index = named_index(table.values)
-    if index is None:
+    if settings.transpose or index is None:
         return table
     return replace(table, index_name=str(index.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pandas as pd
 
@@ -33,48 +34,56 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
        lines, or one field less than the rows.
     3. Decimal commas are found, unless the settings say which sign is decimal.
     4. Pandas reads what is below the header.
+
+    Parameters
+    ----------
+    text : of the whole file.
+    name : of the file, for sentences.
+    settings : `header`, `decimal` and `na`.
     """
     table_text = without_comments(text)
     if not table_text:
         raise InputError(f"{name} holds nothing but comments.")
     head = head_lines(table_text)
     separator = find_separator(head)
-    n_above = n_header_lines(settings.header)
-    if n_above > 0 and len(head) <= n_above:
+    n_header = n_header_lines(settings.header)
+    if n_header > 0 and len(head) <= n_header:
         raise InputError(f"{name} has a header but no rows.")
-    names, body = _split_header(table_text, head, separator, n_above)
+    names, body = _split_header(table_text, head, separator, n_header)
 
     commas_are_decimal = settings.decimal == ","
     if settings.decimal is None:
         commas_are_decimal = has_decimal_commas(head, separator)
-    options = {
+    options: dict[str, Any] = {
         "sep": separator,
-        "header": None,
-        "names": None if names is None else range(len(names)),
-        "na_values": list(settings.na),
         "decimal": "," if commas_are_decimal else ".",
+        "na_values": list(settings.na),
         "skipinitialspace": separator != WHITE_SPACE,
-        "skip_blank_lines": False,
     }
+    if names is not None:
+        # Numbers instead of names, which may not be unique; they say how many fields a row has.
+        options["names"] = range(len(names))
+
     n_comment_lines = text.count("\n") - table_text.count("\n")
-    n_lines_above = n_comment_lines + n_above
+    n_lines_above = n_comment_lines + n_header
     try:
-        cells = read_csv_exactly(body, **options)
+        cells = read_csv_exactly(body, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
-        sentence = _about_long_row(str(error), name, n_lines_above, has_header=names is not None)
-        if not sentence:
+        sentence = _long_row_sentence(str(error), name, n_lines_above, has_header=names is not None)
+        if sentence is None:
             raise
         raise InputError(sentence) from None
     cells.index += n_lines_above + 1
+    # Lines without anything are left out; they kept the numbers of the lines below right till now.
     if cells.iloc[:, 0].isna().any():
-        cells = cells.dropna(how="all").infer_objects()  # lines without anything
+        cells = cells.dropna(how="all").infer_objects()
     if commas_are_decimal:
         _commas_to_points(cells)
     return CellGrid(names, cells)
 
 
 def _split_header(
-    text: str, head: list[str], separator: str, n_above: int
+    text: str, head: list[str], separator: str, n_header: int
 ) -> tuple[list[str] | None, str]:
     """The names of the columns (None without a header), and the text below them.
 
@@ -83,28 +92,42 @@ def _split_header(
     text : the table.
     head : its first lines, quoted fields masked by as many letters.
     separator : of cells.
-    n_above : how many of these lines are the header.
+    n_header : how many of these lines are the header.
     """
     header = []
     begin = 0
-    for masked_line in head[:n_above]:
+    for masked_line in head[:n_header]:
         line = text[begin : begin + len(masked_line)]
-        header.append(names_in_line(line, head[n_above:], separator))
+        header.append(names_in_line(line, head[n_header:], separator))
         begin += len(masked_line) + 1
     return join_header_lines(header), text[begin:]
 
 
-def _about_long_row(error: str, name: str, n_lines_above: int, *, has_header: bool) -> str:
-    """The sentence about a row with more fields than it should have; empty if pandas stopped for
+def _long_row_sentence(
+    error: str, name: str, n_lines_above: int, *, has_header: bool
+) -> str | None:
+    """The sentence about a row with more fields than it should have; None if pandas stopped for
     another reason.
+
+    Parameters
+    ----------
+    error : what pandas said.
+    name : of the file.
+    n_lines_above : lines of the file that pandas did not see.
+    has_header : whether names say how many fields there should be.
     """
     sizes = TOO_MANY_FIELDS.search(error)
     if sizes is None:
-        return ""
+        return None
     n_expected, line, n_seen = sizes.groups()
     row = int(line) + n_lines_above
-    than = "the header names" if has_header else "the first row has"
-    return f"row {row} of {name} has {n_seen} fields, but {than} {n_expected}; correct that row."
+    expectation = "the first row has"
+    if has_header:
+        expectation = "the header names"
+    return (
+        f"row {row} of {name} has {n_seen} fields, but {expectation} {n_expected}; correct that "
+        "row."
+    )
 
 
 def _commas_to_points(table: pd.DataFrame) -> None:

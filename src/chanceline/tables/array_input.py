@@ -10,19 +10,24 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import check_arrays
-from chanceline.significance.design import Floats
-from chanceline.tables.columns import classes_of_array
+from chanceline.perceptron.problem import Floats, check_arrays
+from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.subjects import SampleColumns, find_suspect
+from chanceline.tables.classes import classes_of_array
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.subjects import check_declared, named_index, undeclared_design
+from chanceline.tables.raw_table import named_index
+from chanceline.tables.roles import Role
 
 # Name of the column that y becomes beside a DataFrame whose blocks, groups or pairs are named.
 LABEL_COLUMN = "y (given beside the table)"
 
 
 def table_with_labels(X: Any, y: ArrayLike) -> pd.DataFrame:
-    """X as a DataFrame, with y as the column `LABEL_COLUMN`."""
-    frame = X if hasattr(X, "columns") else pd.DataFrame(X).add_prefix("x")
+    """X as a DataFrame, with y as the column `LABEL_COLUMN`; columns of an array are x0, x1, …"""
+    if hasattr(X, "columns"):
+        frame = X
+    else:
+        frame = pd.DataFrame(X).add_prefix("x")
     return frame.assign(**{LABEL_COLUMN: np.asarray(y)})
 
 
@@ -34,7 +39,7 @@ def dataset_of_arrays(
     feature_names: Sequence[str] | None,
     positive: Any,
 ) -> Dataset:
-    """Check arrays and what was said about them.
+    """Check arrays and what was said about them, and make them a `Dataset`.
 
     Parameters
     ----------
@@ -49,23 +54,21 @@ def dataset_of_arrays(
         raise InputError("y is needed: two classes, one value for each row of X.")
     data, labels, names = check_arrays(_read_only(X), y, feature_names)
     labels, classes = classes_of_array(y, labels, positive)
-    design = {
-        role: np.asarray(roles[role]) for role in ("blocks", "groups", "pairs") if role in roles
-    }
+    declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
     undeclared = ""
-    if "groups" not in design and "pairs" not in design:
-        undeclared = _undeclared_design(X, data, labels, names)
+    if Role.GROUPS not in declared and Role.PAIRS not in declared:
+        undeclared = _undeclared_sentence(X, data, labels, names)
     return Dataset(
         X=data,
         y=labels,
         feature_names=names,
         classes=classes,
-        blocks=design.get("blocks"),
-        groups=design.get("groups"),
-        pairs=design.get("pairs"),
+        blocks=declared.get(Role.BLOCKS),
+        groups=declared.get(Role.GROUPS),
+        pairs=declared.get(Role.PAIRS),
         covariates=_covariate_columns(roles.get("adjust")),
         undeclared=undeclared,
-        findings=_about_declared(design, labels),
+        findings=_check_declared_roles(declared, labels),
     )
 
 
@@ -76,19 +79,33 @@ def _read_only(X: Any) -> Any:
     return X
 
 
-def _undeclared_design(X: Any, data: Floats, labels: Floats, names: Sequence[str]) -> str:
-    """The sentence about a column or an index that looks like subjects; empty if there is none."""
+def _undeclared_sentence(X: Any, data: Floats, labels: Floats, names: Sequence[str]) -> str:
+    """The sentence about a column or an index that looks like subjects; empty if there is none.
+
+    Parameters
+    ----------
+    X : as the user gave it, perhaps with an index.
+    data, labels, names : its numbers of shape (samples, features), labels ±1 and features' names.
+    """
     numbers = pd.DataFrame(data, columns=list(names), copy=False)
     no_texts = numbers[[]]  # an array has no columns of text
-    return undeclared_design(no_texts, numbers, labels, names=named_index(X), names_are="the index")
+    columns = SampleColumns(
+        text=no_texts, numbers=numbers, names=named_index(X), names_place="the index"
+    )
+    suspect = find_suspect(columns, labels)
+    if suspect is None:
+        return ""
+    return suspect.sentence
 
 
-def _about_declared(design: Mapping[str, NDArray[Any]], labels: Floats) -> tuple[Finding, ...]:
+def _check_declared_roles(
+    declared: Mapping[Role, NDArray[Any]], labels: Floats
+) -> tuple[Finding, ...]:
     """What is worth knowing about groups, pairs and blocks that were declared."""
     findings: list[Finding] = []
-    for role in ("groups", "pairs", "blocks"):
-        if role in design:
-            findings.extend(check_declared(role, pd.Series(design[role]), labels))
+    for role in (Role.GROUPS, Role.PAIRS, Role.BLOCKS):
+        if role in declared:
+            findings += check_declared(role, pd.Series(declared[role]), labels)
     return tuple(findings)
 
 
