@@ -13,7 +13,8 @@ from chanceline.memory import (
     random_patterns,
     retrieval,
 )
-from chanceline.memory.measurement import add_noise, cut
+from chanceline.memory.basins import add_noise
+from chanceline.memory.damage import cut
 
 N = 40
 

@@ -18,7 +18,7 @@ from chanceline.memory import (
     random_patterns,
     retrieval,
 )
-from chanceline.memory.wiring import WIRINGS
+from chanceline.memory.choices import Wiring
 from chanceline.reproduce.folder import Folder
 from chanceline.theory.capacity import capacity, capacity_curve
 
@@ -75,7 +75,7 @@ def memory_stability(folder: Folder) -> None:
     rows: list[dict[str, object]] = []
     for load in size.loads:
         patterns = random_patterns(size.neurons, load, seed=1)
-        for wiring in WIRINGS:
+        for wiring in Wiring:
             memory = AssociativeMemory(size.neurons, RHO, wiring, seed=1, budget=size.budget)
             report = memory.store(patterns, n_jobs=size.jobs)
             found = retrieval(memory, patterns, NOISES, seed=1)
@@ -126,7 +126,7 @@ def memory_couplings(folder: Folder) -> None:
     size = SIZES[folder.mode]
     load = 0.4
     patterns = random_patterns(size.neurons, load, seed=1)
-    for wiring in WIRINGS:
+    for wiring in Wiring:
         report = AssociativeMemory(
             size.neurons, "minimal", wiring, seed=1, budget=size.budget
         ).store(patterns, n_jobs=size.jobs)
