@@ -11,7 +11,7 @@ import pytest
 
 from chanceline.experiments.extrapolation import extrapolate, mean_estimate, median_estimate
 from chanceline.experiments.first_moment import first_moment_size, log_first_moment
-from chanceline.experiments.kinds import count
+from chanceline.experiments.kinds import exact_count
 from chanceline.experiments.points import capacity_points, entropy_points
 from chanceline.experiments.scaling import broken_density, capacity_limits, entropy_limits
 from chanceline.theory.bounds import first_moment_density
@@ -132,7 +132,8 @@ def test_first_moment_has_the_limits_of_the_theory():
 def test_counts_of_many_problems_have_the_first_moment():
     """Mean of Z over problems on the sphere = C(N, M)·D(P, M)/2^P: Cover's count is exact in general position."""
     counts = [
-        count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"] for k in range(150)
+        exact_count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"]
+        for k in range(150)
     ]
     expected = float(exact_first_moment(8, 10, 4))
     assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / np.sqrt(150)

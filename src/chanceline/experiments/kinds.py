@@ -48,7 +48,7 @@ def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> LabelledPatt
     )
 
 
-def smallest(  # noqa: PLR0913
+def smallest_support(  # noqa: PLR0913
     seed: int,
     *,
     n: int,
@@ -78,7 +78,7 @@ def smallest(  # noqa: PLR0913
     }
 
 
-def count(  # noqa: PLR0913
+def exact_count(  # noqa: PLR0913
     seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0
 ) -> dict[str, Any]:
     """The exact number of separating supports of M = ρN variables on one problem.
@@ -94,7 +94,7 @@ def count(  # noqa: PLR0913
     return {"m": m, "count": n_supports}
 
 
-def share(  # noqa: PLR0913
+def separable_share(  # noqa: PLR0913
     seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
 ) -> dict[str, Any]:
     """How many of `draws` random problems of P patterns in M variables, all of them used, separate.
@@ -177,7 +177,7 @@ def smallest_classes(  # noqa: PLR0913
     }
 
 
-def fewest_errors(  # noqa: PLR0913
+def errors_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, largest: int, trial: int = 0
 ) -> dict[str, Any]:
     """The fewest errors known with 1, …, `largest` variables and a threshold."""

@@ -21,14 +21,14 @@ from chanceline.errors import InputError, real_number
 Kind = Callable[..., Mapping[str, Any]]
 
 # Built-in kind → where its function lives.
-KINDS = {
-    "smallest": "chanceline.experiments.kinds:smallest",
-    "count": "chanceline.experiments.kinds:count",
-    "share": "chanceline.experiments.kinds:share",
+BUILTIN_KINDS = {
+    "smallest": "chanceline.experiments.kinds:smallest_support",
+    "count": "chanceline.experiments.kinds:exact_count",
+    "share": "chanceline.experiments.kinds:separable_share",
     "log-count": "chanceline.experiments.kinds:log_count",
     # Ids of stored results have these names from when the kinds were in a module of their own.
     "chanceline.experiments.classes:smallest": "chanceline.experiments.kinds:smallest_classes",
-    "chanceline.experiments.classes:fewest_errors": "chanceline.experiments.kinds:fewest_errors",
+    "chanceline.experiments.classes:fewest_errors": "chanceline.experiments.kinds:errors_classes",
     "chanceline.experiments.classes:count": "chanceline.experiments.kinds:count_classes",
 }
 ID_DIGITS = 32  # hexadecimal digits of a digest that are kept
@@ -95,10 +95,10 @@ class Task:
 @cache
 def find_kind(name: str) -> Kind:
     """The function behind a kind's name."""
-    module_name, _, function_name = KINDS.get(name, name).partition(":")
+    module_name, _, function_name = BUILTIN_KINDS.get(name, name).partition(":")
     if not function_name:
         raise InputError(
-            f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, "
+            f"there is no kind of task {name!r}; known are {', '.join(BUILTIN_KINDS)}, "
             "or package.module:function"
         )
     try:

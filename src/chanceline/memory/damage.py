@@ -61,14 +61,14 @@ def cutting(
     how: str = "random",
     seed: int = 0,
 ) -> Cutting:
-    """Cut shares of the couplings of a memory and see what it still holds; `how` as in `cut`."""
+    """What a memory still holds after each share of its couplings is cut, as by `cut_couplings`."""
     order = choice_from(how, CutOrder, "cut")
     stored = memory.checked(patterns)
     bits = []
     whole_patterns = []
     overlaps = []
     for share in shares:
-        rest = cut(memory, share, order, seed)
+        rest = cut_couplings(memory, share, order, seed)
         held = rest.fields(stored) * stored > 0  # (patterns, neurons)
         bits.append(held.mean())
         whole_patterns.append(held.all(axis=1).mean())
@@ -82,7 +82,7 @@ def cutting(
     )
 
 
-def cut(
+def cut_couplings(
     memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
 ) -> AssociativeMemory:
     """The memory without round(share · fan-in) couplings of every neuron.

@@ -17,7 +17,7 @@ from chanceline._results import Result
 from chanceline.errors import InputError, whole_number
 from chanceline.memory.choices import Wiring
 from chanceline.memory.learning import LearningRule, can_learn
-from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
+from chanceline.memory.network import DEFAULT_SWAP_BUDGET, AssociativeMemory
 from chanceline.memory.patterns import Patterns, random_patterns
 
 
@@ -80,7 +80,7 @@ def load_curve(  # noqa: PLR0913
     wirings: Sequence[str] = tuple(Wiring),
     seed: int = 0,
     *,
-    budget: int = DEFAULT_BUDGET,
+    budget: int = DEFAULT_SWAP_BUDGET,
     neurons: int | None = None,
     excitatory: float | None = None,
     n_jobs: int | None = 1,

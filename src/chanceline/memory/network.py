@@ -22,7 +22,7 @@ from chanceline.memory.learning import LearnedNeuron, LearningRule, learn_neuron
 from chanceline.memory.patterns import Patterns
 from chanceline.memory.report import StorageReport, make_report
 
-DEFAULT_BUDGET = 2000  # swaps a neuron
+DEFAULT_SWAP_BUDGET = 2000  # swaps a neuron
 MAX_BUDGET = 2**62  # what a compiled loop can count, and something to add to it
 # A saved memory is plain arrays and a line of JSON: nothing that could run code when read.
 FILE_FORMAT = "chanceline memory 1"
@@ -77,7 +77,7 @@ class AssociativeMemory:
         seed: int = 0,
         *,
         kappa: float = 0.0,
-        budget: int = DEFAULT_BUDGET,
+        budget: int = DEFAULT_SWAP_BUDGET,
         excitatory: float | None = None,
     ) -> None:
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
@@ -88,7 +88,7 @@ class AssociativeMemory:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
         seed = whole_number(seed, "The seed")
 
-        self.signs = draw_signs(excitatory, self.n_neurons, seed)
+        self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
         self.rule = LearningRule(
             wiring=chosen_wiring,
             fan_in=count_inputs(fan_in, self.n_neurons - 1),
@@ -312,7 +312,9 @@ def count_inputs(fan_in: float | str, n_inputs: int) -> int | None:
     )
 
 
-def draw_signs(excitatory: float | None, n_neurons: int, seed: int) -> NDArray[np.int8] | None:
+def draw_neuron_signs(
+    excitatory: float | None, n_neurons: int, seed: int
+) -> NDArray[np.int8] | None:
     """+1 for round(excitatory · n) neurons drawn by lot and −1 for the others; None for None."""
     if excitatory is None:
         return None

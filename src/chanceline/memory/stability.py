@@ -27,10 +27,10 @@ Indices = NDArray[np.int64]
 
 # Local fields of this size are far above rounding (some 1e-13 with a thousand inputs).
 SMALLEST_FIELD = 1e-9
-# Random factors 1 ± NOISE on what an input is worth, so that swaps do not run in circles.
-NOISE = 0.2
-# What is dropped is chosen more carefully than what is added: its loss is exact to second order.
-DROP_NOISE = NOISE / 2
+# Random factors 1 ± GAIN_NOISE and 1 ± LOSS_NOISE keep swaps from running in circles. An input's
+# loss is known better than its gain, so it is blurred less.
+GAIN_NOISE = 0.2
+LOSS_NOISE = 0.1
 
 
 class NeuronProblem(NamedTuple):
@@ -170,8 +170,8 @@ def swap_inputs(
             break
 
         # Add an input from outside; one that may not move is taken only if there is no other.
-        add_noise = 1 + NOISE * generator.uniform(-1, 1, n_inputs)
-        gains = _gains(problem, fitted, fitted.inputs) * add_noise
+        gain_factors = 1 + GAIN_NOISE * generator.uniform(-1, 1, n_inputs)
+        gains = _gains(problem, fitted, fitted.inputs) * gain_factors
         gains[tabu_until > step] = -1.0
         gains[fitted.inputs] = -2.0
         added = int(gains.argmax())
@@ -180,8 +180,8 @@ def swap_inputs(
 
         # Drop one, unless an input of nonnegative weight has already left by itself.
         if fitted.inputs.size > size:
-            drop_noise = 1 + DROP_NOISE * generator.uniform(-1, 1, size + 1)
-            losses = np.abs(fitted.weights) * drop_noise
+            loss_factors = 1 + LOSS_NOISE * generator.uniform(-1, 1, size + 1)
+            losses = np.abs(fitted.weights) * loss_factors
             losses[tabu_until[fitted.inputs] > step] = np.inf
             dropped = int(losses.argmin())
             tabu_until[fitted.inputs[dropped]] = step + 4 + generator.integers(6)

@@ -27,7 +27,7 @@ from chanceline.theory.capacity import capacity, capacity_curve
 
 SEED = 1
 KEPT_SHARE = 0.25  # of the inputs, where recall and cutting are measured
-NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+PROBE_NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
 CUT_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 CUTTING_LOAD = 0.3  # where all wirings hold their patterns before couplings are cut
 MINIMAL_LOAD = 0.4  # where couplings for each bit are counted
@@ -120,7 +120,7 @@ def memory_stability(folder: Folder) -> None:
             report = memory.store(patterns, n_jobs=size.jobs)
             network = _network_columns(wiring, load, report)
 
-            recall = retrieval(memory, patterns, NOISES, seed=SEED)
+            recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
             rows += _recall_rows(network, recall)
             if load < 2 * KEPT_SHARE:  # above, random inputs hold nothing to recall
                 recalls[wiring, load] = recall
