@@ -179,6 +179,7 @@ class Store(AbstractContextManager["Store"]):
         self.close()
 
     def close(self) -> None:
+        """End writing: the file is whole, and another writer may open it."""
         with self._explained():
             self._opened.close()
 

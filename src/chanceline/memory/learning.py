@@ -161,14 +161,22 @@ def _take_inputs_in_order(problem: NeuronProblem, rule: LearningRule, seed: int)
     order = _order_of_inputs(problem, rule, seed)
     size = rule.fan_in
     if size is None:
-        # κ never falls when inputs are added, so the first sufficient number is found by halving.
-        sizes = range(1, order.size + 1)
-        size = 1 + bisect_left(
-            sizes,
-            True,
-            key=lambda size: _meets(fit_stable_weights(problem, order[:size]), rule.kappa),
-        )
+        size = _fewest_sufficient(problem, order, rule.kappa)
     return fit_stable_weights(problem, order[:size])
+
+
+def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> int:
+    """How many of the first inputs in `order` reach the stability `kappa`; all, if fewer do not.
+
+    κ never falls when inputs are added, so the number is found by halving.
+    """
+
+    def suffices(size: int) -> bool:
+        return _meets(fit_stable_weights(problem, order[:size]), kappa)
+
+    sizes = range(1, order.size)
+    index = bisect_left(sizes, True, key=suffices)  # len(sizes) if none of these suffices
+    return index + 1
 
 
 def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:

@@ -27,10 +27,14 @@ Indices = NDArray[np.int64]
 
 # Local fields of this size are far above rounding (some 1e-13 with a thousand inputs).
 SMALLEST_FIELD = 1e-9
-# Random factors 1 ± GAIN_NOISE and 1 ± LOSS_NOISE keep swaps from running in circles. An input's
-# loss is known better than its gain, so it is blurred less.
+# Random factors 1 ± GAIN_NOISE and 1 ± LOSS_NOISE keep swaps from running in circles, and so do
+# the steps for which an input that was moved may not move back: at least so many, and up to
+# TABU_SPREAD − 1 more by lot.
 GAIN_NOISE = 0.2
 LOSS_NOISE = 0.1
+TABU_AFTER_ADDING = 2
+TABU_AFTER_DROPPING = 4
+TABU_SPREAD = 6
 
 
 class NeuronProblem(NamedTuple):
@@ -80,7 +84,7 @@ def fit_stable_weights(
     fitted = _normalised(columns, inputs, margin.weights, margin.multipliers)
 
     if not fitted.separates:
-        hinge_weights = fit_hinge(columns, problem.nonnegative)[1]
+        _, hinge_weights = fit_hinge(columns, problem.nonnegative)
         no_multipliers = np.zeros(columns.shape[0])
         fitted = _normalised(columns, inputs, hinge_weights, no_multipliers)
 
@@ -108,7 +112,7 @@ def _normalised(
 def add_inputs(
     problem: NeuronProblem, fitted: StableFit, size: int, enough: float = np.inf
 ) -> StableFit:
-    """Add inputs that raise κ most to first order, one at a time.
+    """Add to a fit that separates the inputs that raise κ most to first order, one at a time.
 
     Ends with `size` inputs, once κ is at least `enough`, or when no input raises κ any more.
     """
@@ -127,9 +131,10 @@ def add_inputs(
 
 
 def _gains(problem: NeuronProblem, fitted: StableFit, known: Indices) -> Floats:
-    """What each input adds to κ to first order, (possible inputs,); −1 for those already known.
+    """What each input promises, (possible inputs,): its square adds to κ² to first order.
 
-    It is λ·a_j where weights must not be negative and |λ·a_j| where they have any sign.
+    It is λ·a_j where weights must not be negative and |λ·a_j| where they have any sign; −1 for the
+    inputs that are `known` already.
     """
     gains = fitted.multipliers @ problem.rows
     if not problem.nonnegative:
@@ -154,7 +159,7 @@ def swap_inputs(
 ) -> StableFit:
     """Tabu search for a larger κ with the same number of inputs.
 
-    Starts from inputs that separate. Each of at most `steps` steps adds the input that gains most
+    Starts from a fit that separates. Each of at most `steps` steps adds the input that gains most
     and drops the one that loses least, both with some noise; an input that was moved stays where it
     is for a few steps. Ends early once κ is `enough`. Returns the best fit seen.
     """
@@ -169,23 +174,16 @@ def swap_inputs(
         if best.stability >= enough:
             break
 
-        # Add an input from outside; one that may not move is taken only if there is no other.
-        gain_factors = 1 + GAIN_NOISE * generator.uniform(-1, 1, n_inputs)
-        gains = _gains(problem, fitted, fitted.inputs) * gain_factors
-        gains[tabu_until > step] = -1.0
-        gains[fitted.inputs] = -2.0
-        added = int(gains.argmax())
-        tabu_until[added] = step + 2 + generator.integers(6)
+        added = _input_to_add(problem, fitted, tabu_until > step, generator)
+        tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
         fitted = fit_stable_weights(problem, np.append(fitted.inputs, added), fitted.multipliers)
 
-        # Drop one, unless an input of nonnegative weight has already left by itself.
+        # An input of nonnegative weight may already have left by itself.
         if fitted.inputs.size > size:
-            loss_factors = 1 + LOSS_NOISE * generator.uniform(-1, 1, size + 1)
-            losses = np.abs(fitted.weights) * loss_factors
-            losses[tabu_until[fitted.inputs] > step] = np.inf
-            dropped = int(losses.argmin())
-            tabu_until[fitted.inputs[dropped]] = step + 4 + generator.integers(6)
-            rest = np.delete(fitted.inputs, dropped)
+            position = _position_to_drop(fitted, tabu_until > step, generator)
+            dropped = fitted.inputs[position]
+            tabu_until[dropped] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
+            rest = np.delete(fitted.inputs, position)
             fitted = fit_stable_weights(problem, rest, fitted.multipliers)
 
         if fitted.stability > best.stability:
@@ -193,6 +191,36 @@ def swap_inputs(
         elif not fitted.separates:
             fitted = best  # without a separating λ there is no gradient to follow
     return best
+
+
+def _input_to_add(
+    problem: NeuronProblem,
+    fitted: StableFit,
+    is_tabu: NDArray[np.bool_],
+    generator: np.random.Generator,
+) -> int:
+    """The input outside the fit with the largest noisy gain; a tabu one only if there is no other.
+
+    `is_tabu` says of each possible input whether it may not move yet.
+    """
+    factors = 1 + GAIN_NOISE * generator.uniform(-1, 1, is_tabu.size)
+    gains = _gains(problem, fitted, fitted.inputs) * factors
+    gains[is_tabu] = -1.0
+    gains[fitted.inputs] = -2.0
+    return int(gains.argmax())
+
+
+def _position_to_drop(
+    fitted: StableFit, is_tabu: NDArray[np.bool_], generator: np.random.Generator
+) -> int:
+    """The position in the fit of the input with the smallest noisy loss |w_j|, tabu ones left out.
+
+    `is_tabu` says of each possible input whether it may not move yet.
+    """
+    factors = 1 + LOSS_NOISE * generator.uniform(-1, 1, fitted.inputs.size)
+    losses = np.abs(fitted.weights) * factors
+    losses[is_tabu[fitted.inputs]] = np.inf
+    return int(losses.argmin())
 
 
 def drop_inputs(
