@@ -141,12 +141,12 @@ def extrapolate(
             "every point of an extrapolation needs a finite value and a positive error"
         )
 
-    fit = _fit_powers(n, y, sigma, degree)
+    fit = _fit_powers(n, y, sigma=sigma, degree=degree)
     limit = fit.coefficients[0]
     limit_without_smallest = limit
     if n_sizes > degree + 1:
         larger = n > n.min()
-        without_smallest = _fit_powers(n[larger], y[larger], sigma[larger], degree)
+        without_smallest = _fit_powers(n[larger], y[larger], sigma=sigma[larger], degree=degree)
         limit_without_smallest = without_smallest.coefficients[0]
     return Extrapolation(
         value=limit,

@@ -81,7 +81,10 @@ def _entropy_points_of(results: pd.DataFrame) -> pd.DataFrame:
     """Entropy points from a table of results of several kinds, some of which may be missing."""
     by_kind = dict(iter(results.groupby("kind")))
     return entropy_points(
-        by_kind.get("count"), by_kind.get("log-count"), CURVE_LOADS, by_kind.get("share")
+        counts=by_kind.get("count"),
+        curves=by_kind.get("log-count"),
+        loads=CURVE_LOADS,
+        shares=by_kind.get("share"),
     )
 
 

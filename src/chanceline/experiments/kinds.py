@@ -66,7 +66,7 @@ def smallest_support(  # noqa: PLR0913
     happens to ±1 inputs at small N).
     """
     patterns = round(alpha * n)
-    X, y = draw_problem(n, patterns, inputs, trial)
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
     if contradicting_rows(X, y):
         return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
@@ -87,7 +87,7 @@ def exact_count(  # noqa: PLR0913
     """
     patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs, trial)
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
     n_supports = 0
     if not contradicting_rows(X, y):
         n_supports = count_supports(X, y, m).count
@@ -139,7 +139,7 @@ def log_count(  # noqa: PLR0913
     """
     patterns = whole(alpha * n, "alpha·n")
     m = whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs, trial)
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
     return {
         "m": m,
@@ -168,7 +168,7 @@ def smallest_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, budget: int | None = None, trial: int = 0
 ) -> dict[str, Any]:
     """The smallest support that search finds for a rule with threshold."""
-    X, y = draw_classes(n, alpha, balance, trial)
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
     outcome = search(X, y, intercept=True, budget=budget, seed=seed)
     return {
         "n_patterns": len(y),
@@ -181,7 +181,7 @@ def errors_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, largest: int, trial: int = 0
 ) -> dict[str, Any]:
     """The fewest errors known with 1, …, `largest` variables and a threshold."""
-    X, y = draw_classes(n, alpha, balance, trial)
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
     points = front(X, y, max_features=largest, seed=seed).points
     return {
         "n_patterns": len(y),
@@ -197,7 +197,7 @@ def count_classes(  # noqa: PLR0913
 
     Every kind takes a seed; this one draws nothing with it.
     """
-    X, y = draw_classes(n, alpha, balance, trial)
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
     return {
         "positives": int((y > 0).sum()),
         "count": count_supports(X, y, selected, intercept=True).count,

@@ -101,7 +101,7 @@ def iter_run(
         batches = (open_tasks[start : start + batch] for start in starts)
         # Taken when a worker becomes free: after a failure nothing new starts.
         until_failure = takewhile(lambda _: not failures, batches)
-        return _parallel.start(execute, until_failure, (), n_jobs, ordered=False)
+        return _parallel.start(execute, until_failure, common=(), n_jobs=n_jobs, ordered=False)
 
     with closing(_parallel.resumed(begin)) as results:
         for records, failure in results:

@@ -2,7 +2,6 @@
 
 from chanceline.memory.anatomy import Connectivity, connectivity
 from chanceline.memory.basins import Retrieval, retrieval
-from chanceline.memory.choices import CutOrder, UpdateOrder, Wiring
 from chanceline.memory.damage import Cutting, cutting
 from chanceline.memory.loads import LargestLoads, hebbian_capacity, largest_loads, load_curve
 from chanceline.memory.network import AssociativeMemory
@@ -12,13 +11,10 @@ from chanceline.memory.report import StorageReport
 __all__ = [
     "AssociativeMemory",
     "Connectivity",
-    "CutOrder",
     "Cutting",
     "LargestLoads",
     "Retrieval",
     "StorageReport",
-    "UpdateOrder",
-    "Wiring",
     "connectivity",
     "cutting",
     "hebbian_capacity",

@@ -68,7 +68,7 @@ def cutting(
     whole_patterns = []
     overlaps = []
     for share in shares:
-        rest = cut_couplings(memory, share, order, seed)
+        rest = cut_couplings(memory, share, how=order, seed=seed)
         held = rest.fields(stored) * stored > 0  # (patterns, neurons)
         bits.append(held.mean())
         whole_patterns.append(held.all(axis=1).mean())

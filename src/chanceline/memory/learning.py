@@ -193,7 +193,7 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
         n_inputs = problem.rows.shape[1]
         fitted = add_inputs(problem, fitted, size=n_inputs, enough=rule.kappa)
         fitted = drop_inputs(problem, fitted, kappa=rule.kappa, steps=steps, generator=generator)
-    return swap_inputs(problem, fitted, steps, generator)
+    return swap_inputs(problem, fitted, steps=steps, generator=generator)
 
 
 def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:

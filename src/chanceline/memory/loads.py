@@ -103,7 +103,12 @@ def load_curve(  # noqa: PLR0913
     for fan_in in fan_ins:
         for wiring in wirings:
             network = AssociativeMemory(
-                n_neurons, fan_in, wiring, seed, budget=budget, excitatory=excitatory
+                n_neurons,
+                fan_in=fan_in,
+                wiring=wiring,
+                seed=seed,
+                budget=budget,
+                excitatory=excitatory,
             )
             rules.append(network.rule)
 
@@ -135,7 +140,7 @@ def largest_loads(
     n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any
 ) -> LargestLoads:
     """`load_curve` at one fan-in and with one wiring; the options are those of `load_curve`."""
-    return load_curve(n_neurons, [fan_in], [wiring], seed, **options)[0]
+    return load_curve(n_neurons, fan_ins=[fan_in], wirings=[wiring], seed=seed, **options)[0]
 
 
 def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:

@@ -81,12 +81,12 @@ def fit_stable_weights(
     if problem.nonnegative:
         constrained = np.ones(inputs.size, dtype=np.bool_)
     margin = largest_margin(columns, start, signed=constrained)
-    fitted = _normalised(columns, inputs, margin.weights, margin.multipliers)
+    fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
 
     if not fitted.separates:
         _, hinge_weights = fit_hinge(columns, problem.nonnegative)
         no_multipliers = np.zeros(columns.shape[0])
-        fitted = _normalised(columns, inputs, hinge_weights, no_multipliers)
+        fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
 
     if problem.nonnegative:
         used = fitted.weights != 0
@@ -174,7 +174,7 @@ def swap_inputs(
         if best.stability >= enough:
             break
 
-        added = _input_to_add(problem, fitted, tabu_until > step, generator)
+        added = _input_to_add(problem, fitted, is_tabu=tabu_until > step, generator=generator)
         tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
         fitted = fit_stable_weights(problem, np.append(fitted.inputs, added), fitted.multipliers)
 
@@ -238,7 +238,7 @@ def drop_inputs(
     while fitted.inputs.size > 1:
         fewer = _without_weakest(problem, fitted)
         if fewer.separates:
-            fewer = swap_inputs(problem, fewer, steps, generator, enough=kappa)
+            fewer = swap_inputs(problem, fewer, steps=steps, generator=generator, enough=kappa)
         if fewer.stability < kappa:
             break
         fitted = fewer

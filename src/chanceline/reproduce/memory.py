@@ -11,17 +11,16 @@ import pandas as pd
 from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
 from chanceline.memory import (
     AssociativeMemory,
-    CutOrder,
     Cutting,
     Retrieval,
     StorageReport,
-    Wiring,
     cutting,
     hebbian_capacity,
     load_curve,
     random_patterns,
     retrieval,
 )
+from chanceline.memory.choices import CutOrder, Wiring
 from chanceline.reproduce.folder import Folder, Mode
 from chanceline.theory.capacity import capacity, capacity_curve
 
@@ -127,7 +126,8 @@ def memory_stability(folder: Folder) -> None:
 
             if load == CUTTING_LOAD:
                 cuts[wiring] = [
-                    cutting(memory, patterns, CUT_SHARES, order, seed=SEED) for order in CutOrder
+                    cutting(memory, patterns, shares=CUT_SHARES, how=order, seed=SEED)
+                    for order in CutOrder
                 ]
                 for result in cuts[wiring]:
                     rows += _cutting_rows(network, result)
