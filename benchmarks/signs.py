@@ -22,7 +22,8 @@ import pandas as pd  # noqa: E402
 import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
 from chanceline.chance.counts import LOG2, log_binomial, log_cover  # noqa: E402
-from chanceline.experiments.scaling import average, fit_differences, typical  # noqa: E402
+from chanceline.experiments.extrapolation import mean_estimate, median_estimate  # noqa: E402
+from chanceline.experiments.scaling import fit_differences  # noqa: E402
 from chanceline.perceptron.problem import random_problem  # noqa: E402
 from chanceline.select import count  # noqa: E402
 from chanceline.theory.bounds import first_moment_density  # noqa: E402
@@ -116,16 +117,16 @@ def count_rows(data: pd.DataFrame, load: float) -> list[str]:
         patterns, size = round(load * n), round(DENSITY * n)
         moments = {signs: log_moment(n, patterns, size, signs) for signs in WORDS}
         for signs in WORDS:
-            middle, error = typical(
+            middle, error = median_estimate(
                 [math.log(found) / n if found else -math.inf for found in group[signs]]
             )
             points.append(
                 {"signs": signs, "n": n, "difference": middle - moments[signs] / n, "error": error}
             )
-        mean, error = average(group["given"])
+        mean, error = mean_estimate(group["given"])
         exact = math.exp(moments["given"])
         logs = np.log(group[["free", "given"]].clip(lower=0.5))
-        value, spread = average((logs["free"] - logs["given"]) / n)
+        value, spread = mean_estimate((logs["free"] - logs["given"]) / n)
         rest = (moments["free"] - moments["given"]) / n - limit
         cells = [
             n,
@@ -172,7 +173,7 @@ def size_rows(data: pd.DataFrame) -> list[str]:
         )
         points = []
         for n, group in data[data["kind"] == "smallest"].groupby("n"):
-            value, error = average(group[signs] / n)
+            value, error = mean_estimate(group[signs] / n)
             moment = moment_size(int(n), round(SEARCH_LOAD * n), signs) / n
             points.append({"n": n, "difference": value - moment, "error": error})
             predicted = moment + line - union

@@ -16,13 +16,8 @@ from pathlib import Path
 import pandas as pd
 
 from chanceline._io import write_text
-from chanceline.experiments.scaling import (
-    SWEEPS,
-    capacity_limits,
-    entropy_limits,
-    shipped_points,
-    stored_points,
-)
+from chanceline.experiments.figure_points import SWEEPS, shipped_points, stored_points
+from chanceline.experiments.scaling import capacity_limits, entropy_limits
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.figures.experiments import draw_sweep

@@ -10,14 +10,14 @@ import pytest
 from chanceline.chance.counts import log_expected_supports
 from chanceline.errors import InputError
 from chanceline.experiments.kinds import (
-    count,
     count_classes,
     draw_classes,
     draw_problem,
-    fewest_errors,
-    share,
-    smallest,
+    errors_classes,
+    exact_count,
+    separable_share,
     smallest_classes,
+    smallest_support,
 )
 from chanceline.experiments.sampling import RIDGE, fits
 from chanceline.experiments.sweeps import load_sweep
@@ -58,7 +58,7 @@ def test_smallest_support_by_enumeration():
 
 
 def test_fewest_errors_fall_with_every_variable():
-    errors = fewest_errors(1, n=12, alpha=2.0, balance=0.5, largest=4)["errors"]
+    errors = errors_classes(1, n=12, alpha=2.0, balance=0.5, largest=4)["errors"]
     assert len(errors) == 4
     assert all(a >= b for a, b in pairwise(errors))
 
@@ -72,7 +72,7 @@ def test_count_agrees_with_enumeration():
         X, y = draw_problem(10, 10, inputs, 1)
         hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=RIDGE)
         brute = sum(fits(hinge, np.array(support)) for support in combinations(range(10), 5))
-        assert count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {
+        assert exact_count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {
             "m": 5,
             "count": brute,
         }
@@ -81,8 +81,8 @@ def test_count_agrees_with_enumeration():
 def test_smallest_is_proven_by_exact_and_never_beaten():
     for trial in range(4):
         common = {"n": 14, "alpha": 1.0, "trial": trial}
-        exact = smallest(1, method="exact", **common)
-        found = smallest(1, method="auto", **common)
+        exact = smallest_support(1, method="exact", **common)
+        found = smallest_support(1, method="auto", **common)
         assert exact["separates"]
         assert exact["n_selected"] <= found["n_selected"]
 
@@ -90,9 +90,9 @@ def test_smallest_is_proven_by_exact_and_never_beaten():
 def test_share_is_covers_on_the_sphere_and_smaller_for_few_signs():
     """D(6, 3)/2⁶ = 1/2 in general position; three signs have 4 directions up to a sign, so by enumeration less."""
     draws = 20_000
-    sphere = share(1, m=3, patterns=6, inputs="sphere", draws=draws)["hits"] / draws
+    sphere = separable_share(1, m=3, patterns=6, inputs="sphere", draws=draws)["hits"] / draws
     assert abs(sphere - 0.5) < 4 * np.sqrt(0.25 / draws)
-    binary = share(1, m=3, patterns=6, inputs="binary", draws=draws)["hits"] / draws
+    binary = separable_share(1, m=3, patterns=6, inputs="binary", draws=draws)["hits"] / draws
     signs = np.array(list(product((-1, 1), repeat=3)))
     # A set of directions separates when some w has positive product with all of them; w in {−2 … 2}³ finds it.
     weights = np.array(list(product(range(-2, 3), repeat=3)))

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from chanceline.experiments.figure_points import shipped_points
 from chanceline.experiments.run import run
-from chanceline.experiments.scaling import shipped_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.reproduce import stages
@@ -28,8 +28,8 @@ fixed = {fixed}
 
 
 @pytest.fixture
-def small_sweeps(tmp_path, monkeypatch):
-    """The stage with sweeps of a few cheap tasks in place of the built-in ones."""
+def small_sweeps(tmp_path):
+    """Sweeps of a few cheap tasks for each figure, in place of the built-in ones."""
     blocks = {
         "small-fig3": (
             "smallest",
@@ -62,13 +62,11 @@ def small_sweeps(tmp_path, monkeypatch):
         paths[name].write_text(
             TOML.format(name=name, kind=kind, trials=trials, grid=grid, fixed=fixed)
         )
-    plan = {figure: tuple(str(paths[name]) for name in names) for figure, names in SMALL.items()}
-    for name in ("QUICK_SWEEPS", "SWEEPS"):
-        monkeypatch.setattr(stages, name, plan)
+    return {figure: tuple(str(paths[name]) for name in names) for figure, names in SMALL.items()}
 
 
-def make(folder):
-    stages.finite_size(folder)
+def make(folder, sweeps):
+    stages.finite_size(folder, sweeps)
     assert folder.written == list(FIGURES)
     for figure in FIGURES:
         assert len(pd.read_csv(folder.path / f"{figure}.csv")) > 0
@@ -76,7 +74,7 @@ def make(folder):
 
 def test_quick_makes_small_runs_and_says_so(tmp_path, small_sweeps):
     lines = []
-    make(Folder(tmp_path / "out", "quick", lines.append))
+    make(Folder(tmp_path / "out", "quick", lines.append), small_sweeps)
     assert sum("made on the spot" in line for line in lines) == 4
 
 
@@ -85,9 +83,9 @@ def test_full_runs_resume(tmp_path, small_sweeps):
     store = tmp_path / "out" / "experiments.sqlite"
     (tmp_path / "out").mkdir()
     with Store(store, write=True) as results:
-        begun = load_sweep(stages.SWEEPS["entropy"][0]).tasks[:5]
+        begun = load_sweep(small_sweeps["entropy"][0]).tasks[:5]
         run(begun, store=results)
-    make(Folder(tmp_path / "out", "full", lines.append))
+    make(Folder(tmp_path / "out", "full", lines.append), small_sweeps)
     assert sum("to run" in line for line in lines) == 4
     assert any("36 tasks" in line and "31 to run" in line for line in lines)
     with Store(store) as results:

@@ -9,19 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chanceline.experiments.kinds import count
-from chanceline.experiments.scaling import (
-    average,
-    broken_density,
-    capacity_limits,
-    capacity_points,
-    entropy_limits,
-    entropy_points,
-    extrapolate,
-    first_moment_size,
-    log_first_moment,
-    typical,
-)
+from chanceline.experiments.extrapolation import extrapolate, mean_estimate, median_estimate
+from chanceline.experiments.first_moment import first_moment_size, log_first_moment
+from chanceline.experiments.kinds import exact_count
+from chanceline.experiments.points import capacity_points, entropy_points
+from chanceline.experiments.scaling import broken_density, capacity_limits, entropy_limits
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
 from chanceline.theory.ensemble import first_moment_exponent, union_bound
@@ -80,7 +72,7 @@ def test_median_covers_at_its_nominal_rate_and_bears_minus_infinity():
     for _ in range(2000):
         sample = rng.gumbel(size=100)
         sample[rng.random(100) < 0.1] = -np.inf
-        value, error = typical(sample)
+        value, error = median_estimate(sample)
         # 10 % at −∞ move the median to the 4/9 quantile of the rest.
         truth = -np.log(-np.log(4 / 9))
         covered += abs(value - truth) < 2 * error
@@ -88,17 +80,17 @@ def test_median_covers_at_its_nominal_rate_and_bears_minus_infinity():
 
 
 def test_median_is_unknown_when_half_are_infinite_or_few():
-    assert np.isnan(typical([1.0] * 9)[0])
-    assert np.isnan(typical([-np.inf] * 45 + [1.0] * 56)[0])
-    assert typical(range(11))[0] == 5
+    assert np.isnan(median_estimate([1.0] * 9)[0])
+    assert np.isnan(median_estimate([-np.inf] * 45 + [1.0] * 56)[0])
+    assert median_estimate(range(11))[0] == 5
 
 
 def test_average_covers_at_its_nominal_rate_with_few_samples_too():
-    assert average([1.0, 2.0, 3.0])[0] == 2.0
-    assert np.isnan(average([1.0])[1])
+    assert mean_estimate([1.0, 2.0, 3.0])[0] == 2.0
+    assert np.isnan(mean_estimate([1.0])[1])
     rng = np.random.default_rng(7)
     for samples in (2, 5, 40):
-        trials = [average(rng.normal(size=samples)) for _ in range(2000)]
+        trials = [mean_estimate(rng.normal(size=samples)) for _ in range(2000)]
         covered = np.mean([abs(value) < error for value, error in trials])
         assert abs(covered - 0.683) < 4 * np.sqrt(0.683 * 0.317 / 2000)
 
@@ -140,7 +132,8 @@ def test_first_moment_has_the_limits_of_the_theory():
 def test_counts_of_many_problems_have_the_first_moment():
     """Mean of Z over problems on the sphere = C(N, M)·D(P, M)/2^P: Cover's count is exact in general position."""
     counts = [
-        count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"] for k in range(150)
+        exact_count(0, n=8, rho=0.5, alpha=1.25, inputs="sphere", trial=k)["count"]
+        for k in range(150)
     ]
     expected = float(exact_first_moment(8, 10, 4))
     assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / np.sqrt(150)
@@ -255,12 +248,3 @@ def test_capacity_limits_finds_what_was_put_in():
     limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
     assert limits["searched"] == pytest.approx(first_moment_density(1.0) + 0.05, abs=1e-9)
     assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)
-
-
-def test_former_names_still_work():
-    from chanceline.experiments import records, witnesses
-
-    with pytest.warns(DeprecationWarning, match="capacity_limits"):
-        assert witnesses.capacity_witness is capacity_limits
-    with pytest.warns(DeprecationWarning, match="store"):
-        assert records.Record.__name__ == "Record"

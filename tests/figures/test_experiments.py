@@ -3,8 +3,13 @@
 import pytest
 
 from chanceline.errors import InputError
+from chanceline.experiments.figure_points import (
+    QUICK_SWEEPS,
+    SWEEPS,
+    shipped_points,
+    stored_points,
+)
 from chanceline.experiments.run import run
-from chanceline.experiments.scaling import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import builtin_names, load_sweep
 from chanceline.figures.experiments import draw_figure, draw_sweep

@@ -12,7 +12,7 @@ from chanceline.memory import (
     largest_loads,
     random_patterns,
 )
-from chanceline.memory.wiring import fit
+from chanceline.memory.stability import NeuronProblem, fit_stable_weights
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +85,10 @@ def test_hebbs_choice_ends_at_gardner_and_holds_what_is_measured():
         while low < high:
             middle = (low + high + 1) // 2
             chosen = np.argsort(-np.abs(rows[:middle].sum(axis=0)))[: round(rho * n)]
-            low, high = (
-                (middle, high) if fit(rows[:middle], chosen).separates else (low, middle - 1)
-            )
+            if fit_stable_weights(NeuronProblem(rows[:middle]), chosen).separates:
+                low = middle
+            else:
+                high = middle - 1
         held.append(low / n)
     assert np.mean(held) == pytest.approx(
         hebbian_capacity(rho), abs=3 * np.std(held) / np.sqrt(12) + 0.01

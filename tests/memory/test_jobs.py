@@ -4,7 +4,7 @@ import psutil
 import pytest
 
 from chanceline._parallel import cluster
-from chanceline.memory import AssociativeMemory, load_curve, random_patterns, wiring
+from chanceline.memory import AssociativeMemory, learning, load_curve, random_patterns
 
 N = 24
 
@@ -46,7 +46,7 @@ def test_interrupted_learning_stores_nothing(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(wiring, "search", interrupted)
+    monkeypatch.setattr(learning, "search", interrupted)
     with pytest.raises(KeyboardInterrupt):
         memory.store(random_patterns(N, 0.5, seed=2))
     assert memory.report is before

@@ -13,7 +13,8 @@ from chanceline.memory import (
     random_patterns,
     retrieval,
 )
-from chanceline.memory.measurement import add_noise, cut
+from chanceline.memory.basins import add_noise
+from chanceline.memory.damage import cut_couplings
 
 N = 40
 
@@ -105,7 +106,7 @@ def test_cut_takes_the_given_share_from_every_neuron(stored):
     memory, _ = stored
     whole = memory.couplings.toarray()
     for how in ("random", "weakest"):
-        rest = cut(memory, 0.25, how, seed=1).couplings
+        rest = cut_couplings(memory, 0.25, how, seed=1).couplings
         assert np.diff(rest.indptr).tolist() == [12] * N  # of 16
         left = rest.toarray()
         assert np.array_equal(left[left != 0], whole[left != 0])
@@ -114,17 +115,17 @@ def test_cut_takes_the_given_share_from_every_neuron(stored):
             for i in range(N):
                 assert np.abs(whole[i][gone[i]]).max() <= np.abs(left[i][left[i] != 0]).min()
     assert np.array_equal(memory.couplings.toarray(), whole)
-    assert cut(memory, 1.0).couplings.nnz == 0
+    assert cut_couplings(memory, 1.0).couplings.nnz == 0
     with pytest.raises(InputError, match="cut"):
-        cut(memory, 0.5, "strongest")
+        cut_couplings(memory, 0.5, "strongest")
     with pytest.raises(InputError, match="share"):
-        cut(memory, 1.5)
+        cut_couplings(memory, 1.5)
 
 
 def test_cutting_counts_what_is_still_held(stored):
     memory, patterns = stored
     result = cutting(memory, patterns, [0.0, 0.25, 1.0], "random", seed=1)
-    rest = cut(memory, 0.25, "random", seed=1).couplings.toarray()
+    rest = cut_couplings(memory, 0.25, "random", seed=1).couplings.toarray()
     held = (patterns @ rest.T) * patterns > 0
     assert result.bits.tolist() == [1.0, held.mean(), 0.0]
     assert result.patterns.tolist() == [1.0, held.all(axis=1).mean(), 0.0]

@@ -7,7 +7,17 @@ import pytest
 from scipy.optimize import brentq, minimize
 from scipy.stats import norm
 
-from chanceline.memory.wiring import fit, grow, shrink, swap
+from chanceline.memory.stability import (
+    NeuronProblem,
+    add_inputs,
+    drop_inputs,
+    fit_stable_weights,
+    swap_inputs,
+)
+
+
+def fit(rows, inputs):
+    return fit_stable_weights(NeuronProblem(rows), inputs)
 
 
 def signs(shape, seed):
@@ -76,7 +86,7 @@ def test_swaps_find_the_most_stable_inputs_of_small_problems(seed):
         for inputs in combinations(range(11), 4)
         if (candidate := fit(rows, np.array(inputs))).separates
     )
-    best = swap(rows, first, 60, np.random.default_rng(seed))
+    best = swap_inputs(NeuronProblem(rows), first, 60, np.random.default_rng(seed))
     assert best.inputs.size == 4
     assert best.stability >= first.stability
     assert best.stability == pytest.approx(largest_by_enumeration(rows, 4), rel=1e-9)
@@ -88,18 +98,20 @@ def test_growing_never_lowers_the_stability_and_stops_when_enough():
     assert small.separates
     stabilities = [small.stability]
     for size in range(26, 40):
-        grown = grow(rows, small, size)
+        grown = add_inputs(NeuronProblem(rows), small, size)
         assert grown.inputs.size == size == np.unique(grown.inputs).size
         stabilities.append(grown.stability)
     assert np.all(np.diff(stabilities) >= -1e-12)
-    enough = grow(rows, small, 60, enough=stabilities[6])
+    enough = add_inputs(NeuronProblem(rows), small, 60, enough=stabilities[6])
     assert enough.inputs.size == 31
 
 
 @pytest.mark.parametrize("kappa", [0.3, 0.8])
 def test_shrinking_reaches_the_smallest_fan_in_of_small_problems(kappa):
     rows = signs((4, 10), 2)
-    found = shrink(rows, fit(rows, np.arange(10)), kappa, 40, np.random.default_rng(0))
+    found = drop_inputs(
+        NeuronProblem(rows), fit(rows, np.arange(10)), kappa, 40, np.random.default_rng(0)
+    )
     assert found.stability >= kappa
     smallest = next(size for size in range(1, 11) if largest_by_enumeration(rows, size) >= kappa)
     assert found.inputs.size == smallest

@@ -76,11 +76,11 @@ def memory(
     """
     from chanceline._parallel import cluster
     from chanceline.memory import AssociativeMemory, connectivity, random_patterns, retrieval
-    from chanceline.memory.network import DEFAULT_BUDGET
+    from chanceline.memory.network import DEFAULT_SWAP_BUDGET
 
     if patterns is not None and load is not None:
         raise InputError("Give either --patterns or --load, not both.")
-    budget = DEFAULT_BUDGET if budget is None else budget
+    budget = DEFAULT_SWAP_BUDGET if budget is None else budget
     stored = None if patterns is None else _read_patterns(patterns)
     if neurons is None:
         neurons = 200 if stored is None else stored.shape[1]

@@ -1,1 +1,1 @@
-"""Many tasks over sizes and loads: sweep → tasks → store → points with errors → limits beside theory."""
+"""Many tasks over sizes and loads: sweep → tasks → store → points with errors → limits."""

@@ -1,11 +1,13 @@
-"""The built-in kinds of task: smallest support, exact count, Monte Carlo count, each on a random problem.
+"""The built-in kinds of task: smallest support, exact count, Monte Carlo count on random problems.
 
-The problem depends on size, load, inputs and trial alone, so that all methods meet the same problems. The last three have noise
-with unequal classes and a threshold: inputs are Gaussian and a share `balance` of the labels, rounded, is positive.
+The problem depends on size, load, inputs and trial alone, so that all methods meet the same
+problems. The last three have noise with unequal classes and a threshold: inputs are Gaussian and a
+share `balance` of the labels, rounded, is positive.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,23 @@ from chanceline.select.api import search
 from chanceline.select.counting import count as count_supports
 from chanceline.select.pareto import front
 
-ENTRIES = 1_000_000  # numbers drawn at a time
+ENTRIES_AT_ONCE = 1_000_000  # numbers drawn together: some 8 MB
+LOG_DECIMALS = 6  # of a Monte Carlo ln Z; far below its noise
+NEARLY_WHOLE = 1e-9  # a product of floats this close to a whole number is meant to be it
+
+# Patterns (patterns, variables) and labels ±1 (patterns,) of a random problem.
+LabelledPatterns = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def draw_problem(
-    n: int, patterns: int, inputs: str, trial: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The random problem of a trial: patterns X (P × N) and labels y = ±1."""
+class ShareInputs(StrEnum):
+    """Inputs for which the share of separable problems can be measured."""
+
+    BINARY = "binary"
+    SPHERE = "sphere"
+
+
+def draw_problem(n: int, patterns: int, inputs: str, trial: int) -> LabelledPatterns:
+    """The random problem of a trial: X, (patterns, n), and labels y = ±1, (patterns,)."""
     return random_problem(
         n,
         n_patterns=patterns,
@@ -36,7 +48,7 @@ def draw_problem(
     )
 
 
-def smallest(
+def smallest_support(  # noqa: PLR0913
     seed: int,
     *,
     n: int,
@@ -48,12 +60,13 @@ def smallest(
 ) -> dict[str, Any]:
     """The smallest support that a search method finds.
 
-    `separates` says whether every margin is positive. The paper's algorithm stops when none is *negative*, so its
-    `n_selected` may belong to a support with ties, patterns on the boundary; `n_selected` is null where two patterns
-    contradict each other and nothing can separate (it happens to ±1 inputs at small N).
+    `separates` says whether every margin is positive. The paper's algorithm stops when none is
+    *negative*, so its `n_selected` may belong to a support with ties, patterns on the boundary;
+    `n_selected` is null where two patterns contradict each other and nothing can separate (it
+    happens to ±1 inputs at small N).
     """
     patterns = round(alpha * n)
-    X, y = draw_problem(n, patterns, inputs, trial)
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
     if contradicting_rows(X, y):
         return {"n_patterns": patterns, "n_selected": None, "separates": False, "iterations": 0}
     outcome = search(X, y, method=method, budget=budget, seed=seed)
@@ -65,36 +78,49 @@ def smallest(
     }
 
 
-def count(
+def exact_count(  # noqa: PLR0913
     seed: int, *, n: int, rho: float, alpha: float, inputs: str = "binary", trial: int = 0
 ) -> dict[str, Any]:
-    """The exact number of separating supports of M = ρN variables on one problem (the seed has no part in it)."""
-    patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs, trial)
-    return {"m": m, "count": 0 if contradicting_rows(X, y) else count_supports(X, y, m).count}
+    """The exact number of separating supports of M = ρN variables on one problem.
+
+    Every kind takes a seed; this one draws nothing with it.
+    """
+    patterns = whole(alpha * n, "alpha·n")
+    m = whole(rho * n, "rho·n")
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
+    n_supports = 0
+    if not contradicting_rows(X, y):
+        n_supports = count_supports(X, y, m).count
+    return {"m": m, "count": n_supports}
 
 
-def share(
+def separable_share(  # noqa: PLR0913
     seed: int, *, m: int, patterns: int, inputs: str = "binary", draws: int = 20_000, trial: int = 0
 ) -> dict[str, Any]:
-    """How many of `draws` random problems with as many variables as are selected, P × M, separate.
+    """How many of `draws` random problems of P patterns in M variables, all of them used, separate.
 
-    In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not, and have less.
+    In general position the probability is Cover's D(P, M)/2^P; ±1 inputs of few variables are not,
+    and have less. (Trials differ by their seed.)
     """
-    if inputs not in ("binary", "sphere"):
+    if inputs not in list(ShareInputs):
         raise InputError(f"there are no {inputs!r} inputs for shares; choose binary or sphere")
-    rng = np.random.default_rng(seed)
-    hits, together = 0, max(1, ENTRIES // (m * patterns))
-    for start in range(0, draws, together):
-        shape = (m * min(together, draws - start), patterns)
-        # On the sphere a pattern's length does not matter for its sign, so Gaussian entries do.
-        columns = rng.standard_normal(shape)
-        hinge = make_hinge(np.sign(columns) if inputs == "binary" else columns, m, ridge=RIDGE)
-        hits += sum(fits(hinge, np.arange(first, first + m)) for first in range(0, len(columns), m))
+    generator = np.random.default_rng(seed)
+    max_problems = max(1, ENTRIES_AT_ONCE // (m * patterns))
+    hits = 0
+    for start in range(0, draws, max_problems):
+        n_problems = min(max_problems, draws - start)
+        # Problem k has the columns k·m … k·m + m − 1, each with one entry for every pattern. On the
+        # sphere a pattern's length does not matter for its sign, so Gaussian entries do.
+        columns = generator.standard_normal((m * n_problems, patterns))
+        if inputs == ShareInputs.BINARY:
+            columns = np.sign(columns)
+        hinge = make_hinge(columns, m, ridge=RIDGE)
+        for first in range(0, m * n_problems, m):
+            hits += fits(hinge, np.arange(first, first + m))
     return {"hits": hits}
 
 
-def log_count(
+def log_count(  # noqa: PLR0913
     seed: int,
     *,
     n: int,
@@ -106,42 +132,43 @@ def log_count(
     rung: int = 1,
     trial: int = 0,
 ) -> dict[str, Any]:
-    """Monte Carlo ln Z_p for p = 2M, 2M + rung, … αN on one problem: a curve over the loads up to α.
+    """Monte Carlo ln Z_p for p = 2M, 2M + rung, … αN on one problem, a curve over loads up to α.
 
-    The curve ends early where no support was found to go on with; it is empty when not even p = 2M has any.
+    The curve ends early where no support was found to go on with; it is empty when not even p = 2M
+    has any.
     """
-    patterns, m = whole(alpha * n, "alpha·n"), whole(rho * n, "rho·n")
-    X, y = draw_problem(n, patterns, inputs, trial)
+    patterns = whole(alpha * n, "alpha·n")
+    m = whole(rho * n, "rho·n")
+    X, y = draw_problem(n, patterns, inputs=inputs, trial=trial)
     curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, rung=rung, seed=seed)
     return {
         "m": m,
         "first": 2 * m,
-        # Six decimals are far below the noise.
-        "log_counts": plain(curve.log_counts.round(6)),
-        "errors": plain(curve.errors.round(6)),
+        "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
+        "errors": plain(curve.errors.round(LOG_DECIMALS)),
     }
 
 
-def draw_classes(
-    n: int, alpha: float, balance: float, trial: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gaussian patterns X (P × N), P = αN, and labels ±1, round(balance·P) of them positive."""
+def draw_classes(n: int, alpha: float, balance: float, trial: int) -> LabelledPatterns:
+    """Gaussian X, (samples, n), of αn samples, and labels ±1, round(balance · samples) positive."""
     samples = whole(alpha * n, "alpha·n")
     positives = round(balance * samples)
     if not 0 < positives < samples:
         raise InputError(
-            f"balance = {balance:g} leaves one class among {samples} samples; choose one nearer to ½"
+            f"balance = {balance:g} leaves one class among {samples} samples; "
+            "choose one nearer to ½"
         )
-    rng = np.random.default_rng(derive_seed("classes", n, samples, positives, trial))
-    labels = np.repeat([1.0, -1.0], [positives, samples - positives])
-    return rng.standard_normal((samples, n)), rng.permutation(labels)
+    generator = np.random.default_rng(derive_seed("classes", n, samples, positives, trial))
+    X = generator.standard_normal((samples, n))
+    sorted_labels = np.repeat([1.0, -1.0], [positives, samples - positives])
+    return X, generator.permutation(sorted_labels)
 
 
-def smallest_classes(
+def smallest_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, budget: int | None = None, trial: int = 0
 ) -> dict[str, Any]:
     """The smallest support that search finds for a rule with threshold."""
-    X, y = draw_classes(n, alpha, balance, trial)
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
     outcome = search(X, y, intercept=True, budget=budget, seed=seed)
     return {
         "n_patterns": len(y),
@@ -150,33 +177,39 @@ def smallest_classes(
     }
 
 
-def fewest_errors(
+def errors_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, largest: int, trial: int = 0
 ) -> dict[str, Any]:
-    """The fewest errors found with 1, …, `largest` variables and a threshold."""
-    X, y = draw_classes(n, alpha, balance, trial)
-    found = front(X, y, max_features=largest, seed=seed)
+    """The fewest errors known with 1, …, `largest` variables and a threshold."""
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
+    points = front(X, y, max_features=largest, seed=seed).points
     return {
         "n_patterns": len(y),
         "positives": int((y > 0).sum()),
-        "errors": [point.errors for point in found.points if point.k],
+        "errors": [point.errors for point in points if point.k > 0],
     }
 
 
-def count_classes(
+def count_classes(  # noqa: PLR0913
     seed: int, *, n: int, alpha: float, balance: float, selected: int, trial: int = 0
 ) -> dict[str, Any]:
-    """The exact number of supports of `selected` variables that separate with a threshold (the seed has no part in it)."""
-    X, y = draw_classes(n, alpha, balance, trial)
+    """The exact number of supports of `selected` variables that separate with a threshold.
+
+    Every kind takes a seed; this one draws nothing with it.
+    """
+    X, y = draw_classes(n, alpha, balance=balance, trial=trial)
     return {
         "positives": int((y > 0).sum()),
         "count": count_supports(X, y, selected, intercept=True).count,
     }
 
 
-def whole(value: float, what: str) -> int:
-    """The whole number that a size times a fraction must be, for a fraction to mean the same at every size."""
+def whole(value: float, name: str) -> int:
+    """The whole number that a size times a fraction must be, called `name` in a refusal.
+
+    Otherwise the fraction would not mean the same at every size.
+    """
     nearest = round(value)
-    if abs(value - nearest) > 1e-9:
-        raise InputError(f"{what} is {value:g}; choose sizes that make it a whole number")
+    if abs(value - nearest) > NEARLY_WHOLE:
+        raise InputError(f"{name} is {value:g}; choose sizes that make it a whole number")
     return nearest

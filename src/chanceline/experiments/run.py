@@ -1,7 +1,7 @@
 """Tasks → workers → store: a generator at the core, a convenience around it.
 
-A result depends on its task alone, never on the number of jobs, the machine or the order. An interrupted task leaves no result:
-it stays open, and the next run does it again from its beginning.
+A result depends on its task alone, never on the number of jobs, the machine or the order. An
+interrupted task leaves no result: it stays open, and the next run does it again from its beginning.
 """
 
 from __future__ import annotations
@@ -13,37 +13,52 @@ from contextlib import closing
 from functools import cache
 from importlib.metadata import version
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from chanceline import __version__, _parallel
 from chanceline.errors import ChancelineError
 from chanceline.experiments.store import Record, Store
 from chanceline.experiments.tasks import Task, canonical
 
+# The packages that take part in the arithmetic.
+ARITHMETIC_PACKAGES = ("numpy", "scipy", "numba")
+
 
 class TaskError(ChancelineError):
     """A task failed; what had finished is saved, and running again takes up from there."""
 
 
+class BatchResult(NamedTuple):
+    """What a worker made of a batch: records of what it finished, and the error that stopped it."""
+
+    records: list[Record]
+    failure: TaskError | None
+
+
 @cache
 def made_with() -> str:
-    """Versions of everything that takes part in the arithmetic."""
-    parts = [f"{name} {version(name)}" for name in ("numpy", "scipy", "numba")]
-    return ", ".join([f"chanceline {__version__}", f"python {platform.python_version()}", *parts])
+    """Versions of everything that takes part in the arithmetic, this package first."""
+    parts = [f"chanceline {__version__}", f"python {platform.python_version()}"]
+    parts += [f"{name} {version(name)}" for name in ARITHMETIC_PACKAGES]
+    return ", ".join(parts)
 
 
-def execute(tasks: Sequence[Task]) -> tuple[list[Record], TaskError | None]:
-    """Run tasks one after the other, where this is called, up to the first that fails; what a worker does."""
+def execute(tasks: Sequence[Task]) -> BatchResult:
+    """Run tasks one after the other, up to the first that fails; what a worker does."""
     records: list[Record] = []
     for task in tasks:
         start = time.thread_time()
         try:
             result = task.run()
         except Exception as error:
-            what = f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))})"
-            return records, TaskError(f"{what} failed: {type(error).__name__}: {error}")
-        records.append(Record(task, result, made_with(), time.thread_time() - start))
-    return records, None
+            failure = TaskError(
+                f"task {task.id} ({task.kind}, {canonical(dict(task.parameters))}) failed: "
+                f"{type(error).__name__}: {error}"
+            )
+            return BatchResult(records, failure)
+        seconds = time.thread_time() - start
+        records.append(Record(task=task, result=result, made_with=made_with(), seconds=seconds))
+    return BatchResult(records, None)
 
 
 def iter_run(
@@ -60,7 +75,8 @@ def iter_run(
     tasks : iterable of Task
         Repetitions run once.
     n_jobs : int, optional
-        As in joblib: -1 for all cores, or all workers of the cluster that `joblib.parallel_config` names.
+        As in joblib: -1 for all cores, or all workers of the cluster that `joblib.parallel_config`
+        names.
     store : Store, optional
         Opened for writing. Finished tasks are skipped, new records saved as they come.
     batch : int
@@ -68,31 +84,30 @@ def iter_run(
 
     Notes
     -----
-    KeyboardInterrupt ends the run at once: every record yielded so far is saved, the tasks in hand stay
-    open. After a task has failed, those that were running are still finished and saved before its error is raised. A worker
-    that is killed costs its tasks; they are done again.
+    KeyboardInterrupt ends the run at once: every record yielded so far is saved, the tasks in hand
+    stay open. After a task has failed, those that were running are still finished and saved before
+    its error is raised. A worker that is killed costs its tasks; they are done again.
     """
-    done = store.finished() if store is not None else set()
-    missing = {task.id: task for task in tasks if task.id not in done}
-    ours = made_with().partition(",")[0]
+    finished: set[str] = set()
+    if store is not None:
+        finished = store.finished()
+    missing = {task.id: task for task in tasks if task.id not in finished}
     failures: list[TaskError] = []
 
     def begin() -> Any:
-        todo = list(missing.values())
-        batches = (todo[start : start + batch] for start in range(0, len(todo), batch))
+        """Start workers on all that is missing; called again when a worker was lost."""
+        open_tasks = list(missing.values())
+        starts = range(0, len(open_tasks), batch)
+        batches = (open_tasks[start : start + batch] for start in starts)
         # Taken when a worker becomes free: after a failure nothing new starts.
-        return _parallel.start(
-            execute, takewhile(lambda _: not failures, batches), (), n_jobs, ordered=False
-        )
+        until_failure = takewhile(lambda _: not failures, batches)
+        return _parallel.start(execute, until_failure, common=(), n_jobs=n_jobs, ordered=False)
 
-    with closing(_parallel.resumed(begin)) as finished:
-        for records, failure in finished:
+    with closing(_parallel.resumed(begin)) as results:
+        for records, failure in results:
             if failure is not None:
                 failures.append(failure)
-            if others := {record.made_with.partition(",")[0] for record in records} - {ours}:
-                raise TaskError(
-                    f"a worker runs {others.pop()} and this process {ours}; install one version everywhere"
-                )
+            _refuse_other_versions(records)
             if store is not None:
                 store.add(records)
             for record in records:
@@ -102,15 +117,31 @@ def iter_run(
         raise failures[0]
 
 
+def _refuse_other_versions(records: Iterable[Record]) -> None:
+    """Refuse records that were made by another version of this package than the one here."""
+    here = _package_version(made_with())
+    for record in records:
+        there = _package_version(record.made_with)
+        if there != here:
+            raise TaskError(
+                f"a worker runs {there} and this process {here}; install one version everywhere"
+            )
+
+
+def _package_version(versions: str) -> str:
+    """This package's part of what `made_with` says, such as "chanceline 0.4.0"."""
+    return versions.partition(",")[0]
+
+
 def run(
     tasks: Iterable[Task], *, n_jobs: int | None = 1, store: Store | None = None, batch: int = 1
 ) -> list[Record]:
-    """Run the tasks (or take them from the store) and return their records, in the order of the tasks."""
+    """Run the tasks, or take them from the store; returns their records in the same order."""
     wanted = list(tasks)
-    records = {
-        record.task.id: record
-        for record in iter_run(wanted, n_jobs=n_jobs, store=store, batch=batch)
-    }
+    records = {}
+    for record in iter_run(wanted, n_jobs=n_jobs, store=store, batch=batch):
+        records[record.task.id] = record
     if store is not None:
-        records |= {record.task.id: record for record in store.records()}
+        for record in store.records():
+            records[record.task.id] = record
     return [records[task.id] for task in wanted]

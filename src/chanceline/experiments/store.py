@@ -1,8 +1,9 @@
 """One SQLite file that keeps one row for each finished task.
 
-One writer, one transaction for each batch of results: a process killed at any moment loses at most the tasks in hand. The file
-says that it is ours (``application_id``) and of which schema (``user_version``), and every row carries a checksum over all it
-says. Opening checks the file and reads it once; what is damaged, or another program's, is refused and left as it is.
+One writer, one transaction for each batch of results: a process killed at any moment loses at most
+the tasks in hand. The file says that it is ours (``application_id``) and of which schema
+(``user_version``), and every row carries a checksum over all it says. Opening checks the file and
+reads it once; what is damaged, or another program's, is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chanceline._io import check_target, write_bytes, write_text
 from chanceline.errors import InputError
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     import pandas
 
 SCHEMA = 3
-READABLE = (2, SCHEMA)  # schema 2 has the same rows, and a second table that is no longer needed
+READABLE_SCHEMAS = (2, SCHEMA)  # schema 2 has the same rows, and a second table not needed any more
 APPLICATION = 0x43484C4E  # "CHLN"
 WAIT_SECONDS = 30  # for another process that is in the middle of a transaction
+MAX_ID_SHOWN = 40  # characters of a damaged row's id in a refusal
 
-COLUMNS = ("id", "kind", "parameters", "result", "made_with", "seconds")
-_TABLE = """
+CREATE_TABLE = """
 CREATE TABLE results (
     id TEXT PRIMARY KEY,       -- canonical id of the task
     kind TEXT NOT NULL,
@@ -41,6 +42,19 @@ CREATE TABLE results (
     checksum TEXT NOT NULL     -- over all of the above
 ) WITHOUT ROWID
 """
+# What the system, not the file, is to blame for.
+SYSTEM_REFUSALS = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+
+
+class Row(NamedTuple):
+    """A record as the store keeps it: the columns of its table but for the checksum, in order."""
+
+    id: str
+    kind: str
+    parameters: str
+    result: str
+    made_with: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -52,41 +66,63 @@ class Record:
     made_with: str
     seconds: float
 
-    def values(self) -> tuple[str, str, str, str, str, float]:
-        """What a store keeps, in the order of `COLUMNS`."""
-        parameters, result = canonical(dict(self.task.parameters)), canonical(dict(self.result))
-        return self.task.id, self.task.kind, parameters, result, self.made_with, float(self.seconds)
+    def values(self) -> Row:
+        """What a store keeps of it."""
+        return Row(
+            id=self.task.id,
+            kind=self.task.kind,
+            parameters=canonical(dict(self.task.parameters)),
+            result=canonical(dict(self.result)),
+            made_with=self.made_with,
+            seconds=float(self.seconds),
+        )
 
 
-def frame(records: Iterable[Record]) -> pandas.DataFrame:
-    """Records as a table, in an order that depends on their contents alone; lists (curves) as JSON text."""
-    import pandas
-
-    known = list(records)
-    parameters = sorted({name for record in known for name in record.task.parameters})
-    rows = [
-        {"kind": r.task.kind, **r.task.parameters, **r.result, "made_with": r.made_with}
-        for r in known
-    ]
-    texts = [
-        {
-            name: json.dumps(value) if isinstance(value, list) else value
-            for name, value in row.items()
-        }
-        for row in rows
-    ]
-    table = pandas.DataFrame(texts)
-    return (
-        table.sort_values(["kind", *parameters], kind="stable", ignore_index=True)
-        if rows
-        else table
+def record_from(row: Row, checksum: str) -> Record:
+    """The record that a row holds; raises where checksum or id do not fit, or the JSON is none."""
+    if checksum != digest(row):
+        raise InputError("its checksum does not fit")
+    task = Task(row.kind, json.loads(row.parameters))
+    if task.id != row.id:
+        raise InputError("its id is not that of its parameters")
+    return Record(
+        task=task, result=json.loads(row.result), made_with=row.made_with, seconds=row.seconds
     )
 
 
-class Store(AbstractContextManager["Store"]):
-    """A results file, opened for writing (one at a time) or for reading (any number, also during a run).
+def frame(records: Iterable[Record]) -> pandas.DataFrame:
+    """Records as a table: one row each, with kind, parameters, result and versions.
 
-    A reader sees what was there when it was opened.
+    The order depends on the contents alone. Lists (curves) become JSON text.
+    """
+    import pandas
+
+    rows = []
+    parameters: set[str] = set()
+    for record in records:
+        task = record.task
+        row = {"kind": task.kind, **task.parameters, **record.result}
+        row["made_with"] = record.made_with
+        rows.append({name: _as_cell(value) for name, value in row.items()})
+        parameters.update(task.parameters)
+
+    table = pandas.DataFrame(rows)
+    if not rows:
+        return table
+    return table.sort_values(["kind", *sorted(parameters)], kind="stable", ignore_index=True)
+
+
+def _as_cell(value: Any) -> Any:
+    """A value for a cell of a table: a list as JSON text, anything else as it is."""
+    if isinstance(value, list):
+        return json.dumps(value)
+    return value
+
+
+class Store(AbstractContextManager["Store"]):
+    """A results file, opened for writing (one at a time) or for reading (any number).
+
+    It can be read during a run. A reader sees what was there when it was opened.
 
     Parameters
     ----------
@@ -107,26 +143,43 @@ class Store(AbstractContextManager["Store"]):
             )
         with self._explained(), ExitStack() as opened:
             if write:
-                # A transaction on a file beside the store, which the system ends with the process; readers do not notice it.
-                lock = sqlite3.connect(f"{self.path}.lock.sqlite", timeout=0, isolation_level=None)
-                opened.enter_context(closing(lock)).execute("BEGIN EXCLUSIVE")
+                self._lock(opened)
             self._connection = sqlite3.connect(
                 self.path, timeout=WAIT_SECONDS, isolation_level=None
             )
             opened.enter_context(closing(self._connection))
             self._records = {record.task.id: record for record in self._read()}
+            self._opened = ExitStack()
             if write:
-                # A write-ahead log saves a batch without waiting for the disk, and survives the death of the process. A closed
-                # store is one file again, which can be read in a read-only place.
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                opened.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
-            self._opened = opened.pop_all() if write else ExitStack()
+                self._prepare_for_batches(opened)
+                # A writer stays open until `close`; a reader has read all and is closed here.
+                self._opened = opened.pop_all()
+
+    def _lock(self, opened: ExitStack) -> None:
+        """Keep other writers away until `opened` is closed.
+
+        The lock is a transaction on a file beside the store, which the system ends with the
+        process; readers do not notice it.
+        """
+        lock = sqlite3.connect(f"{self.path}.lock.sqlite", timeout=0, isolation_level=None)
+        opened.enter_context(closing(lock))
+        lock.execute("BEGIN EXCLUSIVE")
+
+    def _prepare_for_batches(self, opened: ExitStack) -> None:
+        """Write through a log until `opened` is closed.
+
+        A write-ahead log saves a batch without waiting for the disk, and survives the death of the
+        process. A closed store is one file again, which can be read in a read-only place.
+        """
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        opened.callback(self._connection.execute, "PRAGMA journal_mode = DELETE")
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
+        """End writing: the file is whole, and another writer may open it."""
         with self._explained():
             self._opened.close()
 
@@ -142,12 +195,13 @@ class Store(AbstractContextManager["Store"]):
         return {task_id: record.seconds for task_id, record in self._records.items()}
 
     def records(self, kind: str | None = None) -> Iterator[Record]:
-        """All records in the order of their ids, which does not depend on how they were made."""
-        return (
-            record
-            for _, record in sorted(self._records.items())
-            if kind is None or record.task.kind == kind
-        )
+        """All records, or those of one kind, in the order of their ids.
+
+        This order does not depend on how they were made.
+        """
+        for _, record in sorted(self._records.items()):
+            if kind is None or record.task.kind == kind:
+                yield record
 
     def add(self, records: Iterable[Record]) -> int:
         """Save records in one transaction; returns how many were new.
@@ -160,17 +214,20 @@ class Store(AbstractContextManager["Store"]):
             )
         new: dict[str, Record] = {}
         for record in records:
-            known = self._records.get(record.task.id) or new.setdefault(record.task.id, record)
+            task = record.task
+            known = self._records.get(task.id) or new.setdefault(task.id, record)
             if canonical(known.result) != canonical(record.result):
                 raise InputError(
-                    f"task {record.task.id} ({record.task.kind}) has another result in {self.path} or in another store; "
-                    "keep results of different versions in different stores"
+                    f"task {task.id} ({task.kind}) has another result in {self.path} or in another "
+                    "store; keep results of different versions in different stores"
                 )
+
         rows = [record.values() for record in new.values()]
         with self._explained(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
-                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", [(*r, digest(r)) for r in rows]
+                "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(*row, digest(row)) for row in rows],
             )
         self._records |= new
         return len(new)
@@ -193,81 +250,82 @@ class Store(AbstractContextManager["Store"]):
         table = self.frame(kind)
         if target.suffix == ".csv":
             write_text(target, table.to_csv(index=False, lineterminator="\n"))
-        else:
-            try:
-                write_bytes(target, table.to_parquet(None, index=False))
-            except ImportError as error:
-                raise InputError(
-                    "Parquet needs pyarrow: pip install 'chanceline[parquet]'"
-                ) from error
+            return len(table)
+        try:
+            content = table.to_parquet(None, index=False)
+        except ImportError as error:
+            raise InputError("Parquet needs pyarrow: pip install 'chanceline[parquet]'") from error
+        write_bytes(target, content)
         return len(table)
 
     def _read(self) -> list[Record]:
-        """Every record, of a file that is whole and ours; an empty one becomes ours when writing."""
-        ask = self._connection.execute
-        application, schema = (
-            ask(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        empty = not (
-            application or schema or ask("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        )
-        records = [] if empty and self._write else self._checked(application, schema)
+        """Every record, of a file that is whole and ours; writing makes an empty one ours."""
+        application = self._ask("PRAGMA application_id")
+        schema = self._ask("PRAGMA user_version")
+        is_empty = application == 0 and schema == 0
+        if is_empty:
+            is_empty = self._ask("SELECT count(*) FROM sqlite_master") == 0
+
+        records: list[Record] = []
+        if not (is_empty and self._write):
+            self._check_file(application, schema)
+            records = self._read_rows()
         if self._write and schema != SCHEMA:
             with self._connection:
-                ask("BEGIN IMMEDIATE")
-                if empty:
-                    ask(_TABLE)
-                ask(f"PRAGMA application_id = {APPLICATION}")
-                ask(f"PRAGMA user_version = {SCHEMA}")
+                self._connection.execute("BEGIN IMMEDIATE")
+                if is_empty:
+                    self._connection.execute(CREATE_TABLE)
+                self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         return records
 
-    def _checked(self, application: int, schema: int) -> list[Record]:
+    def _ask(self, question: str) -> Any:
+        """The one value that an SQL statement answers with."""
+        return self._connection.execute(question).fetchone()[0]
+
+    def _check_file(self, application: int, schema: int) -> None:
+        """Refuse what is another program's, of another schema, or damaged."""
         if application != APPLICATION:
             raise InputError(
-                f"{self.path} is another program's database; it was left as it is, name another store"
+                f"{self.path} is another program's database; it was left as it is, "
+                "name another store"
             )
-        if schema not in READABLE:
+        if schema not in READABLE_SCHEMAS:
             raise InputError(
-                f"{self.path} has schema {schema}, not {SCHEMA}; use the version of chanceline that made it"
+                f"{self.path} has schema {schema}, not {SCHEMA}; "
+                "use the version of chanceline that made it"
             )
-        problem = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        problem = self._ask("PRAGMA quick_check(1)")
         if problem != "ok":
             raise self._damaged(" ".join(problem.split()))
-        return [
-            self._record(*row)
-            for row in self._connection.execute(
-                f"SELECT {', '.join(COLUMNS)}, checksum FROM results"
-            )
-        ]
 
-    def _record(
-        self,
-        task_id: str,
-        kind: str,
-        parameters: str,
-        result: str,
-        made_with: str,
-        seconds: float,
-        sum_: str,
-    ) -> Record:
-        try:
-            if sum_ != digest((task_id, kind, parameters, result, made_with, seconds)):
-                raise InputError("its checksum does not fit")
-            task = Task(kind, json.loads(parameters))
-            if task.id != task_id:
-                raise InputError("its id is not that of its parameters")
-            return Record(task, json.loads(result), made_with, seconds)
-        except (ValueError, TypeError) as error:
-            raise self._damaged(f"in the row of task {str(task_id)[:40]!r}: {error}") from error
+    def _read_rows(self) -> list[Record]:
+        """The records of all rows; a row that does not fit its checksum or its id is refused."""
+        columns = ", ".join(Row._fields)
+        records = []
+        for *values, checksum in self._connection.execute(
+            f"SELECT {columns}, checksum FROM results"
+        ):
+            row = Row(*values)
+            try:
+                records.append(record_from(row, checksum))
+            except (ValueError, TypeError) as error:
+                shown_id = str(row.id)[:MAX_ID_SHOWN]
+                raise self._damaged(f"in the row of task {shown_id!r}: {error}") from error
+        return records
 
     def _damaged(self, why: str) -> InputError:
+        """The refusal of a damaged file, for this reason."""
         return InputError(
             f"{self.path} is damaged ({why}); it was left as it is, move it away or name another"
         )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """SQLite's refusals in its own words: of the system, or of a damaged file; what has been saved stays as it is."""
+        """Within the block, SQLite's errors say what to do; what has been saved stays as it is.
+
+        Another writer and a damaged file are wrong input; what the system refuses is its OSError.
+        """
         try:
             yield
         except sqlite3.Error as error:
@@ -276,10 +334,7 @@ class Store(AbstractContextManager["Store"]):
                 raise InputError(
                     f"another process is writing to {self.path}; wait for it, or name another store"
                 ) from error
-            if code.startswith(
-                ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
-            ):
-                raise OSError(
-                    errno.EIO, f"{error}; what was saved before is whole", str(self.path)
-                ) from error
+            if code.startswith(SYSTEM_REFUSALS):
+                reason = f"{error}; what was saved before is whole"
+                raise OSError(errno.EIO, reason, str(self.path)) from error
             raise self._damaged(f"or no chanceline store: {error}") from error

@@ -1,4 +1,4 @@
-"""Sweeps: grids of tasks written as TOML, the built-in ones (``data/sweeps``) in the same form as anybody's.
+"""Sweeps: grids of tasks written as TOML, the built-in ones (``data/sweeps``) like anybody's.
 
 name = "my-sweep"
 description = "smallest supports at two loads"
@@ -9,8 +9,8 @@ trials = 100                    # trial = 0 … 99
 grid = {n = [64, 128], alpha = [0.5, 1.0]}
 fixed = {method = "auto"}
 
-A kind may be ``package.module:function``: reading such a file, also to look at a run's progress, imports that module. Only use
-files that you would run as a program.
+A kind may be ``package.module:function``: reading such a file, also to look at a run's progress,
+imports that module. Only use files that you would run as a program.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from chanceline.errors import InputError, whole_number
 from chanceline.experiments.tasks import Task, make_task
 
-_FOLDER = resources.files("chanceline") / "data" / "sweeps"
+BUILTIN_FOLDER = resources.files("chanceline") / "data" / "sweeps"
+SWEEP_KEYS = {"name", "description", "batch", "block"}
+BLOCK_KEYS = {"kind", "trials", "grid", "fixed"}
+# Parameters that a block cannot set: they follow from the block and the task.
+RESERVED_PARAMETERS = {"kind", "seed", "trial"}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A named list of tasks."""
+    """A named list of tasks; a worker gets `batch` of them at a time."""
 
     name: str
     description: str
@@ -42,11 +46,18 @@ class Sweep:
         return f"{self.name}: {len(self.tasks)} tasks ({self.description})"
 
 
+class PlacedTask(NamedTuple):
+    """A task and its place in its block: 0 for the first trial, towards 1 for the last."""
+
+    place: float
+    task: Task
+
+
 def builtin_names() -> list[str]:
     """Names of the sweeps that come with the package."""
     return sorted(
         entry.name.removesuffix(".toml")
-        for entry in _FOLDER.iterdir()
+        for entry in BUILTIN_FOLDER.iterdir()
         if entry.name.endswith(".toml")
     )
 
@@ -58,67 +69,94 @@ def load_sweep(source: str | Path, *, trials: int | None = None) -> Sweep:
     ----------
     source : str or path
     trials : int, optional
-        At most this many trials in each block: a smaller run of the same sweep, and a part of the whole.
+        At most this many trials in each block: a smaller run of the same sweep, and a part of the
+        whole.
     """
-    file = _FOLDER / f"{source}.toml" if str(source) in builtin_names() else Path(source)
-    if not file.is_file():
-        raise InputError(
-            f"there is no sweep {str(source)!r}: give one of {', '.join(builtin_names())}, or a TOML file"
-        )
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"the sweep {source} is not valid TOML: {error}") from error
+    content = _read_toml(source)
     name = content.get("name", Path(source).stem)
     if Path(str(name)).name != name:
         raise InputError(
-            f"the sweep's name is {name!r}; it must be text without / or \\, as the store is named after it"
+            f"the sweep's name is {name!r}; it must be text without / or \\, "
+            "as the store is named after it"
         )
-    _refuse_unknown(f"the sweep {name}", content, {"name", "description", "batch", "block"})
+    _refuse_unknown_keys(content, SWEEP_KEYS, f"the sweep {name}")
     if not content.get("block"):
         raise InputError(f"the sweep {name} has no [[block]]; add one with a kind and a grid")
     batch = whole_number(content.get("batch", 1), f"batch of the sweep {name}", at_least=1)
-    placed = [
-        pair
-        for block in content["block"]
-        for pair in _placed_tasks(f"a block of the sweep {name}", block, trials)
-    ]
+
+    placed: list[PlacedTask] = []
+    for block in content["block"]:
+        placed += _tasks_of_block(block, trials, f"a block of the sweep {name}")
     # Blocks side by side: an unfinished run has all points already, with fewer trials each.
-    tasks = [task for _, task in sorted(placed, key=lambda pair: pair[0])]
+    placed.sort(key=lambda entry: entry.place)
+    tasks = dict.fromkeys(entry.task for entry in placed)  # each once, in this order
     return Sweep(
-        name, content.get("description", "no description"), tuple(dict.fromkeys(tasks)), batch
+        name=name,
+        description=content.get("description", "no description"),
+        tasks=tuple(tasks),
+        batch=batch,
     )
 
 
-def _placed_tasks(
-    where: str, block: Mapping[str, Any], most: int | None
-) -> list[tuple[float, Task]]:
-    """The block's tasks, each with its place in the block between 0 and 1."""
-    _refuse_unknown(where, block, {"kind", "trials", "grid", "fixed"})
+def _read_toml(source: str | Path) -> dict[str, Any]:
+    """The content of a built-in sweep of this name, or of the TOML file at this path."""
+    if str(source) in builtin_names():
+        file = BUILTIN_FOLDER / f"{source}.toml"
+    else:
+        file = Path(source)
+    if not file.is_file():
+        raise InputError(
+            f"there is no sweep {str(source)!r}: give one of {', '.join(builtin_names())}, "
+            "or a TOML file"
+        )
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"the sweep {source} is not valid TOML: {error}") from error
+
+
+def _tasks_of_block(
+    block: Mapping[str, Any], max_trials: int | None, where: str
+) -> list[PlacedTask]:
+    """The tasks of a block: every point of its grid in each trial, trial after trial.
+
+    At most `max_trials` trials are taken, all if None. `where` is what refusals call the block.
+    """
+    _refuse_unknown_keys(block, BLOCK_KEYS, where)
     if "kind" not in block:
         raise InputError(f"{where} has no kind; say what to run")
-    grid, fixed = block.get("grid", {}), block.get("fixed", {})
-    for key, values in grid.items():
+    grid = block.get("grid", {})
+    fixed = block.get("fixed", {})
+    _check_parameters(grid, fixed, where)
+    trials = whole_number(block.get("trials", 1), f"trials in {where}", at_least=1)
+    if max_trials:
+        trials = min(trials, max_trials)
+
+    placed = []
+    for trial in range(trials):
+        for values in product(*grid.values()):
+            point = dict(zip(grid, values, strict=True))
+            task = make_task(block["kind"], **fixed, **point, trial=trial)
+            placed.append(PlacedTask(place=trial / trials, task=task))
+    return placed
+
+
+def _check_parameters(grid: Mapping[str, Any], fixed: Mapping[str, Any], where: str) -> None:
+    """Refuse a grid that is not made of lists, and parameters given twice or not to be given."""
+    for name, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise InputError(f"{key} in the grid of {where} is {values!r}; it must be a list")
-    twice = sorted(set(grid) & set(fixed) | {"kind", "seed", "trial"} & (set(grid) | set(fixed)))
-    if twice:
+            raise InputError(f"{name} in the grid of {where} is {values!r}; it must be a list")
+    given_twice = set(grid) & set(fixed)
+    not_to_be_given = RESERVED_PARAMETERS & (set(grid) | set(fixed))
+    wrong = sorted(given_twice | not_to_be_given)
+    if wrong:
         raise InputError(
-            f"{twice[0]!r} in {where} is given twice, or is not a parameter that can be given"
+            f"{wrong[0]!r} in {where} is given twice, or is not a parameter that can be given"
         )
-    asked = whole_number(block.get("trials", 1), f"trials in {where}", at_least=1)
-    trials = min(asked, most or asked)
-    return [
-        (
-            trial / trials,
-            make_task(block["kind"], **fixed, **dict(zip(grid, values, strict=True)), trial=trial),
-        )
-        for trial in range(trials)
-        for values in product(*grid.values())
-    ]
 
 
-def _refuse_unknown(where: str, table: Mapping[str, Any], known: set[str]) -> None:
+def _refuse_unknown_keys(table: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Refuse a TOML table that has a key beyond those known; `where` is what it is called."""
     unknown = sorted(set(table) - known)
     if unknown:
         raise InputError(

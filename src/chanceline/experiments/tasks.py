@@ -1,7 +1,8 @@
 """A task says what to run; its canonical id names the result, and its seed follows from the id.
 
-A *kind* is a function of a seed and plain keyword parameters that returns a plain dictionary. Tasks name it
-by a short built-in name or as ``package.module:function``: any machine that can import it can run it.
+A *kind* is a function of a seed and plain keyword parameters that returns a plain dictionary. Tasks
+name it by a short built-in name or as ``package.module:function``: any machine that can import it
+can run it.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ from chanceline.errors import InputError, real_number
 Kind = Callable[..., Mapping[str, Any]]
 
 # Built-in kind → where its function lives.
-KINDS = {
-    "smallest": "chanceline.experiments.kinds:smallest",
-    "count": "chanceline.experiments.kinds:count",
-    "share": "chanceline.experiments.kinds:share",
+BUILTIN_KINDS = {
+    "smallest": "chanceline.experiments.kinds:smallest_support",
+    "count": "chanceline.experiments.kinds:exact_count",
+    "share": "chanceline.experiments.kinds:separable_share",
     "log-count": "chanceline.experiments.kinds:log_count",
     # Ids of stored results have these names from when the kinds were in a module of their own.
     "chanceline.experiments.classes:smallest": "chanceline.experiments.kinds:smallest_classes",
-    "chanceline.experiments.classes:fewest_errors": "chanceline.experiments.kinds:fewest_errors",
+    "chanceline.experiments.classes:fewest_errors": "chanceline.experiments.kinds:errors_classes",
     "chanceline.experiments.classes:count": "chanceline.experiments.kinds:count_classes",
 }
+ID_DIGITS = 32  # hexadecimal digits of a digest that are kept
+SEED_DIGITS = 16  # of these, the digits that make a seed: 64 bits
 
 
 def canonical(value: Any) -> str:
@@ -41,7 +44,7 @@ def canonical(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """The beginning of the SHA-256 of a value's canonical JSON, 32 hexadecimal digits."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:ID_DIGITS]
 
 
 def derive_seed(*parts: Any) -> int:
@@ -50,7 +53,8 @@ def derive_seed(*parts: Any) -> int:
     >>> derive_seed("problem", 64, 1.0, "binary", 0)
     2088625874213354908
     """
-    return int(digest(parts)[:16], 16) >> 1
+    bits = int(digest(parts)[:SEED_DIGITS], 16)
+    return bits >> 1  # what a signed integer of 64 bits can hold
 
 
 @dataclass(frozen=True)
@@ -73,17 +77,17 @@ class Task:
     id: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "id", digest({"kind": self.kind, "parameters": dict(self.parameters)})
-        )
+        task_id = digest({"kind": self.kind, "parameters": dict(self.parameters)})
+        object.__setattr__(self, "id", task_id)  # the way to set a field of a frozen dataclass
 
     @property
     def seed(self) -> int:
         return derive_seed("task", self.id)
 
     def run(self) -> dict[str, Any]:
-        """Do the work here and now."""
-        result = dict(find_kind(self.kind)(seed=self.seed, **self.parameters))
+        """Do the work here and now; a result that canonical JSON cannot hold is refused."""
+        function = find_kind(self.kind)
+        result = dict(function(seed=self.seed, **self.parameters))
         canonical(result)
         return result
 
@@ -91,10 +95,11 @@ class Task:
 @cache
 def find_kind(name: str) -> Kind:
     """The function behind a kind's name."""
-    module_name, _, function_name = KINDS.get(name, name).partition(":")
+    module_name, _, function_name = BUILTIN_KINDS.get(name, name).partition(":")
     if not function_name:
         raise InputError(
-            f"there is no kind of task {name!r}; known are {', '.join(KINDS)}, or package.module:function"
+            f"there is no kind of task {name!r}; known are {', '.join(BUILTIN_KINDS)}, "
+            "or package.module:function"
         )
     try:
         function: Kind = getattr(import_module(module_name), function_name)
@@ -104,8 +109,9 @@ def find_kind(name: str) -> Kind:
 
 
 @cache
-def _signature(name: str) -> inspect.Signature:
-    return inspect.signature(find_kind(name), eval_str=True)
+def _signature(kind: str) -> inspect.Signature:
+    """The signature of a kind's function, with types for annotations."""
+    return inspect.signature(find_kind(kind), eval_str=True)
 
 
 def make_task(kind: str, **parameters: Any) -> Task:
@@ -115,28 +121,27 @@ def make_task(kind: str, **parameters: Any) -> Task:
     """
     signature = _signature(kind)
     try:
-        bound = signature.bind(seed=0, **parameters)
+        bound = signature.bind(seed=0, **parameters)  # the seed follows from the task
     except TypeError as error:
         names = ", ".join(name for name in signature.parameters if name != "seed")
         raise InputError(f"a task of kind {kind!r} takes {names}: {error}") from error
     bound.apply_defaults()
-    given = {name: value for name, value in bound.arguments.items() if name != "seed"}
-    return Task(
-        kind,
-        {
-            name: _coerce(kind, name, value, signature.parameters[name].annotation)
-            for name, value in given.items()
-        },
-    )
+
+    in_force = {}
+    for name, value in bound.arguments.items():
+        if name != "seed":
+            declared = signature.parameters[name].annotation
+            in_force[name] = _in_type(value, declared, f"parameter {name} of {kind!r}")
+    return Task(kind, in_force)
 
 
-def _coerce(kind: str, name: str, value: Any, wanted: Any) -> Any:
-    if wanted is float:
-        return (
-            real_number(value, f"parameter {name} of {kind!r}") + 0.0
-        )  # −0.0 and 0.0 are one number
-    if wanted in (int, str, bool) and type(value) is not wanted:
-        raise InputError(
-            f"parameter {name} of {kind!r} is {value!r}; it must be of type {wanted.__name__}"
-        )
+def _in_type(value: Any, declared: Any, name: str) -> Any:
+    """A parameter's value in the type that its kind declares; `name` is what a refusal calls it.
+
+    Whole numbers become floats where a float is declared. Nothing else is converted.
+    """
+    if declared is float:
+        return real_number(value, name) + 0.0  # −0.0 and 0.0 are one number
+    if declared in (int, str, bool) and type(value) is not declared:
+        raise InputError(f"{name} is {value!r}; it must be of type {declared.__name__}")
     return value

@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from chanceline.experiments.figure_points import known_figure, shipped_points, stored_points
 from chanceline.experiments.scaling import (
-    SMALLEST_SIZE,
+    MIN_FIRST_MOMENT_SIZE,
     capacity_limits,
+    difference_errors,
     entropy_limits,
-    errors_of,
     fit_differences,
-    known_figure,
-    shipped_points,
-    stored_points,
 )
 from chanceline.figures.style import COLOURS, check_figure, figure_style, legend_below, save
 from chanceline.theory.bounds import first_moment_density
@@ -91,7 +89,7 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     limits = capacity_limits(points)
-    points = points[points["first_moment"] * points["n"] >= SMALLEST_SIZE]
+    points = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
     kinds = sorted(points["inputs"].unique())
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
     above, below = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
@@ -208,7 +206,7 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
         ax.errorbar(
             1 / group["n"],
             group["difference"],
-            errors_of(group),
+            difference_errors(group),
             color=colour,
             marker="o",
             **POINTS,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.memory.measurement import Cutting, LargestLoads, Retrieval, hebbian_capacity
+from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import Capacity
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.

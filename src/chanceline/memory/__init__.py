@@ -1,19 +1,12 @@
 """A network of binary neurons that stores patterns with few, chosen couplings."""
 
-from chanceline.memory.measurement import (
-    Connectivity,
-    Cutting,
-    LargestLoads,
-    Retrieval,
-    connectivity,
-    cutting,
-    hebbian_capacity,
-    largest_loads,
-    load_curve,
-    random_patterns,
-    retrieval,
-)
-from chanceline.memory.network import AssociativeMemory, StorageReport
+from chanceline.memory.anatomy import Connectivity, connectivity
+from chanceline.memory.basins import Retrieval, retrieval
+from chanceline.memory.damage import Cutting, cutting
+from chanceline.memory.loads import LargestLoads, hebbian_capacity, largest_loads, load_curve
+from chanceline.memory.network import AssociativeMemory
+from chanceline.memory.patterns import random_patterns
+from chanceline.memory.report import StorageReport
 
 __all__ = [
     "AssociativeMemory",

@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from chanceline.errors import InputError
-from chanceline.experiments.scaling import average
+from chanceline.experiments.extrapolation import mean_estimate
 from chanceline.experiments.store import Record, Store
 from chanceline.figures.style import legend_below
 from chanceline.report.page import Page, drawn, in_page, number
@@ -110,7 +110,7 @@ def write_sweep_report(store: str | Path, path: str | Path) -> Path:
 
 
 def averages(records: list[Record]) -> pd.DataFrame:
-    """Mean and error (`average`) of every numeric result over the trials of each point; constant parameters left out."""
+    """Mean and error (`mean_estimate`) of every numeric result over the trials of each point; constant parameters left out."""
     keys = sorted({key for record in records for key in record.task.parameters if key != "trial"})
     frame = pd.DataFrame(
         {**record.task.parameters, **{f"result:{k}": v for k, v in record.result.items()}}
@@ -120,7 +120,7 @@ def averages(records: list[Record]) -> pd.DataFrame:
     grouped = frame.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
     for name in frame.select_dtypes(("number", "bool")).filter(like="result:"):
-        estimates = [average(values.dropna()) for _, values in grouped[name]]
+        estimates = [mean_estimate(values.dropna()) for _, values in grouped[name]]
         label = name.removeprefix("result:")
         table[label], table[f"± {label}"] = zip(*estimates, strict=True)
     return table

@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from matplotlib.figure import Figure
 from chanceline._io import write_text
 from chanceline.figures.style import save
 
-_PACKAGES = ("chanceline", "numpy", "scipy", "numba", "matplotlib", "pandas")
+RECORDED_PACKAGES = ("chanceline", "numpy", "scipy", "numba", "matplotlib", "pandas")
+
+
+class Mode(StrEnum):
+    """How much is computed."""
+
+    QUICK = "quick"  # a minute, with small runs made on the spot
+    NORMAL = "normal"
+    FULL = "full"  # everything, resumable
 
 
 @dataclass
@@ -25,19 +34,26 @@ class Folder:
 
     Attributes
     ----------
+    path
+        The folder; made if it is not there.
     mode
-        "quick" (a minute, small runs made on the spot), "normal", or "full" (everything, resumable).
+        A `Mode`, or its name.
     say
         Receives one line of progress at a time.
+    written
+        Names of the figures written so far.
+    numbers
+        Rows of numbers.csv.
     """
 
     path: Path
-    mode: str
+    mode: Mode | str
     say: Callable[[str], None]
     written: list[str] = field(default_factory=list)
     numbers: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.mode = Mode(self.mode)
         self.path.mkdir(parents=True, exist_ok=True)
 
     def draw(
@@ -49,22 +65,29 @@ class Folder:
     ) -> None:
         """`save` a figure of panels side by side, one for each function, which gets its axes."""
         figure = Figure(figsize=size, layout="constrained")
-        for ax, draw in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            draw(ax)
+        axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for ax, draw_panel in zip(axes, panels, strict=True):
+            draw_panel(ax)
         self.save(name, figure, table)
 
     def save(self, name: str, figure: Figure, table: pd.DataFrame) -> None:
         """Write `name`.png, `name`.svg and `name`.csv."""
-        for kind in ("png", "svg"):
-            save(figure, self.path / f"{name}.{kind}")
+        for ending in ("png", "svg"):
+            save(figure, self.path / f"{name}.{ending}")
         write_text(self.path / f"{name}.csv", table.to_csv(index=False))
         self.written.append(name)
         self.say(f"{name}: png, svg, csv")
 
     def number(
-        self, quantity: str, value: float, error: float | None, source: str, paper: str = ""
+        self,
+        quantity: str,
+        value: float,
+        *,
+        source: str,
+        error: float | None = None,
+        paper: str = "",
     ) -> None:
-        """Keep one number for numbers.csv."""
+        """Keep one number for numbers.csv, with its source and its place in the paper."""
         self.numbers.append(
             {"quantity": quantity, "value": value, "error": error, "source": source, "paper": paper}
         )
@@ -76,6 +99,6 @@ class Folder:
             "mode": self.mode,
             "figures": self.written,
             "python": platform.python_version(),
-            "packages": {name: version(name) for name in _PACKAGES},
+            "packages": {name: version(name) for name in RECORDED_PACKAGES},
         }
         write_text(self.path / "provenance.json", json.dumps(provenance, indent=2) + "\n")

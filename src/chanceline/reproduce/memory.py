@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,27 +13,59 @@ from chanceline.memory import (
     AssociativeMemory,
     Cutting,
     Retrieval,
+    StorageReport,
     cutting,
     hebbian_capacity,
     load_curve,
     random_patterns,
     retrieval,
 )
-from chanceline.memory.wiring import WIRINGS
-from chanceline.reproduce.folder import Folder
+from chanceline.memory.choices import CutOrder, Wiring
+from chanceline.reproduce.folder import Folder, Mode
 from chanceline.theory.capacity import capacity, capacity_curve
 
-RHO = 0.25
-NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-CUTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+SEED = 1
+KEPT_SHARE = 0.25  # of the inputs, where recall and cutting are measured
+PROBE_NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+CUT_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+CUTTING_LOAD = 0.3  # where all wirings hold their patterns before couplings are cut
+MINIMAL_LOAD = 0.4  # where couplings for each bit are counted
 
 
-# Seconds, a minute, or a quarter of an hour of one core.
-SIZES = {
-    "quick": SimpleNamespace(
-        neurons=40, measured=10, budget=200, rhos=(0.1, 0.25, 0.5), loads=(0.1, 0.3), jobs=1
+@dataclass(frozen=True)
+class MemorySize:
+    """How large the networks of a mode are, and what is measured on them.
+
+    Attributes
+    ----------
+    neurons : of each network.
+    measured : neurons whose largest load is measured.
+    budget : of the search, in swaps a neuron.
+    rhos : shares of inputs at which the largest load is measured.
+    loads : at which recall is measured.
+    jobs : processes, as in joblib.
+    """
+
+    neurons: int
+    measured: int
+    budget: int
+    rhos: tuple[float, ...]
+    loads: tuple[float, ...]
+    jobs: int
+
+
+MEMORY_SIZES = {
+    # Seconds.
+    Mode.QUICK: MemorySize(
+        neurons=40,
+        measured=10,
+        budget=200,
+        rhos=(0.1, 0.25, 0.5),
+        loads=(0.1, 0.3),
+        jobs=1,
     ),
-    "normal": SimpleNamespace(
+    # A minute.
+    Mode.NORMAL: MemorySize(
         neurons=80,
         measured=20,
         budget=600,
@@ -40,7 +73,8 @@ SIZES = {
         loads=(0.1, 0.3, 0.8),
         jobs=1,
     ),
-    "full": SimpleNamespace(
+    # A quarter of an hour of one core.
+    Mode.FULL: MemorySize(
         neurons=150,
         measured=30,
         budget=2000,
@@ -52,87 +86,108 @@ SIZES = {
 
 
 def memory_capacity(folder: Folder) -> None:
-    """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and the curve of Hebb's choice."""
-    size = SIZES[folder.mode]
+    """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and Hebb's choice."""
+    size = MEMORY_SIZES[Mode(folder.mode)]
     loads = load_curve(
-        size.neurons, size.rhos, seed=1, budget=size.budget, neurons=size.measured, n_jobs=size.jobs
+        size.neurons,
+        size.rhos,
+        seed=SEED,
+        budget=size.budget,
+        neurons=size.measured,
+        n_jobs=size.jobs,
     )
     table = pd.DataFrame([result.to_dict() for result in loads])
-    lines = {
-        "alpha_vs": [capacity(rho).alpha for rho in table["rho"]],
-        "hebbian": table["rho"].map(hebbian_capacity),
-    }
-    table = table.assign(cover_gardner=2 * table["rho"], **lines)
+    table["cover_gardner"] = 2 * table["rho"]
+    table["alpha_vs"] = [capacity(rho).alpha for rho in table["rho"]]
+    table["hebbian"] = table["rho"].map(hebbian_capacity)
     theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
     folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory.points))
 
 
 def memory_stability(folder: Folder) -> None:
-    """Recall from noisy probes, and storage after couplings were cut, with a quarter of the couplings."""
-    size = SIZES[folder.mode]
+    """Recall from noisy probes, and storage after cuts, with a quarter of the inputs."""
+    size = MEMORY_SIZES[Mode(folder.mode)]
     recalls: dict[tuple[str, float], Retrieval] = {}
     cuts: dict[str, list[Cutting]] = {}
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for load in size.loads:
-        patterns = random_patterns(size.neurons, load, seed=1)
-        for wiring in WIRINGS:
-            memory = AssociativeMemory(size.neurons, RHO, wiring, seed=1, budget=size.budget)
+        patterns = random_patterns(size.neurons, load, seed=SEED)
+        for wiring in Wiring:
+            memory = AssociativeMemory(
+                size.neurons, KEPT_SHARE, wiring, seed=SEED, budget=size.budget
+            )
             report = memory.store(patterns, n_jobs=size.jobs)
-            found = retrieval(memory, patterns, NOISES, seed=1)
-            typical = float(np.median(report.stabilities))
-            about = {
-                "wiring": wiring,
-                "load": load,
-                "unsolved": report.unsolved.size,
-                "kappa_min": report.stabilities.min(),
-                "kappa_median": typical,
-                # What the best choice of inputs could hold at this stability.
-                "alpha_vs_at_kappa": capacity(RHO, margin=typical).alpha if typical > 0 else np.nan,
-            }
-            rows += [
-                {
-                    "measured": "overlap after recall",
-                    **about,
-                    "share": share,
-                    "value": value,
-                    "error": error,
-                }
-                for share, value, error in zip(
-                    found.noises, found.overlaps, found.errors, strict=True
-                )
-            ]
-            if load < 2 * RHO:
-                recalls[wiring, load] = found
-            if load == 0.3:
+            network = _network_columns(wiring, load, report)
+
+            recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
+            rows += _recall_rows(network, recall)
+            if load < 2 * KEPT_SHARE:  # above, random inputs hold nothing to recall
+                recalls[wiring, load] = recall
+
+            if load == CUTTING_LOAD:
                 cuts[wiring] = [
-                    cutting(memory, patterns, CUTS, how, seed=1) for how in ("random", "weakest")
+                    cutting(memory, patterns, shares=CUT_SHARES, how=order, seed=SEED)
+                    for order in CutOrder
                 ]
-                rows += [
-                    {
-                        "measured": f"bits held, {result.how} cut",
-                        **about,
-                        "share": share,
-                        "value": value,
-                    }
-                    for result in cuts[wiring]
-                    for share, value in zip(result.shares, result.bits, strict=True)
-                ]
-    panels = (lambda ax: draw_retrieval(ax, recalls), lambda ax: draw_cutting(ax, cuts))
-    folder.draw("memory_stability", pd.DataFrame(rows), *panels, size=(10, 5.6))
+                for result in cuts[wiring]:
+                    rows += _cutting_rows(network, result)
+    folder.draw(
+        "memory_stability",
+        pd.DataFrame(rows),
+        lambda ax: draw_retrieval(ax, recalls),
+        lambda ax: draw_cutting(ax, cuts),
+        size=(10, 5.6),
+    )
+
+
+def _network_columns(wiring: str, load: float, report: StorageReport) -> dict[str, Any]:
+    """What all rows of one network say of it."""
+    median_stability = float(np.median(report.stabilities))
+    # What the best choice of inputs could hold at this stability.
+    reachable_load = np.nan
+    if median_stability > 0:
+        reachable_load = capacity(KEPT_SHARE, margin=median_stability).alpha
+    return {
+        "wiring": str(wiring),
+        "load": load,
+        "unsolved": report.unsolved.size,
+        "kappa_min": report.stabilities.min(),
+        "kappa_median": median_stability,
+        "alpha_vs_at_kappa": reachable_load,
+    }
+
+
+def _recall_rows(network: dict[str, Any], recall: Retrieval) -> list[dict[str, Any]]:
+    """One row of the table for each noise."""
+    rows = []
+    for share, value, error in zip(recall.noises, recall.overlaps, recall.errors, strict=True):
+        measured = {"share": share, "value": value, "error": error}
+        rows.append({"measured": "overlap after recall", **network, **measured})
+    return rows
+
+
+def _cutting_rows(network: dict[str, Any], result: Cutting) -> list[dict[str, Any]]:
+    """One row of the table for each share of couplings cut."""
+    rows = []
+    for share, value in zip(result.shares, result.bits, strict=True):
+        measured = {"share": share, "value": value}
+        rows.append({"measured": f"bits held, {result.how} cut", **network, **measured})
+    return rows
 
 
 def memory_couplings(folder: Folder) -> None:
-    """Couplings for each stored bit when every neuron keeps as few inputs as will do; dense couplings need 1/2 at best."""
-    size = SIZES[folder.mode]
-    load = 0.4
-    patterns = random_patterns(size.neurons, load, seed=1)
-    for wiring in WIRINGS:
-        report = AssociativeMemory(
-            size.neurons, "minimal", wiring, seed=1, budget=size.budget
-        ).store(patterns, n_jobs=size.jobs)
+    """Couplings for each stored bit when every neuron keeps as few inputs as will do.
+
+    Dense couplings need 1/2 at best.
+    """
+    size = MEMORY_SIZES[Mode(folder.mode)]
+    patterns = random_patterns(size.neurons, MINIMAL_LOAD, seed=SEED)
+    for wiring in Wiring:
+        memory = AssociativeMemory(size.neurons, "minimal", wiring, seed=SEED, budget=size.budget)
+        report = memory.store(patterns, n_jobs=size.jobs)
         folder.number(
-            f"couplings for a stored bit at load {load:g}, {size.neurons} neurons, {wiring} inputs",
+            f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {size.neurons} neurons, "
+            f"{wiring} inputs",
             report.couplings_per_bit,
-            None,
-            "measured on one network; Gardner's dense limit is 0.5",
+            source="measured on one network; Gardner's dense limit is 0.5",
         )

@@ -1,4 +1,4 @@
-"""The stages of `reproduce`, in their order. A stage is a function of the folder; it says what it draws and writes."""
+"""The stages of `reproduce`, in their order; each writes figures and numbers into the folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from chanceline.experiments.figure_points import (
+    QUICK_SWEEPS,
+    SWEEPS,
+    shipped_points,
+    stored_points,
+)
 from chanceline.experiments.run import iter_run
-from chanceline.experiments.scaling import QUICK_SWEEPS, SWEEPS, shipped_points, stored_points
 from chanceline.experiments.store import Store
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.figures.experiments import draw_figure
@@ -27,7 +32,7 @@ from chanceline.figures.theory import (
     draw_response,
     draw_stability,
 )
-from chanceline.reproduce.folder import Folder
+from chanceline.reproduce.folder import Folder, Mode
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
 from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
 from chanceline.theory.ensemble import capacity_table
@@ -35,160 +40,203 @@ from chanceline.theory.rsb import RSBBranch
 from chanceline.theory.solve import replicon_line, solve, start_at
 from chanceline.theory.symmetric import branch_table, solve_rs
 
-RHO = 0.5
-RHOS = (0.1, 0.25, 0.5, 0.75, 0.9)
-TELL_EVERY = 200  # tasks between two lines of progress
+PANEL_RHO = 0.5  # the density of the paper's panels
+NUMBER_RHOS = (0.1, 0.25, 0.5, 0.75, 0.9)  # densities whose capacity is listed
+BALANCES = (0.5, 0.3, 0.1, 0.02)  # shares of positives
+TASKS_BETWEEN_LINES = 200  # of progress
 
 
 def panels(folder: Folder) -> None:
     """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
-    table = branch_table(RHO, 60 if folder.mode == "quick" else 200)
-    end = capacity(RHO)
+    table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
+    end = capacity(PANEL_RHO)
     figure = Figure(figsize=(10, 7.4), layout="constrained")
     axes = figure.subplots(2, 2).flat
-    draw_overlaps(axes[0], table, RHO)
-    draw_response(axes[1], table, RHO)
-    draw_entropy(axes[2], table, RHO, end.alpha)
-    draw_stability(axes[3], table, RHO, end.replicon_alpha)
+    draw_overlaps(axes[0], table, PANEL_RHO)
+    draw_response(axes[1], table, PANEL_RHO)
+    draw_entropy(axes[2], table, PANEL_RHO, end.alpha)
+    draw_stability(axes[3], table, PANEL_RHO, end.replicon_alpha)
     for letter, ax in zip("abcd", axes, strict=True):
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
-    point = solve(1.2, RHO)
+
+    point = solve(1.2, PANEL_RHO)
     folder.number(
-        "entropy at alpha=1.2, rho=0.5", point.entropy, point.quadrature_error, "RS", "Fig. (c)"
+        "entropy at alpha=1.2, rho=0.5",
+        point.entropy,
+        error=point.quadrature_error,
+        source="RS",
+        paper="Fig. (c)",
     )
     folder.number(
         "load where symmetry between supports breaks at rho=0.5",
         end.replicon_alpha or float("nan"),
-        None,
-        "RS",
+        source="RS",
     )
+
+
+def _resolution(folder: Folder, *, quick: int, fine: int) -> int:
+    """The number of points of a curve: `quick` in the quick mode, `fine` in the others."""
+    if folder.mode == Mode.QUICK:
+        return quick
+    return fine
 
 
 def capacity_diagram(folder: Folder) -> None:
     """α_VS(ρ) with every closed-form curve."""
-    table = capacity_curve(
-        evenly_spaced(49 if folder.mode == "quick" else 199), replicon=True
-    ).to_frame()
+    rhos = evenly_spaced(_resolution(folder, quick=49, fine=199))
+    table = capacity_curve(rhos, replicon=True).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
-    for rho in RHOS:
+    for rho in NUMBER_RHOS:
         end = capacity(rho)
         folder.number(
             f"capacity at rho={rho:g}",
             end.alpha,
-            end.error,
-            "RS",
-            "capacity figure, solid blue line",
+            error=end.error,
+            source="RS",
+            paper="capacity figure, solid blue line",
         )
 
 
 def unequal_classes(folder: Folder) -> None:
     """α_VS(ρ) for 50, 30, 10 and 2 per cent positives."""
-    rhos = [float(rho) for rho in np.geomspace(0.001, 0.95, 20 if folder.mode == "quick" else 60)]
-    parts = [
-        capacity_curve(rhos, balance=balance).to_frame().assign(balance=balance)
-        for balance in (0.5, 0.3, 0.1, 0.02)
-    ]
-    table = pd.concat(parts, ignore_index=True)
+    rhos = np.geomspace(0.001, 0.95, _resolution(folder, quick=20, fine=60)).tolist()
+    curves = []
+    for balance in BALANCES:
+        curve = capacity_curve(rhos, balance=balance).to_frame()
+        curves.append(curve.assign(balance=balance))
+    table = pd.concat(curves, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):
         end = capacity(0.1, balance=balance)
-        folder.number(f"capacity at rho=0.1, balance {balance:g}", end.alpha, end.error, "RS")
+        folder.number(
+            f"capacity at rho=0.1, balance {balance:g}", end.alpha, error=end.error, source="RS"
+        )
 
 
 def entropy_with_breaking(folder: Folder) -> None:
-    """Σ(α) replica symmetric and with one step at ρ = 0.5, and how x and K go to their finite ends."""
-    critical = replicon_line(RHO).state
-    one_step = RSBBranch(RHO)
-    end = one_step.at_zero_entropy(start_at(RHO))
-    branch = [
-        point.state
-        for point in one_step.follow(end, 0.1, lambda state: state.alpha < critical.alpha + 0.003)
-    ]
-    beyond = one_step.at_chi(float(end.unknowns[0]) - 0.15, end.unknowns).state
-    broken = pd.DataFrame(
-        {
-            "alpha": s.alpha,
-            "entropy": s.entropy,
-            "x": s.order.x[0],
-            "K": s.order.K,
-            "p1": s.order.p[1],
-            "p0": s.order.p[0],
-        }
-        for s in [*reversed(branch), beyond]
-    )
-    loads = np.linspace(critical.alpha - 0.06, 1.8, 16 if folder.mode == "quick" else 40)
-    symmetric = pd.DataFrame(
-        {"alpha": alpha, "entropy": solve_rs(float(alpha), RHO).entropy} for alpha in loads
-    )
+    """Σ(α) replica symmetric and with one step at ρ = 0.5; how x and K go to their finite ends."""
+    critical_load = replicon_line(PANEL_RHO).state.alpha
+    broken = _broken_branch(critical_load)
+
+    loads = np.linspace(critical_load - 0.06, 1.8, _resolution(folder, quick=16, fine=40)).tolist()
+    entropies = [solve_rs(load, PANEL_RHO).entropy for load in loads]
+    symmetric = pd.DataFrame({"alpha": loads, "entropy": entropies})
+
     table = pd.concat([symmetric.assign(ansatz="rs"), broken.assign(ansatz="1rsb")])
-    panels = (
-        lambda ax: draw_entropies(ax, symmetric, broken, critical.alpha),
+    folder.draw(
+        "entropy_breaking",
+        table,
+        lambda ax: draw_entropies(ax, symmetric, broken, critical_load),
         lambda ax: draw_break_point(ax, broken),
+        size=(11, 4.4),
     )
-    folder.draw("entropy_breaking", table, *panels, size=(11, 4.4))
+
+
+def _broken_branch(critical_load: float) -> pd.DataFrame:
+    """The branch with one step of breaking at ρ = 0.5, a row for each load, in ascending order.
+
+    It is followed from zero entropy down to the load where symmetry breaks, and one point beyond
+    zero entropy is added. Columns: alpha, entropy and the order parameters x, K, p1, p0.
+    """
+    one_step = RSBBranch(PANEL_RHO)
+    end = one_step.at_zero_entropy(start_at(PANEL_RHO))
+    downwards = one_step.follow(end, 0.1, lambda state: state.alpha < critical_load + 0.003)
+    states = [point.state for point in downwards]
+    states.reverse()
+    log_chi = float(end.unknowns[0])
+    states.append(one_step.at_chi(log_chi - 0.15, end.unknowns).state)
+
+    rows = []
+    for state in states:
+        order = state.order
+        row = {
+            "alpha": state.alpha,
+            "entropy": state.entropy,
+            "x": order.x[0],
+            "K": order.K,
+            "p1": order.p[1],
+            "p0": order.p[0],
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def capacity_with_breaking(folder: Folder) -> None:
     """The capacity diagram with and without breaking, from the shipped table."""
     table = pd.DataFrame.from_records(capacity_table())
-    panels = (lambda ax: draw_diagram(ax, table), lambda ax: draw_corrections(ax, table))
-    folder.draw("capacity_breaking", table, *panels, size=(12, 5))
+    folder.draw(
+        "capacity_breaking",
+        table,
+        lambda ax: draw_diagram(ax, table),
+        lambda ax: draw_corrections(ax, table),
+        size=(12, 5),
+    )
     for row in capacity_table():
-        if row.rho in RHOS:
-            folder.number(
-                f"capacity at rho={row.rho:g}, one step of breaking",
-                row.alpha_1rsb,
-                row.error_1rsb,
-                "1RSB",
-            )
-            folder.number(
-                f"capacity at rho={row.rho:g}, full breaking",
-                row.alpha_full,
-                row.error_full,
-                "limit of 1, 2, 3 steps",
-            )
+        if row.rho not in NUMBER_RHOS:
+            continue
+        folder.number(
+            f"capacity at rho={row.rho:g}, one step of breaking",
+            row.alpha_1rsb,
+            error=row.error_1rsb,
+            source="1RSB",
+        )
+        folder.number(
+            f"capacity at rho={row.rho:g}, full breaking",
+            row.alpha_full,
+            error=row.error_full,
+            source="limit of 1, 2, 3 steps",
+        )
 
 
-def finite_size(folder: Folder) -> None:
-    """The paper's finite-size figure, the same with the best search, and the limits N → ∞ of entropy and capacity beside theory.
+def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
+    """The paper's finite-size figure, the same with the best search, and limits beside theory.
 
-    The quick mode makes small runs on the spot, the full mode runs or resumes all sweeps in a store inside the folder, and the
-    normal mode draws the run that comes with the package.
+    The quick mode makes small runs on the spot, the full mode runs or resumes all sweeps in a store
+    inside the folder, and the normal mode draws the run that comes with the package. `sweeps` names
+    those of each figure, where not the built-in ones are meant.
     """
-    quick = folder.mode == "quick"
-    plan: Mapping[str, Sequence[str]] = QUICK_SWEEPS if quick else SWEEPS
-    store = folder.path / ("experiments-quick.sqlite" if quick else "experiments.sqlite")
-    for figure, names in plan.items():
-        if folder.mode != "normal":
-            for name in names:
-                _run(folder, store, name)
-            points = stored_points(figure, store, names)
-        else:
+    if folder.mode == Mode.QUICK:
+        store = folder.path / "experiments-quick.sqlite"
+        builtin_sweeps = QUICK_SWEEPS
+    else:
+        store = folder.path / "experiments.sqlite"
+        builtin_sweeps = SWEEPS
+    if sweeps is None:
+        sweeps = builtin_sweeps
+
+    for figure, names in sweeps.items():
+        if folder.mode == Mode.NORMAL:
             folder.say(
-                f"{figure}: drawn from the run that comes with the package (the full mode computes it again)"
+                f"{figure}: drawn from the run that comes with the package "
+                "(the full mode computes it again)"
             )
             points = shipped_points(figure)
+        else:
+            for name in names:
+                _run_sweep(folder, store, name)
+            points = stored_points(figure, store, names)
         picture, table = draw_figure(figure, points)
-        if quick:
+        if folder.mode == Mode.QUICK:
             picture.suptitle("from a small run made on the spot: large error bars", fontsize=9)
         # A name of its own: the theory has figures of capacity and entropy too.
         folder.save(f"experiments-{figure}", picture, table)
 
 
-def _run(folder: Folder, store: Path, name: str) -> None:
+def _run_sweep(folder: Folder, store: Path, name: str) -> None:
+    """Run what the store does not have yet of a sweep, and tell how far it is."""
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
-        missing = len({task.id for task in sweep.tasks} - results.finished())
-        folder.say(
-            f"{sweep}; {missing} to run"
-            + (", a small run made on the spot" if folder.mode == "quick" else "")
-        )
-        for count, _ in enumerate(
-            iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch), 1
-        ):
-            if count % TELL_EVERY == 0:
-                folder.say(f"{name}: {count} of {missing}")
+        n_missing = len({task.id for task in sweep.tasks} - results.finished())
+        line = f"{sweep}; {n_missing} to run"
+        if folder.mode == Mode.QUICK:
+            line += ", a small run made on the spot"
+        folder.say(line)
+
+        records = iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch)
+        for n_done, _ in enumerate(records, 1):
+            if n_done % TASKS_BETWEEN_LINES == 0:
+                folder.say(f"{name}: {n_done} of {n_missing}")
 
 
 STAGES: tuple[Callable[[Folder], None], ...] = (

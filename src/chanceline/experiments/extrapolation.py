@@ -1,0 +1,189 @@
+"""Estimates with errors from samples, and their limit N → ∞ by a fit in powers of 1/N."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from chanceline._results import Result
+from chanceline.errors import InputError
+
+ONE_SIGMA = stats.norm.cdf(1.0)  # the probability below one standard deviation
+MIN_SAMPLES_OF_MEDIAN = 10  # with fewer, order statistics give no interval of 95 %
+SIZES_FOR_SQUARES = 5  # different sizes from which on 1/N² is fitted too
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error; NaN where the samples do not tell."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, repr=False)
+class Extrapolation(Result):
+    """The limit N → ∞ of values at finite N.
+
+    Attributes
+    ----------
+    value : float
+    statistical : float
+        Standard error of the fit, from the errors of the points (enlarged when they scatter more
+        than that).
+    systematic : float
+        Change of the limit when the smallest size is left out of the fit.
+    coefficients : tuple of float
+        Of 1, 1/N, 1/N², …
+    chi2, dof : float, int
+        Misfit and degrees of freedom.
+    """
+
+    value: float
+    statistical: float
+    systematic: float
+    coefficients: tuple[float, ...]
+    chi2: float
+    dof: int
+    kind = "extrapolated"
+    _derived = ("error",)
+
+    @property
+    def error(self) -> float:
+        """Both errors in quadrature."""
+        return float(np.hypot(self.statistical, self.systematic))
+
+    def at(self, n: ArrayLike) -> NDArray[np.float64]:
+        """The fitted curve at finite N."""
+        inverse_sizes = 1 / np.asarray(n, dtype=float)
+        highest_first = self.coefficients[::-1]
+        return np.asarray(np.polyval(highest_first, inverse_sizes), dtype=np.float64)
+
+    def summary(self) -> str:
+        return (
+            f"{self.value:.4f} ± {self.error:.4f} (statistical {self.statistical:.4f}, "
+            f"systematic {self.systematic:.4f}; "
+            f"χ² = {self.chi2:.1f} for {self.dof} degrees of freedom)"
+        )
+
+    __str__ = summary
+
+
+def median_estimate(values: ArrayLike) -> Estimate:
+    """The median, with a quarter of the width of its 95 % interval by order statistics as error.
+
+    Values may be −∞ (the logarithm of no support at all): a mean of logarithms does not exist then,
+    a median does as long as clearly fewer than half are infinite. With too many of them, or fewer
+    than 10 samples, it is NaN.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n_samples = len(ordered)
+    if n_samples < MIN_SAMPLES_OF_MEDIAN:
+        return Estimate(np.nan, np.nan)
+    # The number of samples below the true median is binomial, with standard deviation √n / 2.
+    low = int(np.floor(0.5 * n_samples - np.sqrt(n_samples)))
+    if not np.isfinite(ordered[low]):
+        return Estimate(np.nan, np.nan)
+    width = float(ordered[-1 - low] - ordered[low])
+    return Estimate(value=float(np.median(ordered)), error=width / 4)
+
+
+def mean_estimate(values: ArrayLike) -> Estimate:
+    """The mean and its standard error, widened by Student's t.
+
+    With few samples their scatter is uncertain too; with one the error is NaN.
+    """
+    samples = np.asarray(values, dtype=float)
+    if len(samples) == 0:
+        return Estimate(np.nan, np.nan)
+    if len(samples) == 1:
+        return Estimate(float(samples[0]), np.nan)
+    factor = stats.t.ppf(ONE_SIGMA, len(samples) - 1)
+    return Estimate(value=float(samples.mean()), error=float(factor * stats.sem(samples)))
+
+
+def extrapolate(
+    sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, degree: int | None = None
+) -> Extrapolation:
+    """Weighted least squares in powers of 1/N, and the limit at 1/N = 0.
+
+    Parameters
+    ----------
+    sizes, values, errors : arrays
+        One entry a point; several points may have the same size.
+    degree : int, optional
+        Highest power of 1/N: by default 2 with five or more different sizes, 1 with fewer.
+
+    Notes
+    -----
+    The systematic error is the change of the limit when the points of the smallest size are left
+    out (0 when too few sizes are left to fit without them): what the chosen powers miss shows there
+    first.
+    """
+    n = np.asarray(sizes, dtype=float)
+    y = np.asarray(values, dtype=float)
+    sigma = np.asarray(errors, dtype=float)
+    n_sizes = len(np.unique(n))
+    if degree is None:
+        degree = 1
+        if n_sizes >= SIZES_FOR_SQUARES:
+            degree = 2
+    if n_sizes <= degree:
+        raise InputError(
+            f"{n_sizes} sizes cannot fix {degree + 1} coefficients; "
+            "give more sizes or a lower degree"
+        )
+    if not (np.all(np.isfinite(y)) and np.all(sigma > 0)):
+        raise InputError(
+            "every point of an extrapolation needs a finite value and a positive error"
+        )
+
+    fit = _fit_powers(n, y, sigma=sigma, degree=degree)
+    limit = fit.coefficients[0]
+    limit_without_smallest = limit
+    if n_sizes > degree + 1:
+        larger = n > n.min()
+        without_smallest = _fit_powers(n[larger], y[larger], sigma=sigma[larger], degree=degree)
+        limit_without_smallest = without_smallest.coefficients[0]
+    return Extrapolation(
+        value=limit,
+        statistical=fit.limit_error,
+        systematic=abs(limit - limit_without_smallest),
+        coefficients=fit.coefficients,
+        chi2=fit.chi2,
+        dof=fit.dof,
+    )
+
+
+class _PowerFit(NamedTuple):
+    """Coefficients of 1, 1/N, …, the error of the first, misfit and degrees of freedom."""
+
+    coefficients: tuple[float, ...]
+    limit_error: float
+    chi2: float
+    dof: int
+
+
+def _fit_powers(
+    n: NDArray[np.float64], y: NDArray[np.float64], sigma: NDArray[np.float64], degree: int
+) -> _PowerFit:
+    """Least squares of y ± sigma in powers of 1/n up to `degree`; all arrays are (points,).
+
+    The error of the limit grows by √(χ²/dof) where the points scatter more than their errors say.
+    """
+    highest_first, covariance = np.polyfit(1 / n, y, degree, w=1 / sigma, cov="unscaled")
+    residuals = (np.polyval(highest_first, 1 / n) - y) / sigma
+    chi2 = float(np.sum(residuals**2))
+    dof = len(n) - degree - 1
+    scale = 1.0
+    if dof > 0:
+        scale = max(1.0, chi2 / dof)
+    return _PowerFit(
+        coefficients=tuple(map(float, highest_first[::-1])),
+        limit_error=float(np.sqrt(scale * covariance[-1, -1])),
+        chi2=chi2,
+        dof=dof,
+    )

@@ -1,0 +1,233 @@
+"""From stored results to points with errors: typical entropies, mean smallest supports.
+
+Each point stands beside the first moment of its size: what is extrapolated in 1/N is the difference
+from it. For few ±1 inputs, which are far from general position, the share D/2^P of separable
+problems is measured instead of Cover's; it goes to Cover's as M grows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from chanceline.chance.counts import log_binomial
+from chanceline.experiments.extrapolation import Estimate, mean_estimate, median_estimate
+from chanceline.experiments.first_moment import first_moment_size, log_first_moment
+
+MIN_HITS = 20  # separable problems that make a measured share better than Cover's count
+MAX_UNSOLVED = (
+    0.01  # share of a point's problems: beyond it their mean smallest support says little
+)
+# The paper's algorithm ends by its own rule, which lets patterns lie on the boundary.
+STOPS_AT_TIES = "greedy-biht"
+ENTROPY_POINT = ["inputs", "rho", "alpha", "n", "source"]  # columns that tell points apart
+CAPACITY_POINT = ["inputs", "method", "alpha", "n"]
+
+
+class Source(StrEnum):
+    """How supports were counted."""
+
+    EXACT = "exact"
+    MONTE_CARLO = "Monte Carlo"
+
+
+class LogCount(NamedTuple):
+    """ln Z of one problem; −∞ if no support separates it. The first five are `ENTROPY_POINT`."""
+
+    inputs: str
+    rho: float
+    alpha: float
+    n: int
+    source: str
+    log_count: float
+
+
+def entropy_points(
+    counts: pd.DataFrame | None,
+    curves: pd.DataFrame | None,
+    loads: Iterable[float],
+    shares: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Typical ln Z / N at each (inputs, ρ, α, N), from exact counts and from Monte Carlo curves.
+
+    Typical means the median over problems: some problems have no separating support at all, and the
+    mean of ln Z does not exist then. Median and mean differ by O(1/N).
+
+    Parameters
+    ----------
+    counts, curves, shares : DataFrame or None
+        Results of the kinds `count`, `log-count` and `share`, one row each.
+    loads : iterable of float
+        Where curves are read.
+
+    Returns
+    -------
+    DataFrame
+        inputs, rho, alpha, n, source ("exact" or "Monte Carlo"), problems, empty (share without any
+        support), entropy, error, first_moment (its ln / N), first_moment_error (0 where Cover's
+        count is used, else of the measured share), difference (entropy − first_moment).
+    """
+    samples: list[LogCount] = []
+    if counts is not None:
+        samples += _exact_log_counts(counts)
+    if curves is not None:
+        samples += _log_counts_on_curves(curves, list(loads))
+    measured = None
+    if shares is not None:
+        measured = shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
+
+    rows = []
+    table = pd.DataFrame(samples, columns=LogCount._fields)
+    for point, logs in table.groupby(ENTROPY_POINT)["log_count"]:
+        inputs, rho, alpha, n, _ = point
+        median = median_estimate(logs)
+        moment = _first_moment_estimate(
+            n, patterns=round(alpha * n), m=round(rho * n), inputs=inputs, shares=measured
+        )
+        row = dict(zip(ENTROPY_POINT, point, strict=True))
+        row |= {
+            "problems": len(logs),
+            "empty": float(np.mean(np.isneginf(logs))),
+            "entropy": median.value / n,
+            "error": median.error / n,
+            "first_moment": moment.value,
+            "first_moment_error": moment.error,
+            "difference": median.value / n - moment.value,
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _exact_log_counts(counts: pd.DataFrame) -> Iterator[LogCount]:
+    """ln Z of every exact count."""
+    for row in counts.itertuples(index=False):
+        log_count = -math.inf
+        if row.count:
+            log_count = math.log(row.count)
+        yield LogCount(
+            inputs=row.inputs,
+            rho=row.rho,
+            alpha=row.alpha,
+            n=int(row.n),
+            source=Source.EXACT.value,
+            log_count=log_count,
+        )
+
+
+def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[LogCount]:
+    """ln Z at each load where a Monte Carlo curve has a rung."""
+    for row in curves.itertuples(index=False):
+        for alpha in loads:
+            log_count = _on_curve(row, alpha)
+            if log_count is not None:
+                yield LogCount(
+                    inputs=row.inputs,
+                    rho=row.rho,
+                    alpha=alpha,
+                    n=int(row.n),
+                    source=Source.MONTE_CARLO.value,
+                    log_count=log_count,
+                )
+
+
+def _on_curve(row: Any, alpha: float) -> float | None:
+    """ln Z at a load on a Monte Carlo curve; −∞ above its end, None where no rung stands.
+
+    Rung k has row.first + k·row.rung patterns; the run went up to the load row.alpha. An end that
+    nothing reached is missing, or null.
+    """
+    rung, rest = divmod(alpha * row.n - row.first, row.rung)
+    if rest or rung < 0 or alpha > row.alpha:
+        return None
+    curve = row.log_counts
+    if isinstance(curve, str):
+        curve = json.loads(curve)
+    if rung >= len(curve) or curve[int(rung)] is None:
+        return -math.inf
+    return float(curve[int(rung)])
+
+
+def _first_moment_estimate(
+    n: int, *, patterns: int, m: int, inputs: str, shares: pd.DataFrame | None
+) -> Estimate:
+    """ln E Z / N and its error, from the measured share of separable problems where there is one.
+
+    `shares` has hits and draws at (inputs, patterns, m). With few hits, or without such a row,
+    Cover's count gives the value, without error.
+    """
+    hits = 0
+    draws = 1
+    if shares is not None and (inputs, patterns, m) in shares.index:
+        hits, draws = shares.loc[(inputs, patterns, m)]
+    if hits < MIN_HITS:
+        return Estimate(value=log_first_moment(n, patterns, m) / n, error=0.0)
+    share = hits / draws
+    log_moment = float(log_binomial(n, m)) + math.log(share)
+    # Hits are binomial: ln(share) has the variance (1 − share)/hits.
+    return Estimate(value=log_moment / n, error=math.sqrt((1 - share) / hits) / n)
+
+
+def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
+    """Mean smallest K/N at each (inputs, method, α, N).
+
+    Only points are made where all but 1 % of the problems were solved. Solved means that the
+    support separates; for the paper's greedy-BIHT, that it stopped by its own rule before K = N,
+    which lets patterns lie on the boundary.
+
+    Parameters
+    ----------
+    smallest : DataFrame
+        Results of the kind `smallest`, one row each.
+
+    Returns
+    -------
+    DataFrame
+        inputs, method, alpha, n, load (P/N), problems, unsolved (their share), tied (share of
+        problems with patterns on the boundary), density (mean K/N), error, first_moment (its K/N),
+        difference (density − first_moment).
+    """
+    rows = []
+    for point, group in smallest.groupby(CAPACITY_POINT):
+        measured = _measure_smallest(group)
+        if measured is not None:
+            rows.append(dict(zip(CAPACITY_POINT, point, strict=True)) | measured)
+    return pd.DataFrame(rows)
+
+
+def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
+    """The columns of a capacity point from the results of its problems.
+
+    None if too many are unsolved, or too few are solved to know the error of their mean.
+    """
+    first = group.iloc[0]
+    n = int(first["n"])
+    patterns = int(first["n_patterns"])
+    separated = group["separates"].astype(bool)
+    solved = separated
+    if first["method"] == STOPS_AT_TIES:
+        solved = group["n_selected"] < n
+
+    sizes = group.loc[solved, "n_selected"]
+    density = mean_estimate(sizes / n)
+    unsolved = 1 - len(sizes) / len(group)
+    if unsolved > MAX_UNSOLVED or not np.isfinite(density.error):
+        return None
+    first_moment = first_moment_size(n, patterns) / n
+    # Whole numbers that happen to agree are still known no better than to rounding.
+    rounding_error = 1 / (n * math.sqrt(12 * len(sizes)))
+    return {
+        "load": patterns / n,
+        "problems": len(group),
+        "unsolved": unsolved,
+        "tied": float((solved & ~separated).mean()),
+        "density": density.value,
+        "error": max(density.error, rounding_error),
+        "first_moment": first_moment,
+        "difference": density.value - first_moment,
+    }

@@ -1,0 +1,126 @@
+"""What anatomy shows of a network: connections, their strengths, and pairs both ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline._results import Result
+from chanceline.memory.network import AssociativeMemory
+
+N_BINS = 20  # of a histogram of couplings
+EMPTY_RANGE = 1e-9  # width of the histogram of no couplings at all
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Connectivity(Result):
+    """How a network is wired.
+
+    Attributes
+    ----------
+    excitatory, inhibitory : of the couplings w_ij > 0 and w_ij < 0 the connection `probability`
+        (those there are over those there could be), `mean` and `cv` (standard deviation over mean)
+        of |w_ij| (nan if there are none), and a `histogram` with its `edges`. Every neuron has
+        |w_i| = 1.
+    silent : share of the inputs a neuron was given whose weight ended at zero.
+    reciprocal : pairs of neurons coupled both ways over those expected if as many couplings were
+        independent. Under Dale's law among the excitatory neurons, as slice recordings have it.
+    expected : pairs expected; by chance the ratio has a standard error of about 1/√expected.
+    strength : mean |w_ij| of couplings that are answered over that of those that are not.
+    """
+
+    wiring: str
+    excitatory: dict[str, Any]
+    inhibitory: dict[str, Any]
+    silent: float
+    reciprocal: float
+    expected: float
+    strength: float
+    kind = "exact for this network"
+
+    def summary(self) -> str:
+        return (
+            f"connection probability {self.excitatory['probability']:.3g} excitatory, "
+            f"{self.inhibitory['probability']:.3g} inhibitory; "
+            f"{self.reciprocal:.3g} times as many reciprocal pairs as by chance"
+        )
+
+    def __str__(self) -> str:
+        lines = ["wiring                connected  mean |w|  CV of |w|"]
+        classes = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}
+        for name, synapses in classes.items():
+            lines.append(
+                f"  {name:<18}  {synapses['probability']:9.3f}  {synapses['mean']:8.4f}  "
+                f"{synapses['cv']:9.3f}"
+            )
+        lines.append(
+            f"  silent inputs       {self.silent:.1%} of those a neuron was given",
+        )
+        lines.append(
+            f"  reciprocal pairs    {self.reciprocal:.3g} times as many as by chance, "
+            f"{self.strength:.3g} times as strong",
+        )
+        return "\n".join(lines)
+
+
+def connectivity(memory: AssociativeMemory) -> Connectivity:
+    """Read the wiring of a memory that has stored something."""
+    n = memory.n_neurons
+    couplings = memory.couplings.toarray()
+    # Without Dale's law (sign 0) every neuron may send both kinds of couplings.
+    signs = np.zeros(n, dtype=np.int8)
+    if memory.signs is not None:
+        signs = memory.signs
+    may_excite = signs >= 0
+    may_inhibit = signs <= 0
+
+    silent = 0.0
+    if memory.rule.fan_in is not None:
+        silent = 1 - memory.couplings.nnz / (n * memory.rule.fan_in)
+
+    # Pairs coupled both ways, among the neurons that may excite.
+    senders = np.flatnonzero(may_excite)
+    sizes = np.abs(couplings[np.ix_(senders, senders)])
+    connected = sizes > 0
+    answered = connected & connected.T
+    n_ordered_pairs = max(senders.size * (senders.size - 1), 1)
+    expected = float(connected.sum() ** 2 / (2 * n_ordered_pairs))
+    reciprocal = float("nan")
+    if expected > 0:
+        reciprocal = float(answered.sum() / 2 / expected)
+
+    return Connectivity(
+        wiring=memory.rule.wiring,
+        excitatory=_synapses(couplings[couplings > 0], n_possible=may_excite.sum() * (n - 1)),
+        inhibitory=_synapses(-couplings[couplings < 0], n_possible=may_inhibit.sum() * (n - 1)),
+        silent=silent,
+        reciprocal=reciprocal,
+        expected=expected,
+        strength=_mean(sizes[answered]) / _mean(sizes[connected & ~answered]),
+    )
+
+
+def _synapses(sizes: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
+    """Statistics of the couplings of one sign from their |w_ij|; `n_possible` there could be."""
+    mean = _mean(sizes)
+    cv = float("nan")
+    if sizes.size:
+        cv = float(sizes.std()) / mean
+    counts, edges = np.histogram(sizes, N_BINS, (0.0, sizes.max(initial=EMPTY_RANGE)))
+    return {
+        "probability": sizes.size / max(float(n_possible), 1),
+        "mean": mean,
+        "cv": cv,
+        "histogram": counts,
+        "edges": edges,
+    }
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """The mean of an array, nan if it is empty."""
+    if values.size == 0:
+        return float("nan")
+    return float(values.mean())

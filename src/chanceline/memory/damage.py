@@ -1,0 +1,112 @@
+"""What a memory still holds when couplings are cut after learning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from chanceline._results import Result
+from chanceline.errors import InputError
+from chanceline.memory.choices import CutOrder, choice_from
+from chanceline.memory.network import AssociativeMemory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cutting(Result):
+    """Storage after a share of each neuron's couplings was cut, without further learning.
+
+    Attributes
+    ----------
+    how : which couplings were cut first.
+    shares : of couplings cut; the arrays below have one entry for each.
+    bits : share of (neuron, pattern) pairs whose local field still has the right sign.
+    patterns : share of patterns that still are fixed points.
+    overlaps : mean overlap after recall from the patterns themselves.
+    """
+
+    how: str
+    shares: NDArray[np.float64]
+    bits: NDArray[np.float64]
+    patterns: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+    kind = "exact for this network"
+
+    def summary(self) -> str:
+        parts = [
+            f"{bits:.3f} after {share:.0%}"
+            for share, bits in zip(self.shares, self.bits, strict=True)
+        ]
+        return f"share of bits held when {self.how} couplings are cut: {', '.join(parts)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "cut": str(self.how),
+            "share": self.shares,
+            "bits_held": self.bits,
+            "patterns_held": self.patterns,
+            "overlap": self.overlaps,
+        }
+
+
+def cutting(
+    memory: AssociativeMemory,
+    patterns: ArrayLike,
+    shares: Sequence[float],
+    how: str = "random",
+    seed: int = 0,
+) -> Cutting:
+    """What a memory still holds after each share of its couplings is cut, as by `cut_couplings`."""
+    order = choice_from(how, CutOrder, "cut")
+    stored = memory.checked(patterns)
+    bits = []
+    whole_patterns = []
+    overlaps = []
+    for share in shares:
+        rest = cut_couplings(memory, share, how=order, seed=seed)
+        held = rest.fields(stored) * stored > 0  # (patterns, neurons)
+        bits.append(held.mean())
+        whole_patterns.append(held.all(axis=1).mean())
+        overlaps.append((rest.recall(stored) * stored).mean())
+    return Cutting(
+        how=order,
+        shares=np.array(shares, dtype=float),
+        bits=np.array(bits, dtype=float),
+        patterns=np.array(whole_patterns, dtype=float),
+        overlaps=np.array(overlaps, dtype=float),
+    )
+
+
+def cut_couplings(
+    memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
+) -> AssociativeMemory:
+    """The memory without round(share · fan-in) couplings of every neuron.
+
+    With `how` "random" they are drawn with the seed, with "weakest" the smallest |w_ij| go first.
+    """
+    order = choice_from(how, CutOrder, "cut")
+    if not 0 <= share <= 1:
+        raise InputError(f"The share of cut couplings must be between 0 and 1, but is {share}.")
+
+    couplings = memory.couplings
+    generator = np.random.default_rng(seed)
+    weights = couplings.data.copy()
+    for begin, end in zip(couplings.indptr[:-1], couplings.indptr[1:], strict=True):
+        fan_in = end - begin
+        if order is CutOrder.RANDOM:
+            ranked = generator.permutation(fan_in)
+        else:
+            ranked = np.argsort(np.abs(weights[begin:end]))
+        n_cut = round(share * fan_in)
+        weights[begin + ranked[:n_cut]] = 0.0
+
+    indices = couplings.indices.copy()
+    row_starts = couplings.indptr.copy()
+    rest = csr_array((weights, indices, row_starts), shape=couplings.shape)
+    rest.eliminate_zeros()
+    return memory.with_couplings(rest)

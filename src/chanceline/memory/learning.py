@@ -1,0 +1,215 @@
+"""How one neuron learns: its inputs (searched, by lot or by correlation) and its weights."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.memory.choices import Wiring
+from chanceline.memory.patterns import Patterns
+from chanceline.memory.stability import (
+    Indices,
+    NeuronProblem,
+    StableFit,
+    add_inputs,
+    drop_inputs,
+    fit_stable_weights,
+    swap_inputs,
+)
+from chanceline.perceptron.problem import Floats
+from chanceline.select.api import search
+
+# A swap that looks for a larger κ costs about as much as so many swaps of the search.
+SWAP_COST = 20
+
+
+@dataclass(frozen=True)
+class LearningRule:
+    """How every neuron of a network learns.
+
+    Attributes
+    ----------
+    wiring : which inputs a neuron keeps.
+    fan_in : how many; None means as few as are found to hold the patterns.
+    kappa : stability asked of every neuron.
+    budget : effort of the search for inputs, in swaps.
+    seed : of the network; every neuron derives its own, see `neuron_seed`.
+    signs : +1 or −1, the sign of each neuron's outgoing couplings, (neurons,); None for any sign.
+    """
+
+    wiring: Wiring
+    fan_in: int | None
+    kappa: float
+    budget: int
+    seed: int
+    signs: NDArray[np.int8] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedNeuron:
+    """What one neuron learned.
+
+    Attributes
+    ----------
+    inputs : numbers of other neurons, ascending.
+    weights : of these inputs, |w| = 1.
+    stability : κ, the smallest local field in the direction of the pattern.
+    solved : whether κ meets what was asked.
+    impossible : not solved, and proven so for this wiring (if selected: for any choice of inputs).
+    """
+
+    inputs: Indices
+    weights: Floats
+    stability: float
+    solved: bool
+    impossible: bool
+
+
+def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> LearnedNeuron:
+    """Choose inputs and weights for the neuron of this number; patterns are (patterns, neurons)."""
+    problem = neuron_problem(neuron, patterns, rule)
+    seed = neuron_seed(neuron, rule)
+    if rule.wiring is Wiring.SELECTED:
+        fitted = _select_inputs(problem, rule, seed)
+    else:
+        fitted = _take_inputs_in_order(problem, rule, seed)
+
+    solved = _meets(fitted, rule.kappa)
+    impossible = not solved and _is_impossible(problem, rule)
+
+    # Inputs in ascending order, as numbers of neurons: the neuron itself was no column.
+    order = np.argsort(fitted.inputs)
+    inputs = fitted.inputs[order]
+    inputs[inputs >= neuron] += 1
+    weights = fitted.weights[order]
+    if rule.signs is not None:
+        weights = weights * rule.signs[inputs]
+    return LearnedNeuron(
+        inputs=inputs,
+        weights=weights,
+        stability=fitted.stability,
+        solved=solved,
+        impossible=impossible,
+    )
+
+
+def can_learn(neuron: int, patterns: Patterns, rule: LearningRule) -> bool:
+    """Whether inputs of the rule's fan-in are found that hold all patterns, however weakly."""
+    problem = neuron_problem(neuron, patterns, rule)
+    seed = neuron_seed(neuron, rule)
+    if rule.wiring is Wiring.SELECTED:
+        return _separate_with_few(problem, rule, seed).separates
+    inputs = _order_of_inputs(problem, rule, seed)[: rule.fan_in]
+    return fit_stable_weights(problem, inputs).separates
+
+
+def neuron_problem(neuron: int, patterns: Patterns, rule: LearningRule) -> NeuronProblem:
+    """The rows a_μ = ξ_iμ ξ_μ without neuron i itself, (patterns, neurons − 1).
+
+    Inputs of given sign are multiplied by it; then no weight may be negative.
+    """
+    inputs = patterns
+    if rule.signs is not None:
+        inputs = patterns * rule.signs
+    others = np.delete(inputs, neuron, axis=1).astype(np.float64)
+    own_bits = patterns[:, neuron, None]
+    return NeuronProblem(rows=others * own_bits, nonnegative=rule.signs is not None)
+
+
+def neuron_seed(neuron: int, rule: LearningRule) -> int:
+    """A seed of the neuron's own: its result does not depend on who computes it, nor when."""
+    sequence = np.random.SeedSequence(rule.seed, spawn_key=(neuron,))
+    return int(sequence.generate_state(1)[0])
+
+
+def _meets(fitted: StableFit, kappa: float) -> bool:
+    """Whether the fit holds all patterns with the stability asked."""
+    return fitted.separates and fitted.stability >= kappa
+
+
+def _is_impossible(problem: NeuronProblem, rule: LearningRule) -> bool:
+    """Whether a neuron that is not solved never can be, with this wiring.
+
+    Inputs taken in order are given, and their best weights known. Where inputs are searched, there
+    may be a better choice unless even all inputs do not suffice.
+    """
+    if rule.wiring is not Wiring.SELECTED:
+        return True
+    all_inputs = np.arange(problem.rows.shape[1])
+    return not _meets(fit_stable_weights(problem, all_inputs), rule.kappa)
+
+
+def _order_of_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Indices:
+    """All inputs in the order in which they are taken: by lot, or largest Hebbian coupling first.
+
+    The coupling is Σ_μ a_μj; its size counts, or its value where weights must not be negative.
+    """
+    rows = problem.rows
+    if rule.wiring is Wiring.RANDOM:
+        return np.random.default_rng(seed).permutation(rows.shape[1])
+    couplings = rows.sum(axis=0)
+    if not problem.nonnegative:
+        couplings = np.abs(couplings)
+    return np.argsort(-couplings, kind="stable")
+
+
+def _take_inputs_in_order(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
+    """The first inputs of the wiring's order: `fan_in` of them, or the fewest that suffice."""
+    order = _order_of_inputs(problem, rule, seed)
+    size = rule.fan_in
+    if size is None:
+        size = _fewest_sufficient(problem, order, rule.kappa)
+    return fit_stable_weights(problem, order[:size])
+
+
+def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> int:
+    """How many of the first inputs in `order` reach the stability `kappa`; all, if fewer do not.
+
+    κ never falls when inputs are added, so the number is found by halving.
+    """
+
+    def suffices(size: int) -> bool:
+        return _meets(fit_stable_weights(problem, order[:size]), kappa)
+
+    sizes = range(1, order.size)
+    index = bisect_left(sizes, True, key=suffices)  # len(sizes) if none of these suffices
+    return index + 1
+
+
+def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
+    """Search few inputs that separate; raise κ by more inputs, up to the fan-in, and by swaps."""
+    generator = np.random.default_rng(seed)
+    steps = rule.budget // SWAP_COST
+    fitted = _separate_with_few(problem, rule, seed)
+    if not fitted.separates:
+        return fitted
+
+    if rule.fan_in is not None:
+        fitted = add_inputs(problem, fitted, size=rule.fan_in)
+    elif rule.kappa > 0:
+        n_inputs = problem.rows.shape[1]
+        fitted = add_inputs(problem, fitted, size=n_inputs, enough=rule.kappa)
+        fitted = drop_inputs(problem, fitted, kappa=rule.kappa, steps=steps, generator=generator)
+    return swap_inputs(problem, fitted, steps=steps, generator=generator)
+
+
+def _separate_with_few(problem: NeuronProblem, rule: LearningRule, seed: int) -> StableFit:
+    """Few inputs that separate, or the `fan_in` of largest weight where so few are not found."""
+    # The rows carry the neuron's bits and the inputs' signs already: every label is +1.
+    labels = np.ones(problem.rows.shape[0])
+    signs = None
+    if problem.nonnegative:
+        signs = 1
+    outcome = search(
+        problem.rows,
+        labels,
+        budget=rule.budget,
+        seed=seed,
+        target=rule.fan_in,
+        signs=signs,
+    )
+    strongest_first = outcome.support[np.argsort(-np.abs(outcome.weights), kind="stable")]
+    return fit_stable_weights(problem, strongest_first[: rule.fan_in])

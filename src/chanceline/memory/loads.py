@@ -1,0 +1,183 @@
+"""The largest load a network holds, measured on random patterns; in theory for Hebb's choice."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtr, ndtri
+
+from chanceline._parallel import Progress, run_ordered
+from chanceline._results import Result
+from chanceline.errors import InputError, whole_number
+from chanceline.memory.choices import Wiring
+from chanceline.memory.learning import LearningRule, can_learn
+from chanceline.memory.network import DEFAULT_SWAP_BUDGET, AssociativeMemory
+from chanceline.memory.patterns import Patterns, random_patterns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LargestLoads(Result):
+    """How many of a sequence of random patterns each neuron of a network holds at one fan-in.
+
+    `held` is the number of patterns, (neurons measured,). For random wiring the numbers are exact;
+    for the others they are reached loads, hence lower bounds.
+    """
+
+    n_neurons: int
+    fan_in: int
+    wiring: str
+    held: NDArray[np.int64]
+    excitatory: float | None = None
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        if self.wiring == Wiring.RANDOM:
+            return "exact for the sample"
+        return "reached, a lower bound for the sample"
+
+    def summary(self) -> str:
+        return (
+            f"with {self.fan_in} {self.wiring} inputs of {self.n_neurons - 1} half of the neurons "
+            f"hold a load of {self.typical:.3g}, all of them {self.network:.3g}"
+        )
+
+    @property
+    def rho(self) -> float:
+        return self.fan_in / (self.n_neurons - 1)
+
+    @property
+    def network(self) -> float:
+        """The load that every neuron holds."""
+        return float(self.held.min() / (self.n_neurons - 1))
+
+    @property
+    def typical(self) -> float:
+        """The load that half of the neurons hold: what the theory of N → ∞ speaks of."""
+        return float(np.median(self.held) / (self.n_neurons - 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "neurons": self.n_neurons,
+            "fan_in": self.fan_in,
+            "rho": self.rho,
+            "wiring": str(self.wiring),
+            "load_network": self.network,
+            "load_typical": self.typical,
+            "excitatory": self.excitatory,
+            "kind": self.kind,
+        }
+
+
+def load_curve(  # noqa: PLR0913
+    n_neurons: int,
+    fan_ins: Sequence[float | str],
+    wirings: Sequence[str] = tuple(Wiring),
+    seed: int = 0,
+    *,
+    budget: int = DEFAULT_SWAP_BUDGET,
+    neurons: int | None = None,
+    excitatory: float | None = None,
+    n_jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> list[LargestLoads]:
+    """The largest load held against fan-in, one result for each fan-in and wiring.
+
+    For every neuron (or the first `neurons`) the number of patterns is found by halving. All
+    fan-ins and wirings see the same patterns for the same seed; `n_jobs` as in joblib, with the
+    same result.
+    """
+    n_measured = n_neurons
+    if neurons is not None:
+        n_measured = whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
+    if "minimal" in fan_ins:
+        raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
+
+    # A network of each kind checks its settings and says how its neurons learn.
+    rules = []
+    for fan_in in fan_ins:
+        for wiring in wirings:
+            network = AssociativeMemory(
+                n_neurons,
+                fan_in=fan_in,
+                wiring=wiring,
+                seed=seed,
+                budget=budget,
+                excitatory=excitatory,
+            )
+            rules.append(network.rule)
+
+    # No neuron holds more than twice as many random patterns as it has inputs, up to fluctuations
+    # of order √N.
+    n_patterns = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
+    patterns = random_patterns(n_neurons, n_patterns=n_patterns, seed=seed)
+    jobs = [(neuron, rule) for rule in rules for neuron in range(n_measured)]
+    numbers = run_ordered(
+        _largest_number_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress
+    )
+    held = np.array(list(numbers)).reshape(len(rules), n_measured)
+
+    curve = []
+    for rule, held_by_rule in zip(rules, held, strict=True):
+        assert rule.fan_in is not None  # "minimal" was refused above
+        loads = LargestLoads(
+            n_neurons=n_neurons,
+            fan_in=rule.fan_in,
+            wiring=rule.wiring,
+            held=held_by_rule,
+            excitatory=excitatory,
+        )
+        curve.append(loads)
+    return curve
+
+
+def largest_loads(
+    n_neurons: int, fan_in: float, wiring: str = "selected", seed: int = 0, **options: Any
+) -> LargestLoads:
+    """`load_curve` at one fan-in and with one wiring; the options are those of `load_curve`."""
+    return load_curve(n_neurons, fan_ins=[fan_in], wirings=[wiring], seed=seed, **options)[0]
+
+
+def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:
+    """How many of the patterns, from the first on, the neuron of the job learns by its rule."""
+    neuron, rule = job
+
+    def learns(number: int) -> bool:
+        return can_learn(neuron, patterns[:number], rule)
+
+    # Bisection finds the first number that is learned, so the largest numbers stand first; zero,
+    # which is not tried, stands last.
+    numbers = range(len(patterns), -1, -1)
+    return numbers[bisect_left(numbers[:-1], True, key=learns)]
+
+
+def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
+    """The load that the share ρ of inputs of largest Hebbian coupling holds, for N → ∞.
+
+    Given h_j = Σ_μ a_μj/√P the rows are a_μj = h_j/√P and noise that sums to zero over μ. Gordon's
+    comparison of Gaussian processes (exact here, the problem being convex) then gives, with
+    I_n(b) = ∫ Dz (z + b)ⁿ₊ over the patterns,
+
+        α = min_b ρ [I₂ − I₁² + ⟨h²⟩ I₁²] / (κ I₁ + Φ(b))²,
+
+    where ⟨h²⟩ = 1 + 2θφ(θ)/ρ is the mean over the chosen, |h| > θ. All inputs give Gardner's
+    1/I₂(κ). Inputs are picked so in Kuhlmann et al., "A dilution algorithm for neural networks"
+    (J. Phys. A 25, 1992).
+    """
+    root = np.sqrt(2 * np.pi)
+    theta = -ndtri(rho / 2)
+    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / root  # ρ (⟨h²⟩ − 1)
+
+    def load(b: float) -> float:
+        first = b * ndtr(b) + np.exp(-(b**2) / 2) / root  # I₁
+        second = ndtr(b) + b * first  # I₂
+        numerator = rho * second + chosen_excess * first**2
+        return float(numerator / (kappa * first + ndtr(b)) ** 2)
+
+    minimum = minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9})
+    return float(minimum.fun)

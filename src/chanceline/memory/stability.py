@@ -1,0 +1,245 @@
+"""The most stable weights of one neuron, and searches for the inputs that make it more stable.
+
+The rows a_μ = ξ_iμ ξ_μ of neuron i are the patterns times the neuron's own bit: it holds them all
+if a_μ·w > 0. Its stability is Gardner's κ = min_μ a_μ·w / |w|. On given inputs the largest κ is a
+quadratic programme, whose multipliers λ also tell what other inputs are worth:
+κ² = min_λ Σ_j (λ·a_j)² over λ ≥ 0, Σλ = 1. To first order an input j adds (λ·a_j)², and dropping
+one loses w_j². Where weights must not be negative only (λ·a_j)₊ counts, and an input whose weight
+is zero is none.
+
+Rows of ±1 make many exact ties: several λ of one optimum, inputs of equal worth, weights of equal
+size, choices of equal κ. Between equals the last digit decides, which depends on the processor: on
+another one a neuron may end with other inputs, as many and about as stable.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.margin import largest_margin
+from chanceline.perceptron.problem import Floats
+from chanceline.perceptron.rule import fit_hinge
+
+Indices = NDArray[np.int64]
+
+# Local fields of this size are far above rounding (some 1e-13 with a thousand inputs).
+SMALLEST_FIELD = 1e-9
+# Random factors 1 ± GAIN_NOISE and 1 ± LOSS_NOISE keep swaps from running in circles, and so do
+# the steps for which an input that was moved may not move back: at least so many, and up to
+# TABU_SPREAD − 1 more by lot.
+GAIN_NOISE = 0.2
+LOSS_NOISE = 0.1
+TABU_AFTER_ADDING = 2
+TABU_AFTER_DROPPING = 4
+TABU_SPREAD = 6
+
+
+class NeuronProblem(NamedTuple):
+    """What one neuron has to learn: weights w with a_μ·w > 0 for every row a_μ.
+
+    `rows` has shape (patterns, possible inputs). With `nonnegative` no weight may be below zero.
+    """
+
+    rows: Floats
+    nonnegative: bool = False
+
+
+class StableFit(NamedTuple):
+    """Weights of one neuron on the inputs it uses.
+
+    Attributes
+    ----------
+    inputs : columns of the problem's rows, (inputs used,).
+    weights : of these inputs, |w| = 1.
+    stability : κ = min_μ a_μ·w.
+    multipliers : λ of the patterns, (patterns,); zeros if the weights do not separate.
+    """
+
+    inputs: Indices
+    weights: Floats
+    stability: float
+    multipliers: Floats
+
+    @property
+    def separates(self) -> bool:
+        return self.stability > SMALLEST_FIELD
+
+
+def fit_stable_weights(
+    problem: NeuronProblem, inputs: Indices, start: Floats | None = None
+) -> StableFit:
+    """The most stable weights on these inputs; if none separates, those of the least squared hinge.
+
+    `start` are multipliers λ, (patterns,), of a similar fit, from where the solver is there sooner.
+    With nonnegative weights the inputs of weight zero are left out of the result.
+    """
+    columns = problem.rows[:, inputs]
+    constrained = None
+    if problem.nonnegative:
+        constrained = np.ones(inputs.size, dtype=np.bool_)
+    margin = largest_margin(columns, start, signed=constrained)
+    fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
+
+    if not fitted.separates:
+        _, hinge_weights = fit_hinge(columns, problem.nonnegative)
+        no_multipliers = np.zeros(columns.shape[0])
+        fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
+
+    if problem.nonnegative:
+        used = fitted.weights != 0
+        fitted = fitted._replace(inputs=inputs[used], weights=fitted.weights[used])
+    return fitted
+
+
+def _normalised(
+    columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
+) -> StableFit:
+    """The fit with weights of length one; `columns` are the rows on `inputs`."""
+    length = float(np.linalg.norm(weights))
+    if length > 0:
+        weights = weights / length
+    return StableFit(
+        inputs=inputs,
+        weights=weights,
+        stability=float((columns @ weights).min()),
+        multipliers=multipliers,
+    )
+
+
+def add_inputs(
+    problem: NeuronProblem, fitted: StableFit, size: int, enough: float = np.inf
+) -> StableFit:
+    """Add to a fit that separates the inputs that raise κ most to first order, one at a time.
+
+    Ends with `size` inputs, once κ is at least `enough`, or when no input raises κ any more.
+    """
+    tried = fitted.inputs
+    while fitted.inputs.size < size and fitted.stability < enough:
+        gains = _gains(problem, fitted, tried)
+        if gains.max() <= 0:
+            break
+        tried = np.append(tried, gains.argmax())
+        fitted = fit_stable_weights(problem, tried, fitted.multipliers)
+
+    # Of nonnegative weights a new one may bring in others that were of no use before it.
+    while fitted.inputs.size > size:
+        fitted = _without_weakest(problem, fitted)
+    return fitted
+
+
+def _gains(problem: NeuronProblem, fitted: StableFit, known: Indices) -> Floats:
+    """What each input promises, (possible inputs,): its square adds to κ² to first order.
+
+    It is λ·a_j where weights must not be negative and |λ·a_j| where they have any sign; −1 for the
+    inputs that are `known` already.
+    """
+    gains = fitted.multipliers @ problem.rows
+    if not problem.nonnegative:
+        gains = np.abs(gains)
+    gains[known] = -1.0
+    return gains
+
+
+def _without_weakest(problem: NeuronProblem, fitted: StableFit) -> StableFit:
+    """The fit without its input of smallest |w_j|."""
+    weakest = np.abs(fitted.weights).argmin()
+    rest = np.delete(fitted.inputs, weakest)
+    return fit_stable_weights(problem, rest, fitted.multipliers)
+
+
+def swap_inputs(
+    problem: NeuronProblem,
+    fitted: StableFit,
+    steps: int,
+    generator: np.random.Generator,
+    enough: float = np.inf,
+) -> StableFit:
+    """Tabu search for a larger κ with the same number of inputs.
+
+    Starts from a fit that separates. Each of at most `steps` steps adds the input that gains most
+    and drops the one that loses least, both with some noise; an input that was moved stays where it
+    is for a few steps. Ends early once κ is `enough`. Returns the best fit seen.
+    """
+    n_inputs = problem.rows.shape[1]
+    size = fitted.inputs.size
+    if size == n_inputs:
+        return fitted
+
+    best = fitted
+    tabu_until = np.zeros(n_inputs, dtype=np.int64)  # the step from which an input may move again
+    for step in range(1, steps + 1):
+        if best.stability >= enough:
+            break
+
+        added = _input_to_add(problem, fitted, is_tabu=tabu_until > step, generator=generator)
+        tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
+        fitted = fit_stable_weights(problem, np.append(fitted.inputs, added), fitted.multipliers)
+
+        # An input of nonnegative weight may already have left by itself.
+        if fitted.inputs.size > size:
+            position = _position_to_drop(fitted, tabu_until > step, generator)
+            dropped = fitted.inputs[position]
+            tabu_until[dropped] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
+            rest = np.delete(fitted.inputs, position)
+            fitted = fit_stable_weights(problem, rest, fitted.multipliers)
+
+        if fitted.stability > best.stability:
+            best = fitted
+        elif not fitted.separates:
+            fitted = best  # without a separating λ there is no gradient to follow
+    return best
+
+
+def _input_to_add(
+    problem: NeuronProblem,
+    fitted: StableFit,
+    is_tabu: NDArray[np.bool_],
+    generator: np.random.Generator,
+) -> int:
+    """The input outside the fit with the largest noisy gain; a tabu one only if there is no other.
+
+    `is_tabu` says of each possible input whether it may not move yet.
+    """
+    factors = 1 + GAIN_NOISE * generator.uniform(-1, 1, is_tabu.size)
+    gains = _gains(problem, fitted, fitted.inputs) * factors
+    gains[is_tabu] = -1.0
+    gains[fitted.inputs] = -2.0
+    return int(gains.argmax())
+
+
+def _position_to_drop(
+    fitted: StableFit, is_tabu: NDArray[np.bool_], generator: np.random.Generator
+) -> int:
+    """The position in the fit of the input with the smallest noisy loss |w_j|, tabu ones left out.
+
+    `is_tabu` says of each possible input whether it may not move yet.
+    """
+    factors = 1 + LOSS_NOISE * generator.uniform(-1, 1, fitted.inputs.size)
+    losses = np.abs(fitted.weights) * factors
+    losses[is_tabu[fitted.inputs]] = np.inf
+    return int(losses.argmin())
+
+
+def drop_inputs(
+    problem: NeuronProblem,
+    fitted: StableFit,
+    kappa: float,
+    steps: int,
+    generator: np.random.Generator,
+) -> StableFit:
+    """Fewer and fewer inputs whose κ is at least `kappa`.
+
+    After each drop of the weakest input at most `steps` swaps look for a κ that is large enough;
+    the first number of inputs for which they fail ends the search.
+    """
+    while fitted.inputs.size > 1:
+        fewer = _without_weakest(problem, fitted)
+        if fewer.separates:
+            fewer = swap_inputs(problem, fewer, steps=steps, generator=generator, enough=kappa)
+        if fewer.stability < kappa:
+            break
+        fitted = fewer
+    return fitted
