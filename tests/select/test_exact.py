@@ -9,7 +9,7 @@ from chanceline.perceptron.problem import make_problem, random_problem
 from chanceline.select import certify, cuts
 from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
 from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, prove
-from chanceline.select.outcome import Candidate, LowerBound, fitted
+from chanceline.select.outcome import Candidate, LowerBound, max_margin_candidate
 
 
 def balanced_problem(n, patterns, seed):
@@ -76,7 +76,7 @@ def test_cuts_change_no_verdict(make, most_cuts, monkeypatch):
             verdicts.add(step.verdict)
             if step.verdict == FOUND:
                 assert np.unique(step.support).size == size
-                candidate = fitted(problem, step.support, 0)
+                candidate = max_margin_candidate(problem, step.support, 0)
                 fields = candidate.weights @ problem.columns[step.support]
                 fields += candidate.constant * problem.y if problem.kept else 0.0
                 assert fields.min() > 0
@@ -142,7 +142,7 @@ def test_a_proof_starts_from_supports_that_are_too_large_as_well(found):
     problem = coin_problem(14, 14, 2)
     smallest = next(size for size in range(1, 14) if plain(problem, size) == FOUND)
     assert smallest >= 4
-    start = fitted(problem, np.arange(smallest + found), 0)
+    start = max_margin_candidate(problem, np.arange(smallest + found), 0)
     events = list(prove(problem, start, 10**6))
     sizes = [event.support.size for event in events if isinstance(event, Candidate)]
     bounds = [event.smallest for event in events if isinstance(event, LowerBound)]

@@ -18,7 +18,7 @@ from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
 from chanceline.perceptron.rule import Rule, promise
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.l1 import l1_candidate
-from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
+from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, max_margin_candidate
 from chanceline.select.pairs import (
     PAIRS_AT_MOST,
     PairFound,
@@ -234,7 +234,7 @@ def sweep_below(
         return
     for event in separating_pairs(problem):
         if isinstance(event, PairFound):
-            yield fitted(problem, event.support, done)._replace(rule=event.rule)
+            yield max_margin_candidate(problem, event.support, done)._replace(rule=event.rule)
             yield LowerBound(2, n + pairs)
             return
         if event:
@@ -246,7 +246,7 @@ def exact_candidate(
     problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None
 ) -> Candidate | None:
     """The candidate of largest margin on a support, with a rule found exactly where that margin is none; None if neither is."""
-    found = fitted(problem, support, iterations)
+    found = max_margin_candidate(problem, support, iterations)
     if candidate_rule(problem, found).separates:
         return found
     return None if rule is None else found._replace(rule=rule)

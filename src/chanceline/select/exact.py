@@ -41,7 +41,7 @@ from chanceline.perceptron.rational import ExactTable, integer_columns, is_affor
 from chanceline.perceptron.rule import Rule, rule_in_doubles
 from chanceline.select.auto import run_auto
 from chanceline.select.cuts import NOTHING, SIXES_FROM, arranged_cuts, bits_set, can_cut, pack
-from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
+from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, max_margin_candidate
 
 OPEN, IN, OUT = counter(0), counter(1), counter(2)
 EXHAUSTED, PAUSED, FOUND, ASKED = 0, 1, 2, 3
@@ -557,7 +557,7 @@ def all_supports(
 
 def found_rule(problem: Problem, support: NDArray[np.int64], samples: NDArray[np.int64]) -> Rule:
     """The rule of largest margin on a support and these samples, its errors counted exactly."""
-    return candidate_rule(problem, fitted(problem, support, 0, samples))
+    return candidate_rule(problem, max_margin_candidate(problem, support, 0, samples))
 
 
 def answer_walk(walk: Walk, table: ExactTable, errors: int, decisions: int) -> None:
@@ -639,7 +639,7 @@ def prove(
         nodes += step.nodes
         if step.verdict == FOUND:
             smallest = size
-            found = fitted(problem, step.support, done + nodes, step.right)
+            found = max_margin_candidate(problem, step.support, done + nodes, step.right)
             yield found._replace(rule=step.rule)
         elif step.verdict == EXHAUSTED and not step.undecided:
             refuted = size

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chanceline.perceptron.hinge import NEWTON, Hinge, fit, set_support
 from chanceline.perceptron.problem import Problem
-from chanceline.select.outcome import NOTHING, Candidate
+from chanceline.select.outcome import NO_CANDIDATE, Candidate
 from chanceline.select.swaps import candidate, start_from
 
 ROUNDS = 8
@@ -86,7 +86,7 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `l1`: the LP alone."""
-    yield l1_candidate(problem) or NOTHING
+    yield l1_candidate(problem) or NO_CANDIDATE
 
 
 def run_reweighted_l1(
@@ -95,7 +95,7 @@ def run_reweighted_l1(
     """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
     best = l1_candidate(problem)
     if best is None:
-        yield NOTHING
+        yield NO_CANDIDATE
         return
     yield best
     for turn in range(2, rounds + 1):
