@@ -245,8 +245,8 @@ def test_greedy_biht_has_the_supports_of_the_plain_version(inputs):
     for seed in range(3):
         columns = columns_of(inputs, seed, n=24, patterns=24)
         start = gaussian_start(24, seed)
-        plain, _ = greedy_biht_plain(columns, start, most=200)
-        *_, (fast, _, _) = greedy_biht(columns, start, most=200)
+        plain, _ = greedy_biht_plain(columns, start, max_iterations=200)
+        *_, (fast, _, _) = greedy_biht(columns, start, max_iterations=200)
         np.testing.assert_array_equal(np.flatnonzero(fast), np.flatnonzero(plain))
         np.testing.assert_allclose(fast, plain, rtol=1e-7)
 
