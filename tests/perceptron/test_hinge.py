@@ -18,7 +18,8 @@ from chanceline.perceptron.rational import ExactTable
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
 from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
-from chanceline.select.pairs import constraints, pair_may_separate, separating_single, settle_pair
+from chanceline.select.pairs import pair_constraints, pair_may_separate, settle_pair
+from chanceline.select.singles import separating_single
 from chanceline.select.swaps import find_pulls
 
 
@@ -272,7 +273,7 @@ def test_pairs_and_singles_by_another_route():
         if len(np.unique(X, axis=0)) < len(X):
             continue
         problem = make_problem(X, y, intercept)
-        values, is_whole, first, second = constraints(problem)
+        values, is_whole, first, second = pair_constraints(problem)
         cone = np.zeros(4)
         for i, j in itertools.combinations(range(5), 2):
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)

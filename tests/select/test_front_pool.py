@@ -20,8 +20,8 @@ from chanceline.select.auto import (
     variables_needed,
 )
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule
-from chanceline.select.pairs import all_singles, errors_alone
 from chanceline.select.pareto import Ranking, is_wide, pool_size, rank_columns, slack_products
+from chanceline.select.singles import search_singles, single_errors
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def wide():
 
 def ranked(problem, steps=None):
     return rank_columns(
-        problem, problem.n_samples if steps is None else steps, errors_alone(problem)
+        problem, problem.n_samples if steps is None else steps, single_errors(problem)
     )
 
 
@@ -85,17 +85,17 @@ def test_one_variable_is_exact_whatever_the_pool(wide):
     X, y = wide
     problem = make_problem(X, y, True)
     one = chanceline.front(X, y, max_features=2, budget=0, pool=1).at(1)
-    assert one.errors == errors_alone(problem).min()
+    assert one.errors == single_errors(problem).min()
     assert one.proven
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_errors_alone_are_those_of_the_line_search(wide, intercept):
+def test_errors_of_singles_are_those_of_the_line_search(wide, intercept):
     X, y = wide
     X = np.where(np.arange(200) % 2, np.round(X / np.geomspace(1e-3, 1e3, 200)), X)
     problem = make_problem(X, y, intercept, contradictions=True, signs=np.arange(200) % 3 - 1)
-    errors, _ = all_singles(problem.columns, problem.signed, problem.kept, random_state(0))
-    assert errors_alone(problem, block_entries=40 * 17).tolist() == errors.tolist()
+    errors = search_singles(problem, random_state(0)).errors
+    assert single_errors(problem, block_entries=40 * 17).tolist() == errors.tolist()
 
 
 def test_a_pool_that_is_too_small_is_no_obstacle():

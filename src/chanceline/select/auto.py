@@ -19,16 +19,8 @@ from chanceline.perceptron.rule import Rule, promise
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, max_margin_candidate
-from chanceline.select.pairs import (
-    PAIRS_AT_MOST,
-    PairFound,
-    all_singles,
-    errors_alone,
-    promising_pairs,
-    separating_pairs,
-    separating_single,
-    single_rule,
-)
+from chanceline.select.pair_screening import screen_pairs
+from chanceline.select.pairs import MAX_PAIRS, PairSweep, SeparatingPair, sweep_pairs
 from chanceline.select.pareto import (
     PAIRS_TRIED,
     WIDE,
@@ -40,6 +32,12 @@ from chanceline.select.pareto import (
     pool_size,
     pooled,
     rank_columns,
+)
+from chanceline.select.singles import (
+    best_single_rule,
+    search_singles,
+    separating_single,
+    single_errors,
 )
 from chanceline.select.swaps import (
     Best,
@@ -87,7 +85,7 @@ def run_auto(
     if not is_pooled:
         yield from search_all(problem, budget, seed, errors)
         return
-    ranking = rank_columns(problem, problem.n_samples, errors_alone(problem))
+    ranking = rank_columns(problem, problem.n_samples, single_errors(problem))
     yield from search_pools(problem, ranking, width, budget, seed, errors)
 
 
@@ -220,7 +218,9 @@ def sweep_below(
         return
     single = separating_single(problem)
     if single is not None:
-        found = exact_candidate(problem, np.array([single]), done, single_rule(problem, single))
+        found = exact_candidate(
+            problem, np.array([single]), done, best_single_rule(problem, single)
+        )
         if found is None:
             # It separates in rational arithmetic, but by no rule in doubles: nothing is known to be needed.
             return
@@ -230,14 +230,14 @@ def sweep_below(
     yield LowerBound(2, n)
     pairs = n * (n - 1) // 2
     swaps = affordable_swaps(problem, best.support.size) if budget is None else budget
-    if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
+    if best.support.size < 3 or pairs > min(MAX_PAIRS, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
         return
-    for event in separating_pairs(problem):
-        if isinstance(event, PairFound):
+    for event in sweep_pairs(problem):
+        if isinstance(event, SeparatingPair):
             yield max_margin_candidate(problem, event.support, done)._replace(rule=event.rule)
             yield LowerBound(2, n + pairs)
             return
-        if event:
+        if event is PairSweep.NONE_SEPARATES:
             yield LowerBound(3, n + pairs)
         yield done
 
@@ -270,21 +270,23 @@ def run_with_errors(
     # Only rules with few enough errors are worth keeping.
     best.errors[:], best.supports[:] = errors + 1, 0
     # The line search on scaled columns has a tolerance; sorting the values of X has none.
-    _, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
-    fewest_alone = errors_alone(problem)
+    rules = search_singles(problem, hinge.random)
+    fewest_alone = single_errors(problem)
     single = int(np.argmin(fewest_alone))
     needed = 1
     if fewest_alone[single] > errors:
         needed = 2
     else:
-        found = Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
+        found = Candidate(
+            np.array([single]), rules.weights[[single]], float(rules.constants[single]), 0
+        )
         if candidate_rule(problem, found).errors > errors:
-            found = found._replace(rule=single_rule(problem, single))
+            found = found._replace(rule=best_single_rule(problem, single))
         if candidate_rule(problem, found).errors <= errors:
             yield found
             yield LowerBound(1, n)
             return
-    pairs = promising_pairs(problem, PAIRS_TRIED)
+    pairs = screen_pairs(problem, PAIRS_TRIED)
     if any(_suffices(hinge, best, errors, pair) for pair in pairs):
         yield best.candidate(2, kept, 0)
         yield LowerBound(needed, n)

@@ -245,7 +245,7 @@ class GreedyStep(NamedTuple):
     """Greedy-BIHT at the end of one K: w/τ, (features,); K; and the iterations done in all."""
 
     weights: Floats
-    count: int
+    n_selected: int
     iterations: int
 
 
@@ -332,7 +332,7 @@ def _candidate(problem: Problem, weights: Floats, iterations: int) -> Candidate:
 def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
     start = gaussian_start(problem.columns.shape[0], seed)
-    last = GreedyStep(weights=start, count=0, iterations=0)
+    last = GreedyStep(weights=start, n_selected=0, iterations=0)
     for step in greedy_biht(problem.columns, start, problem.kept):
         last = step
         yield step.iterations

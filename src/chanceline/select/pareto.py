@@ -22,13 +22,9 @@ from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
 from chanceline.select.outcome import Candidate, LowerBound
-from chanceline.select.pairs import (
-    all_singles,
-    errors_alone,
-    fewest_on_pairs,
-    promising_pairs,
-    single_rule,
-)
+from chanceline.select.pair_screening import screen_pairs
+from chanceline.select.plane import best_rule_on_pairs
+from chanceline.select.singles import best_single_rule, search_singles, single_errors
 from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
@@ -192,7 +188,7 @@ def front(
     seed = whole_number(seed, "The seed")
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     most = min(max_features, problem.n_features)
-    fewest_alone = errors_alone(problem)
+    fewest_alone = single_errors(problem)
     columns = pool_for_front(problem, most, fewest_alone, pool)
     walk = FrontSearch(problem if columns is None else pooled(problem, columns), most, seed)
     total = default_budget(walk.problem, most) if budget is None else budget
@@ -239,7 +235,7 @@ def on_one(
     found: list[FrontPoint] = [first]
     rule = points[1].rule
     if rule.errors > fewest:
-        exact_rule = single_rule(problem, best)
+        exact_rule = best_single_rule(problem, best)
         if exact_rule is not None and exact_rule.errors < rule.errors:
             rule = exact_rule
     for point in points[1:]:
@@ -264,7 +260,7 @@ def on_two(
             if proven
             else [found] * (len(found) == 2 and work <= PLANE_WORK)
         )
-        best, below = fewest_on_pairs(problem, pairs)
+        best, below = best_rule_on_pairs(problem, pairs)
         proven = proven and below >= min(
             points[2].errors, problem.n_samples if best is None else best.errors
         )
@@ -344,7 +340,7 @@ class FrontSearch:
         self._grow(0.0)
         self._grow(1.0)
         yield 0
-        for pair in promising_pairs(self.problem, PAIRS_TRIED) if self.most >= 2 and budget else ():
+        for pair in screen_pairs(self.problem, PAIRS_TRIED) if self.most >= 2 and budget else ():
             self._start(pair)
             self._fit(2, 0.0)
             self._fit(2, 1.0)
@@ -371,11 +367,10 @@ class FrontSearch:
                 return
 
     def _singles(self) -> None:
-        errors, rules = all_singles(
-            self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random
-        )
-        for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
-            self._start(np.array([j]), rules[j, 1 - self.problem.kept :])
+        rules = search_singles(self.problem, self.hinge.random)
+        for j in np.argsort(rules.errors, kind="stable")[:PAIRS_TRIED]:
+            weights = np.array([rules.constants[j], rules.weights[j]])
+            self._start(np.array([j]), weights[1 - self.problem.kept :])
             try_out(self.hinge, self.best, newton=0)
 
     def _start(
