@@ -25,7 +25,7 @@ from chanceline.select import random_problem, search  # noqa: E402
 from chanceline.select.auto import run_auto  # noqa: E402
 from chanceline.select.outcome import Candidate  # noqa: E402
 from chanceline.select.singles import single_errors  # noqa: E402
-from chanceline.select.pareto import pooled, rank_columns, slack_products  # noqa: E402
+from chanceline.select.column_pool import pooled_problem, rank_columns, slack_products  # noqa: E402
 from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily, start_from, swap_down  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "pool.md"
@@ -40,9 +40,9 @@ DEPTH = 4
 def renewed(problem: Problem, width: int, rounds: int, swaps: int) -> int:
     """The number of variables that swaps in renewed pools find."""
     pool = rank_columns(problem, SAMPLES, single_errors(problem)).pool(width)
-    found = candidate(*fit_greedily(pooled(problem, pool))[:2])
+    found = candidate(*fit_greedily(pooled_problem(problem, pool))[:2])
     for number in range(rounds):
-        hinge, _ = start_from(pooled(problem, pool), found)
+        hinge, _ = start_from(pooled_problem(problem, pool), found)
         for event in swap_down(hinge, swaps // rounds, seed=number):
             found = event if isinstance(event, Candidate) else found
         used = pool[found.support]

@@ -1,4 +1,4 @@
-"""Rules on one variable, exhaustively: those that separate, and the fewest errors of every column."""
+"""Rules on no variable or one: those that separate, and the fewest errors of every column."""
 
 from __future__ import annotations
 
@@ -12,8 +12,26 @@ from numpy.typing import NDArray
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.perceptron.rule import Rule, separating_rule
-from chanceline.select.swaps import fewest_on_line, make_line
+from chanceline.select.line_errors import fewest_on_line, make_line_scratch
 from chanceline.select.thresholds import sweep_thresholds
+
+
+class MajorityRule(NamedTuple):
+    """The rule without variables: its errors, and the weight of the intercept."""
+
+    errors: int
+    constant: float
+
+
+def majority_rule(problem: Problem) -> MajorityRule:
+    """Put everybody into the larger class; without an intercept that is impossible, and all wrong."""
+    if not problem.intercept:
+        return MajorityRule(errors=problem.n_samples, constant=0.0)
+    n_positive = int(np.count_nonzero(problem.y > 0))
+    n_negative = problem.n_samples - n_positive
+    if n_positive >= n_negative:
+        return MajorityRule(errors=n_negative, constant=1.0)
+    return MajorityRule(errors=n_positive, constant=-1.0)
 
 
 def separating_single(problem: Problem) -> int | None:
@@ -80,7 +98,7 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     else:
         starts = [(0.0, np.zeros(problem.n_samples))]
 
-    line = make_line(problem.n_samples)
+    line = make_line_scratch(problem.n_samples)
     for j in range(n_features):
         smallest_weight = 0.0 if problem.signed[j] else -np.inf
         for constant, margins in starts:
