@@ -12,11 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import whole_number
-from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
 from chanceline.perceptron.rule import Rule, promise
+from chanceline.perceptron.workspace import Hinge, make_hinge, set_support
 from chanceline.select.amp import SLOWLY_FROM, pass_down
+from chanceline.select.best_rules import (
+    BestRules,
+    make_best_rules,
+    swap_for_errors,
+    try_change,
+)
+from chanceline.select.greedy import cheapest_place, fit_greedily
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
 from chanceline.select.pairs import (
@@ -41,19 +48,8 @@ from chanceline.select.pareto import (
     pooled,
     rank_columns,
 )
-from chanceline.select.swaps import (
-    Best,
-    candidate,
-    cheapest,
-    default_budget,
-    fit_and_note,
-    fit_greedily,
-    make_best,
-    start_from,
-    step_cost,
-    swap_down,
-    try_out,
-)
+from chanceline.select.starts import candidate_of, start_from
+from chanceline.select.tabu import default_swaps, swap_down, swap_work
 
 PASS_FROM = 20  # variables from which message passing pays
 CACHED_ENTRIES = 2_000_000
@@ -160,8 +156,9 @@ def search_all(
     if errors:
         yield from run_with_errors(problem, budget, seed, errors, gives_up)
         return
-    hinge, spent, separable = fit_greedily(problem)
-    best = candidate(hinge, spent)
+    hinge, separable = fit_greedily(problem)
+    spent = hinge.n_selected
+    best = candidate_of(hinge, spent)
     if not separable:
         relaxed = l1_candidate(problem)
         if relaxed is None and gives_up:
@@ -192,7 +189,11 @@ def search_all(
         hinge, _ = start_from(problem, best)
     steps = affordable_swaps(problem, best.support.size) if budget is None else budget
     for event in swap_down(
-        hinge, steps, seed, best.iterations, PATIENCE if budget is None else 1.0
+        hinge,
+        steps,
+        seed,
+        spent=best.iterations,
+        patience=PATIENCE if budget is None else 1.0,
     ):
         yield event
         if isinstance(event, Candidate) and event.support.size <= lower:
@@ -202,11 +203,11 @@ def search_all(
 def affordable_swaps(problem: Problem, size: int) -> int:
     """The default budget, but no more than is worth a minute where the columns do not fit into the processor's cache."""
     n, patterns = problem.columns.shape
-    swaps = default_budget(problem, size)
+    swaps = default_swaps(problem, size)
     if n * patterns <= CACHED_ENTRIES:
         return swaps
     return min(
-        swaps, max(200, int(MOST_WORK / (step_cost(n, patterns, size) + UNCACHED * n * patterns)))
+        swaps, max(200, int(MOST_WORK / (swap_work(n, patterns, size) + UNCACHED * n * patterns)))
     )
 
 
@@ -265,12 +266,18 @@ def run_with_errors(
         yield Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), constant, 0)
         return
     most = min(n, problem.n_samples)
-    hinge = make_hinge(problem.columns, most + 1 + kept, kept, seed=seed, signed=problem.signed)
-    best = make_best(most + 1, kept, problem.n_samples)
+    hinge = make_hinge(
+        problem.columns,
+        most + 1 + kept,
+        n_unpenalized=kept,
+        nonnegative=problem.signed,
+        seed=seed,
+    )
+    best = make_best_rules(most + 1, kept, problem.n_samples)
     # Only rules with few enough errors are worth keeping.
     best.errors[:], best.supports[:] = errors + 1, 0
     # The line search on scaled columns has a tolerance; sorting the values of X has none.
-    _, rules = all_singles(problem.columns, problem.signed, kept, hinge.random)
+    _, rules = all_singles(problem.columns, problem.signed, kept, hinge.state.random)
     fewest_alone = errors_alone(problem)
     single = int(np.argmin(fewest_alone))
     needed = 1
@@ -290,7 +297,7 @@ def run_with_errors(
         yield LowerBound(needed, n)
         return
     reached = _grow(hinge, best, errors)
-    size = hinge.selected
+    size = hinge.n_selected
     if reached:
         yield best.candidate(size, kept, size)
     yield LowerBound(needed, n)
@@ -305,55 +312,62 @@ def run_with_errors(
         yield from fewest_found(problem, budget, seed, size, errors)
 
 
-def _suffices(hinge: Hinge, best: Best, errors: int, start: np.ndarray) -> bool:
+def _suffices(hinge: Hinge, best: BestRules, errors: int, start: np.ndarray) -> bool:
     """Whether a fit from these variables, or a descent from there, makes few enough errors."""
-    n = hinge.columns.shape[0]
-    set_support(hinge, np.append(np.arange(n - hinge.kept, n), start))
-    try_out(hinge, best, allowed=errors)
-    return bool(best.errors[hinge.selected] <= errors)
+    n = hinge.data.columns.shape[0]
+    set_support(hinge, np.append(np.arange(n - hinge.data.n_unpenalized, n), start))
+    try_change(hinge, best, max_errors=errors)
+    return bool(best.errors[hinge.n_selected] <= errors)
 
 
-def _grow(hinge: Hinge, best: Best, errors: int) -> bool:
+def _grow(hinge: Hinge, best: BestRules, errors: int) -> bool:
     """Add columns until few enough errors are left; False if all that fit do not suffice."""
     _suffices(hinge, best, errors, np.zeros(0, dtype=np.int64))
     # Signed columns may leave again.
-    for _ in range(2 * hinge.support.size):
+    for _ in range(2 * hinge.state.support.size):
         sizes = promise(hinge)
-        if hinge.size == hinge.support.size or sizes.max() < 0:
+        if hinge.size == hinge.state.support.size or sizes.max() < 0:
             break
-        try_out(hinge, best, int(sizes.argmax()), allowed=errors)
-        if best.errors[hinge.selected] <= errors:
+        try_change(hinge, best, add=int(sizes.argmax()), max_errors=errors)
+        if best.errors[hinge.n_selected] <= errors:
             return True
     return False
 
 
-def _shrink(hinge: Hinge, best: Best, budget: int, errors: int) -> Iterator[Candidate | int]:
+def _shrink(hinge: Hinge, best: BestRules, budget: int, errors: int) -> Iterator[Candidate | int]:
     """From a support that makes few enough errors to smaller ones, until `budget` swaps are done."""
-    spent = hinge.selected
+    spent = hinge.n_selected
     left, enough, size = budget, True, hinge.size
     while True:
         while enough:
-            if hinge.selected <= 3:
+            if hinge.n_selected <= 3:
                 # Singles are refuted, and of the pairs the promising ones.
                 left = min(left, budget // 10)
-            if hinge.selected <= 2:
+            if hinge.n_selected <= 2:
                 return
             size = min(size, hinge.size) - 1
-            try_out(hinge, best, drop=cheapest(hinge), allowed=errors)
-            enough = bool(best.errors[hinge.selected] <= errors)
+            try_change(hinge, best, drop=cheapest_place(hinge), max_errors=errors)
+            enough = bool(best.errors[hinge.n_selected] <= errors)
             if enough:
-                yield best.candidate(hinge.selected, hinge.kept, spent + budget - left)
+                yield best.candidate(
+                    hinge.n_selected, hinge.data.n_unpenalized, spent + budget - left
+                )
         if left <= 0:
             return
         noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
-        left -= int(
-            fit_and_note(hinge, best, -1, -1, 0, 0, 1.0, 0, noise, errors, min(CHUNK, left), size)[
-                1
-            ]
+        # The rule that the last swaps ended with may descend once more.
+        try_change(hinge, best, max_newton=0)
+        left -= swap_for_errors(
+            hinge,
+            best,
+            size=size,
+            max_swaps=min(CHUNK, left),
+            target_errors=errors,
+            trim_noise=noise,
         )
-        enough = hinge.size <= size and bool(best.errors[hinge.selected] <= errors)
+        enough = hinge.size <= size and bool(best.errors[hinge.n_selected] <= errors)
         done = spent + budget - left
-        yield best.candidate(hinge.selected, hinge.kept, done) if enough else done
+        yield best.candidate(hinge.n_selected, hinge.data.n_unpenalized, done) if enough else done
 
 
 def default_budget_with_errors(problem: Problem, size: int) -> int:

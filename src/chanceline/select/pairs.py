@@ -25,7 +25,7 @@ from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
 from chanceline.perceptron.rational import ExactTable, is_affordable, small_integers
 from chanceline.perceptron.rule import Rule, is_refuted, margin_on, scaled_rule, separating_rule
-from chanceline.select.swaps import fewest_on_line, make_line
+from chanceline.select.line_errors import fewest_on_line, make_line_scratch
 
 CONSTRAINTS_AT_MOST = 20_000
 PAIRS_AT_MOST = 100_000_000
@@ -249,7 +249,7 @@ def all_singles(
     With a threshold the rule is ±1 + t·x, a line search from m = ±y along y·x; without one it is t·x.
     """
     n, patterns = columns.shape[0] - kept, columns.shape[1]
-    errors, rules, line = np.full(n, patterns + 1), np.zeros((n, 2)), make_line(patterns)
+    errors, rules, line = np.full(n, patterns + 1), np.zeros((n, 2)), make_line_scratch(patterns)
     starts = [(1.0, columns[n]), (-1.0, -columns[n])] if kept else [(0.0, np.zeros(patterns))]
     for j in range(n):
         for threshold, margins in starts:

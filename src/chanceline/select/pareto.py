@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result, visible
 from chanceline.errors import InputError, whole_number
-from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import Problem, column_names, make_problem
 from chanceline.perceptron.rule import Rule, promise, widest_rule
+from chanceline.perceptron.workspace import make_hinge, set_support
+from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
 from chanceline.select.outcome import Candidate, LowerBound
 from chanceline.select.pairs import (
     all_singles,
@@ -29,7 +31,6 @@ from chanceline.select.pairs import (
     promising_pairs,
     single_rule,
 )
-from chanceline.select.swaps import fit_and_note, make_best, try_out
 
 WIDE = 6_000_000  # entries of X above which a pool stands for all columns
 POOL_ENTRIES = 500_000  # of the columns in the pool: in a smaller one more swaps are affordable (`benchmarks/pool.py`)
@@ -326,9 +327,13 @@ class FrontSearch:
         self.most = most
         # Room for one variable more than asked for: a swap adds before it drops.
         self.hinge = make_hinge(
-            problem.columns, most + 2 + problem.kept, problem.kept, seed=seed, signed=problem.signed
+            problem.columns,
+            most + 2 + problem.kept,
+            n_unpenalized=problem.kept,
+            nonnegative=problem.signed,
+            seed=seed,
         )
-        self.best = make_best(most + 1, problem.kept, problem.n_samples)
+        self.best = make_best_rules(most + 1, problem.kept, problem.n_samples)
         self.near = 2
         self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.done = 0
@@ -372,11 +377,11 @@ class FrontSearch:
 
     def _singles(self) -> None:
         errors, rules = all_singles(
-            self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.random
+            self.problem.columns, self.problem.signed, self.problem.kept, self.hinge.state.random
         )
         for j in np.argsort(errors, kind="stable")[:PAIRS_TRIED]:
             self._start(np.array([j]), rules[j, 1 - self.problem.kept :])
-            try_out(self.hinge, self.best, newton=0)
+            try_change(self.hinge, self.best, max_newton=0)
 
     def _start(
         self, support: NDArray[np.int64], weights: NDArray[np.float64] | float = 0.0
@@ -400,8 +405,13 @@ class FrontSearch:
 
     def _fit(self, k: int, share: float = 1.0, add: int = -1, drop: int = -1) -> int:
         """Errors of the present support after a change and a fit that forgives as for k variables; kept if it is better."""
-        return try_out(
-            self.hinge, self.best, add, drop, allowed=self._allowed(k, share), near=self.near
+        return try_change(
+            self.hinge,
+            self.best,
+            add=add,
+            drop=drop,
+            max_errors=self._allowed(k, share),
+            max_gap=self.near,
         )
 
     def _grow(self, share: float) -> None:
@@ -417,8 +427,8 @@ class FrontSearch:
     def _visit(self, k: int, start: str, share: float, steps: int) -> None:
         """Swaps at size k, forgiving this share of the errors wanted."""
         best, hinge = self.best, self.hinge
-        hinge.until[:] = 0
-        hinge.clock[0] = 0
+        hinge.state.tabu_until[:] = 0
+        hinge.state.iteration[0] = 0
         near = self.near if share == 1.0 else self.near + int(best.errors[k]) // NEARBY
         if start == "end" and (k, share) in self.ends:
             self._start(self.ends[k, share])
@@ -428,34 +438,35 @@ class FrontSearch:
             self._drop_one(k + 1)
         else:
             self._load(k)
-        if hinge.selected != k and self.problem.signs is None:
+        if hinge.n_selected != k and self.problem.signs is None:
             return
-        fit_and_note(
+        allowed = self._allowed(k, share)
+        try_change(hinge, best, max_errors=allowed, max_gap=near)
+        swap_for_errors(
             hinge,
             best,
-            -1,
-            -1,
-            self._allowed(k, share),
-            NEWTON,
-            share,
-            near,
-            0.0,
-            0,
-            steps,
-            k + hinge.kept,
+            size=k + hinge.data.n_unpenalized,
+            max_swaps=steps,
+            max_errors=allowed,
+            trim_share=share,
+            max_gap=near,
         )
-        self.ends[k, share] = hinge.support[hinge.kept : hinge.size].copy()
+        self.ends[k, share] = hinge.support[hinge.data.n_unpenalized :].copy()
         self.done += steps
 
     def _drop_one(self, k: int) -> None:
         """From the best rule of k variables to k − 1: every one is dropped once, and the drop of fewest errors kept."""
         errors = []
-        for place in range(self.hinge.kept, self.hinge.kept + k):
+        for place in range(self.problem.kept, self.problem.kept + k):
             self._load(k)
             errors.append(self._fit(k - 1, drop=place))
         self._load(k)
-        try_out(
-            self.hinge, self.best, drop=self.hinge.kept + int(np.argmin(errors)), near=-1, newton=0
+        try_change(
+            self.hinge,
+            self.best,
+            drop=self.problem.kept + int(np.argmin(errors)),
+            max_newton=0,
+            max_gap=-1,
         )
 
     def _add_one(self, k: int) -> None:
@@ -470,11 +481,17 @@ class FrontSearch:
         for place, column in enumerate(columns):
             self._load(k)
             # A signed variable that left the support during a fit is in it again.
-            if self.hinge.position[column] < 0:
+            if self.hinge.state.position[column] < 0:
                 errors[place] = self._fit(k + 1, add=int(column))
         self._load(k)
-        if errors.size and self.hinge.position[columns[errors.argmin()]] < 0:
-            try_out(self.hinge, self.best, add=int(columns[errors.argmin()]), near=-1, newton=0)
+        if errors.size and self.hinge.state.position[columns[errors.argmin()]] < 0:
+            try_change(
+                self.hinge,
+                self.best,
+                add=int(columns[errors.argmin()]),
+                max_newton=0,
+                max_gap=-1,
+            )
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> tuple[FrontPoint, ...]:
         """The rules found, in the columns of the whole problem, errors counted exactly, up to the first without."""
@@ -537,7 +554,10 @@ def rank_columns(problem: Problem, steps: int, fewest_alone: NDArray[np.int64]) 
     columns = np.zeros((steps + problem.kept, patterns))
     columns[steps:] = problem.y
     hinge = make_hinge(
-        columns, steps + problem.kept, problem.kept, signed=np.zeros(len(columns), dtype=np.bool_)
+        columns,
+        steps + problem.kept,
+        n_unpenalized=problem.kept,
+        nonnegative=np.zeros(len(columns), dtype=np.bool_),
     )
     chosen: list[int] = []
     highest = np.zeros(n)
@@ -548,12 +568,14 @@ def rank_columns(problem: Problem, steps: int, fewest_alone: NDArray[np.int64]) 
         np.maximum(highest, products / max(float(np.linalg.norm(slack)), 1e-300), out=highest)
         products[chosen] = -1.0
         chosen.append(int(np.argmax(products)))
-        hinge.signed[step] = problem.signed[chosen[-1]]
-        hinge.columns[step] = hinge.rows[:, step] = problem.rows(np.array(chosen[-1:]))[:, 0]
-        separates = fit(hinge, add=step, newton=NEWTON)
+        hinge.data.nonnegative[step] = problem.signed[chosen[-1]]
+        column = problem.rows(np.array(chosen[-1:]))[:, 0]
+        hinge.data.columns[step] = column
+        hinge.data.rows[:, step] = column
+        separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
-        slack = hinge.active * (1.0 - hinge.margins)
+        slack = hinge.state.active * (1.0 - hinge.state.margins)
     by_score = np.argsort(-highest, kind="stable")
     singles = np.argsort(fewest_alone, kind="stable")[:SINGLES_KEPT]
     order = np.concatenate([np.array(chosen, dtype=np.int64), singles, by_score])
