@@ -9,7 +9,7 @@ import pytest
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.perceptron.hinge import random_state
+from chanceline.kernels.random import random_state
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select import certify, check_weights, random_problem
 from chanceline.select.auto import (

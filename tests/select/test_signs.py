@@ -15,7 +15,7 @@ from chanceline.perceptron.rule import fit_hinge, separate
 from chanceline.select import count
 from chanceline.select.amp import run_amp
 from chanceline.select.outcome import Candidate
-from chanceline.select.swaps import start_from
+from chanceline.select.starts import start_from
 
 
 def separable(X, y, signs, intercept=False):
@@ -148,7 +148,7 @@ def test_a_new_start_keeps_a_rule_that_separates():
         *_, found = (event for event in run_amp(problem, 300, seed) if isinstance(event, Candidate))
         hinge, separates = start_from(problem, found)
         assert separates
-        assert set(hinge.support[: hinge.size]) == set(found.support)
+        assert set(hinge.support) == set(found.support)
         assert (
             search(X, y, seed=seed, signs=1).n_selected == 23
         )  # what tabu finds, and auto from other seeds

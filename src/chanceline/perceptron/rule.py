@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.hinge import Hinge, fit, make_hinge
+from chanceline.perceptron.hinge import fit
 from chanceline.perceptron.margin import (
     INSEPARABLE,
     NEGLIGIBLE,
@@ -22,6 +22,7 @@ from chanceline.perceptron.margin import (
 )
 from chanceline.perceptron.problem import Floats, Problem, contradicting_rows, make_problem
 from chanceline.perceptron.rational import Decision, ExactTable, integer_columns, is_affordable
+from chanceline.perceptron.workspace import Hinge, make_hinge
 
 NO_CORRELATION = 1e-7  # a residual that no column has more of is left over
 ROUNDINGS = 64  # of rational weights to doubles that are tried
@@ -367,30 +368,34 @@ def constant_rule(X: Floats, y: Floats, support: NDArray[np.int64]) -> Rule:
 def fit_hinge(rows: NDArray[np.float64], signed: bool = False) -> tuple[bool, NDArray[np.float64]]:
     """The least squared hinge on all columns of the rows a_μ: whether every margin is positive, and the weights (signed: ≥ 0)."""
     n, weights = rows.shape[1], np.zeros(rows.shape[1])
-    hinge = make_hinge(rows.T, n, kept=0 if signed else n, signed=np.full(n, signed))
+    hinge = make_hinge(rows.T, n, n_unpenalized=0 if signed else n, nonnegative=np.full(n, signed))
     separable = add_greedily(hinge) if signed else fit(hinge)
-    weights[hinge.support[: hinge.size]] = hinge.weights[: hinge.size]
+    weights[hinge.support] = hinge.weights
     return separable, weights
 
 
 def add_greedily(hinge: Hinge) -> bool:
     """Add the column of largest promise and refit, until all margins are positive or no column promises anything."""
-    separable, tried = bool(hinge.kept) and fit(hinge), np.zeros(hinge.position.size, dtype=bool)
+    separable, tried = (
+        bool(hinge.data.n_unpenalized) and fit(hinge),
+        np.zeros(hinge.state.position.size, dtype=bool),
+    )
     # Signed columns may leave again, and rounding could send one to and fro.
-    for _ in range(4 * hinge.support.size):
+    for _ in range(4 * hinge.state.support.size):
         sizes = np.where(tried, np.float32(-1.0), promise(hinge))
         best = int(np.argmax(sizes))
-        if separable or sizes[best] <= NO_CORRELATION or hinge.size == hinge.support.size:
+        if separable or sizes[best] <= NO_CORRELATION or hinge.size == hinge.state.support.size:
             break
         separable = fit(hinge, add=best)
         # One that left at once waits until another has stayed.
         tried[best] = True
-        tried &= hinge.position[best] < 0
+        tried &= hinge.state.position[best] < 0
     return separable
 
 
 def promise(hinge: Hinge) -> NDArray[np.float32]:
     """|a_jᵀr| of every column that could be of use, r the slack of the active patterns; −1 for the others."""
-    pulls = hinge.narrow @ (hinge.active * (1.0 - hinge.margins)).astype(np.float32)
-    useful = (hinge.position < 0) & ((pulls > 0) | ~hinge.signed)
+    slack = hinge.state.active * (1.0 - hinge.state.margins)
+    pulls = hinge.data.columns_float32 @ slack.astype(np.float32)
+    useful = (hinge.state.position < 0) & ((pulls > 0) | ~hinge.data.nonnegative)
     return np.where(useful, np.abs(pulls), np.float32(-1.0))

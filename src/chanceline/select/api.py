@@ -35,9 +35,9 @@ N_COMMON_ARGUMENTS = 3  # problem, budget and seed, which every method takes
 # worker processes too.
 METHODS: dict[str, Method | str] = {
     "auto": "chanceline.select.auto:run_auto",
-    "tabu": "chanceline.select.swaps:run_tabu",
+    "tabu": "chanceline.select.tabu:run_tabu",
     "amp": "chanceline.select.amp:run_amp",
-    "omp": "chanceline.select.swaps:run_omp",
+    "omp": "chanceline.select.greedy:run_omp",
     "greedy-biht": "chanceline.select.biht:run_greedy_biht",
     "biht": "chanceline.select.biht:run_biht",
     "l1": "chanceline.select.l1:run_l1",
