@@ -85,7 +85,7 @@ def search(  # noqa: PLR0913
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> SearchOutcome:
-    """Find as few variables as possible whose perceptron classifies every pattern, or all but a few.
+    """Find as few variables as possible whose perceptron classifies every pattern, or most.
 
     Parameters
     ----------

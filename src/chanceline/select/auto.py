@@ -274,7 +274,7 @@ def affordable_swaps(problem: Problem, n_variables: int) -> int:
 
 
 def affordable_pairs(problem: Problem, n_variables: int, budget: int | None) -> int:
-    """How many pairs may be swept: no longer than the swaps take, or a fixed time if that is more."""
+    """How many pairs may be swept: no longer than the swaps take, or some hundred swaps."""
     n_swaps = budget
     if n_swaps is None:
         n_swaps = affordable_swaps(problem, n_variables)

@@ -1,4 +1,4 @@
-"""In very wide tables a pool of columns stands for all, so that a search keeps copies of these alone.
+"""A pool of columns that stands for all in very wide tables: a search keeps copies of these alone.
 
 Columns are ranked by their product with the slack, |a_jᵀ r| / |r|, along a greedy path: all columns
 at every step, from X itself.
@@ -51,7 +51,7 @@ def pool_width(
 
 
 def needs_pool(problem: Problem, width: int, min_entries: int = MIN_POOLED_ENTRIES) -> bool:
-    """Whether X has so many entries, and so many more columns than a pool, that the pool must do."""
+    """Whether X has so many entries, and so many more columns than a pool, that this must do."""
     return problem.X.size > min_entries and width < problem.n_features // 2
 
 

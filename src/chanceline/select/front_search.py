@@ -1,4 +1,4 @@
-"""The walk that makes the front: the best rule of every size, improved by swaps at all sizes in turn.
+"""The walk that makes the front: the best rule of every size, improved by swaps in turn.
 
 It starts with single variables, greedy paths and promising pairs. Then every size is visited again
 and again: from its best rule, from that of one variable more or fewer, or from where the last visit
@@ -141,7 +141,7 @@ class FrontSearch:
         self.n_swaps = 0
 
     def run(self, budget: int) -> Iterator[int]:
-        """Search until so many swaps are done; yields the swaps done at every chance to interrupt."""
+        """Search until so many swaps are done; yields how many at every chance to interrupt."""
         self._set_majority_rule()
         if self.max_variables == 0:
             return
@@ -323,7 +323,7 @@ class FrontSearch:
         )
 
     def _drop_best_variable(self, k: int) -> None:
-        """From the best rule of k variables to k − 1: all are tried, and that of fewest errors goes."""
+        """From the best rule of k variables to k − 1: each is tried, that of fewest errors goes."""
         first_place = self.problem.kept
         errors = []
         for place in range(first_place, first_place + k):

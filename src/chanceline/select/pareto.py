@@ -1,4 +1,4 @@
-"""The front: for every number of variables K the fewest errors found of a linear rule on K of them."""
+"""The front: for every number of variables the fewest errors found of a linear rule on so many."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def front(  # noqa: PLR0913
     pool: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
-    """For every number of variables up to `max_features` the fewest errors of a linear rule on them.
+    """For every number of variables up to `max_features` the fewest errors of a linear rule.
 
     Parameters
     ----------

@@ -22,9 +22,7 @@ from chanceline.perceptron.rule import Rule, margin_on, scaled_rule, separating_
 ANGLE_DOUBT = 1e-14  # differences and their arctan2 are right to a few 1e-16
 ANGLES_AT_ONCE = 1_000_000  # entries of a table of angles
 MAX_COMPARED = 20_000  # sets of nearly equal angles that are compared exactly
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+MORE_THAN_ANY = np.iinfo(np.int64).max  # errors where a line is not to be looked at
 
 
 class Split(NamedTuple):
@@ -39,7 +37,7 @@ class Split(NamedTuple):
     """
 
     errors: int
-    right: Bools
+    right: NDArray[np.bool_]
     lower_bound: int
 
 
@@ -102,9 +100,9 @@ class _Places(NamedTuple):
     """
 
     points: Floats
-    n_positive: Ints
-    n_negative: Ints
-    place_of_sample: Ints
+    n_positive: NDArray[np.int64]
+    n_negative: NDArray[np.int64]
+    place_of_sample: NDArray[np.int64]
 
 
 def _group_by_place(points: Floats, y: Floats) -> _Places:
@@ -134,7 +132,7 @@ class _Tie(NamedTuple):
 
     errors: int
     pivot: int
-    places: Ints
+    places: NDArray[np.int64]
 
 
 class _Turn(NamedTuple):
@@ -151,22 +149,21 @@ class _Turn(NamedTuple):
     is_tied : (pivots, places) whether the angle cannot be told from the one before.
     """
 
-    is_pivot: Bools
-    side: Ints
-    order: Ints
+    is_pivot: NDArray[np.bool_]
+    side: NDArray[np.int64]
+    order: NDArray[np.int64]
     angles: Floats
-    change: Ints
-    errors: Ints
-    is_tied: Bools
+    change: NDArray[np.int64]
+    errors: NDArray[np.int64]
+    is_tied: NDArray[np.bool_]
 
     def best_position(self) -> tuple[int, int, int]:
         """Where `errors` are fewest, not looking between tied angles."""
-        more_than_any = self.errors.max() + 1
-        errors = np.where(self.is_tied, more_than_any, self.errors)
+        errors = np.where(self.is_tied, MORE_THAN_ANY, self.errors)
         orientation, pivot, step = np.unravel_index(np.argmin(errors), errors.shape)
         return int(orientation), int(pivot), int(step)
 
-    def upper_places(self, position: tuple[int, int, int], places: _Places) -> Bools:
+    def upper_places(self, position: tuple[int, int, int], places: _Places) -> NDArray[np.bool_]:
         """The places, (places,), that the line at a position of `errors` calls positive."""
         orientation, pivot, step = position
         is_left = self.side[pivot] > 0

@@ -24,7 +24,7 @@ class MajorityRule(NamedTuple):
 
 
 def majority_rule(problem: Problem) -> MajorityRule:
-    """Put everybody into the larger class; without an intercept that is impossible, and all wrong."""
+    """Put everybody into the larger class; without an intercept everybody is wrong."""
     if not problem.intercept:
         return MajorityRule(errors=problem.n_samples, constant=0.0)
     n_positive = int(np.count_nonzero(problem.y > 0))
@@ -65,7 +65,7 @@ def separating_single(problem: Problem) -> int | None:
 
 
 class SingleRules(NamedTuple):
-    """For every column the rule on it alone with the fewest errors, all arrays of shape (features,).
+    """For every column the rule on it alone with the fewest errors; arrays of shape (features,).
 
     Attributes
     ----------
