@@ -42,25 +42,35 @@ class Split(NamedTuple):
 
 
 def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
-    """The split of points, (samples, 2), by a line with the fewest errors.
+    """Find the split of points by a line with the fewest errors.
 
-    A point on the line is an error. Without an intercept the line goes through the origin.
+    Lines through every point (the pivot) are turned by half a circle. Between two angles at which a
+    line meets other points, its errors do not change. Angles that cannot be told apart give no
+    split, but they may lower the `lower_bound`.
+
+    Parameters
+    ----------
+    points : (samples, 2).
+    y : (samples,) labels ±1. A point on the line is an error.
+    intercept : without one all lines go through the origin.
     """
     if not intercept:
         # y w·x > 0: as many y·x as possible on one side of a line through the origin.
         points = points * y[:, None]
         y = np.ones(len(y))
     places = _group_by_place(points, y)
+
+    # Where the search begins: the best split without a line.
     if intercept:
         pivots = places.points
-        # Without a line everybody belongs to the larger class.
+        # Everybody belongs to the larger class.
         n_positive = int(places.n_positive.sum())
         fewest = min(n_positive, len(y) - n_positive)
-        is_upper = np.full(len(places.points), 2 * n_positive >= len(y))
+        is_called_positive = np.full(len(places.points), 2 * n_positive >= len(y))
     else:
         pivots = np.zeros((1, 2))
         fewest = len(y)
-        is_upper = np.zeros(len(places.points), dtype=bool)
+        is_called_positive = np.zeros(len(places.points), dtype=bool)
 
     # Turn the lines through some pivots at a time.
     lower_bound = fewest
@@ -71,7 +81,7 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
         position = turn.best_position()
         if turn.errors[position] < fewest:
             fewest = int(turn.errors[position])
-            is_upper = turn.upper_places(position, places)
+            is_called_positive = turn.positive_places(position, places)
 
         # Nearly equal angles might hide a better split, unless their points lie on one line.
         for tie in turn.ties_below(fewest):
@@ -83,7 +93,7 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
         if turn.ends_meet():
             lower_bound = 0  # nothing is claimed
 
-    right = is_upper[places.place_of_sample] == (y > 0)
+    right = is_called_positive[places.place_of_sample] == (y > 0)
     if not intercept:
         right &= np.any(points != 0, axis=1)
     return Split(errors=fewest, right=right, lower_bound=min(lower_bound, fewest))
@@ -163,16 +173,16 @@ class _Turn(NamedTuple):
         orientation, pivot, step = np.unravel_index(np.argmin(errors), errors.shape)
         return int(orientation), int(pivot), int(step)
 
-    def upper_places(self, position: tuple[int, int, int], places: _Places) -> NDArray[np.bool_]:
+    def positive_places(self, position: tuple[int, int, int], places: _Places) -> NDArray[np.bool_]:
         """The places, (places,), that the line at a position of `errors` calls positive."""
         orientation, pivot, step = position
         is_left = self.side[pivot] > 0
         is_left[self.order[pivot, :step]] ^= True
         right_is_positive = orientation == 1
-        is_upper = is_left != right_is_positive
+        is_positive_side = is_left != right_is_positive
         # The line can pass the pivot on the side that is better.
         majority = places.n_positive >= places.n_negative
-        return np.where(self.is_pivot[pivot], majority, is_upper)
+        return np.where(self.is_pivot[pivot], majority, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
         """Sets of tied angles within which some order could make fewer errors than `fewest`."""
