@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline.errors import InputError, whole_number
-from chanceline.perceptron.problem import Problem, column_names, make_problem
-from chanceline.perceptron.rule import scaled_rule, widest_rule
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import scaled_rule
+from chanceline.perceptron.separate import widest_rule
+from chanceline.perceptron.validation import column_names
 from chanceline.select.outcome import (
     NOTHING,
     Candidate,

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import whole_number
+from chanceline.perceptron.blocks import BLOCK_ENTRIES
 from chanceline.perceptron.hinge import Hinge, make_hinge, set_support
+from chanceline.perceptron.hinge_fit import screening_scores
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
-from chanceline.perceptron.rule import Rule, promise
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import Rule
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.l1 import l1_candidate
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
@@ -318,7 +320,7 @@ def _grow(hinge: Hinge, best: Best, errors: int) -> bool:
     _suffices(hinge, best, errors, np.zeros(0, dtype=np.int64))
     # Signed columns may leave again.
     for _ in range(2 * hinge.support.size):
-        sizes = promise(hinge)
+        sizes = screening_scores(hinge)
         if hinge.size == hinge.support.size or sizes.max() < 0:
             break
         try_out(hinge, best, int(sizes.argmax()), allowed=errors)

@@ -21,10 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.kernels.compile import inlined_kernel, kernel
+from chanceline.perceptron.blocks import BLOCK_ENTRIES
+from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
-from chanceline.perceptron.rational import ExactTable, is_affordable, small_integers
-from chanceline.perceptron.rule import Rule, is_refuted, margin_on, scaled_rule, separating_rule
+from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.rational import ExactTable, is_affordable
+from chanceline.perceptron.rounded_rule import separating_rule
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import is_refuted, margin_on
 from chanceline.select.swaps import fewest_on_line, make_line
 
 CONSTRAINTS_AT_MOST = 20_000

@@ -19,8 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._results import Result, visible
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.hinge import NEWTON, fit, make_hinge, set_support
-from chanceline.perceptron.problem import Problem, column_names, make_problem
-from chanceline.perceptron.rule import Rule, promise, widest_rule
+from chanceline.perceptron.hinge_fit import screening_scores
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.separate import widest_rule
+from chanceline.perceptron.validation import column_names
 from chanceline.select.outcome import Candidate, LowerBound
 from chanceline.select.pairs import (
     all_singles,
@@ -409,7 +412,7 @@ class FrontSearch:
         self._start(np.zeros(0, dtype=np.int64))
         self._fit(0, share)
         for k in range(1, self.most + 2):
-            sizes = promise(self.hinge)
+            sizes = screening_scores(self.hinge)
             if sizes.max() < 0:
                 return
             self._fit(k, share, add=int(sizes.argmax()))
@@ -462,7 +465,7 @@ class FrontSearch:
         """From the best rule of k variables to k + 1: the most promising are tried, and the one of fewest errors kept."""
         self._load(k)
         self._fit(k + 1)
-        sizes = promise(self.hinge)
+        sizes = screening_scores(self.hinge)
         columns = np.argsort(-sizes, kind="stable")[
             : min(ADDITIONS, int(np.count_nonzero(sizes >= 0)))
         ]

@@ -26,8 +26,8 @@ from chanceline.perceptron.hinge import (
     refit,
     set_support,
 )
+from chanceline.perceptron.hinge_fit import add_greedily
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import add_greedily
 from chanceline.select.outcome import Candidate
 
 NARROWEST = 1e-9  # intervals narrower than this, relative to their place, do not count: rounding could close them
