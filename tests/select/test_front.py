@@ -12,8 +12,9 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights
-from chanceline.select.exact import EXHAUSTED, FOUND, all_supports
 from chanceline.select.outcome import max_margin_candidate
+from chanceline.select.supports import all_supports
+from chanceline.select.walk import EXHAUSTED, FOUND
 
 
 def fewest_by_rays(rows):

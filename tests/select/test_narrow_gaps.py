@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import chanceline
+from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.margin import INSEPARABLE
-from chanceline.perceptron.problem import contradicting_rows, make_problem
+from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.select import count
 from chanceline.select.cuts import can_cut
-from chanceline.select.exact import EXHAUSTED, all_supports, prove
+from chanceline.select.exact import prove
 from chanceline.select.outcome import LowerBound
 from chanceline.select.pairs import (
     MAX_DECISIONS,
@@ -27,6 +28,8 @@ from chanceline.select.pairs import (
     sweep_pairs,
 )
 from chanceline.select.singles import best_single_rule, single_errors
+from chanceline.select.supports import all_supports
+from chanceline.select.walk import EXHAUSTED
 
 _spec = importlib.util.spec_from_file_location(
     "select_oracle", Path(__file__).with_name("oracle.py")
@@ -197,13 +200,15 @@ def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
     assert (exact.verdict, exact.gap) == (EXHAUSTED, 0.0)
     gaps = {}
     for size in (1, 2):
-        *_, step = all_supports(problem, size, decisions=0)
+        *_, step = all_supports(problem, size, max_decisions=0)
         assert step.verdict == EXHAUSTED
         gaps[size] = step.gap
     # What is refuted separates by no more than the gap, and the pair that does separate, by less.
     assert 0 < gaps[2] < 1e-7
     bounds = [
-        event for event in prove(problem, None, 10**6, decisions=0) if isinstance(event, LowerBound)
+        event
+        for event in prove(problem, None, 10**6, max_decisions=0)
+        if isinstance(event, LowerBound)
     ]
     assert any(bound.gap > 0 for bound in bounds)
 
@@ -240,7 +245,7 @@ def test_what_floating_point_misses_has_a_margin_within_the_gap():
         X, y, intercept, signs = tiny_gap_table(seed)
         problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
         table = ExactTable(problem)
-        *_, step = all_supports(problem, 1, decisions=0)
+        *_, step = all_supports(problem, 1, max_decisions=0)
         if step.verdict == EXHAUSTED:
             for j in range(X.shape[1]):
                 decision = table.decide([j])

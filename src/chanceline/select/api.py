@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline.errors import InputError, whole_number
-from chanceline.perceptron.problem import Problem, column_names, make_problem
-from chanceline.perceptron.rule import Rule, scaled_rule, widest_rule
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import widest_rule
+from chanceline.perceptron.validation import column_names
 from chanceline.select.outcome import (
     NO_CANDIDATE,
     Candidate,
@@ -325,7 +327,7 @@ def _widened_rule(problem: Problem, candidate: Candidate) -> Rule:
     have right. A rule that the method found exactly stays where it makes fewer errors.
     """
     support = candidate.support.astype(np.int64)
-    has_weights = support.size + problem.kept > 0
+    has_weights = support.size + problem.n_unpenalized > 0
     if has_weights:
         widest = max_margin_candidate(problem, support, candidate.iterations)
         rule = scaled_rule(problem, widest.support, widest.weights, widest.constant)

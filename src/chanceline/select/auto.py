@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge
 from chanceline.select.amp import SLOWLY_FROM, pass_down
 from chanceline.select.column_pool import (
@@ -143,11 +144,10 @@ def all_columns_separate(problem: Problem) -> bool:
     """
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
-    width = max(1, BLOCK_ENTRIES // n_samples)
-    for start in range(0, problem.n_features, width):
-        block = np.arange(start, min(start + width, problem.n_features))
+    for block in column_blocks(problem.X):
+        columns = np.arange(block.start, block.stop)
         # Without the intercept, which is added once.
-        rows = problem.rows(block)[:, : block.size]
+        rows = problem.rows(columns)[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)

@@ -333,7 +333,7 @@ def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator
     """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
     start = gaussian_start(problem.columns.shape[0], seed)
     last = GreedyStep(weights=start, n_selected=0, iterations=0)
-    for step in greedy_biht(problem.columns, start, problem.kept):
+    for step in greedy_biht(problem.columns, start, problem.n_unpenalized):
         last = step
         yield step.iterations
     yield _candidate(problem, last.weights, last.iterations)
@@ -365,7 +365,7 @@ def run_biht(
     iterations = 0
     for iterations in range(1, max(budget, 1) + 1):
         stepped = gradient_step(columns, rows, weights)
-        weights = hard_threshold(stepped, count + problem.kept, is_fixed)
+        weights = hard_threshold(stepped, count + problem.n_unpenalized, is_fixed)
         errors = int(np.count_nonzero(rows @ weights <= 0.0))
         if errors < fewest_errors:
             best_weights = weights

@@ -131,13 +131,13 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     """
     n_samples = problem.n_samples
     max_steps = min(max_steps, n_samples, problem.n_features)
-    n_places = max_steps + problem.kept
+    n_places = max_steps + problem.n_unpenalized
     columns = np.zeros((n_places, n_samples))
     columns[max_steps:] = problem.y  # the intercept
     hinge = make_hinge(
         columns,
         n_places,
-        n_unpenalized=problem.kept,
+        n_unpenalized=problem.n_unpenalized,
         nonnegative=np.zeros(n_places, dtype=np.bool_),
     )
 
@@ -155,7 +155,7 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         column = problem.rows(np.array([best]))[:, 0]
         hinge.data.columns[step] = column
         hinge.data.rows[:, step] = column
-        hinge.data.nonnegative[step] = problem.signed[best]
+        hinge.data.nonnegative[step] = problem.nonnegative[best]
         separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
@@ -178,7 +178,7 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
     products[overflown] = labelled_slack @ problem.X[:, overflown].astype(float)
 
     products = (products - labelled_slack.sum() * problem.centre) / problem.scale
-    has_wrong_sign = problem.signed[: problem.n_features] & (products < 0)
+    has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
     return np.where(has_wrong_sign, 0.0, np.abs(products))
 
 

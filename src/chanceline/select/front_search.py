@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.hinge_fit import screening_scores
 from chanceline.perceptron.problem import Floats, Problem
-from chanceline.perceptron.rule import Rule, promise, widest_rule
+from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.separate import widest_rule
 from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
 from chanceline.select.front_result import FrontPoint
@@ -110,7 +112,7 @@ def search_fewest_errors(
     errors = search.best.errors[: search.max_variables + 1]
     is_good_enough = errors <= max(max_errors, int(errors.min()))
     smallest = int(np.argmax(is_good_enough))
-    yield search.best.candidate(smallest, problem.kept, spent + search.n_swaps)
+    yield search.best.candidate(smallest, problem.n_unpenalized, spent + search.n_swaps)
 
 
 class FrontSearch:
@@ -131,12 +133,12 @@ class FrontSearch:
         self.max_variables = max_variables
         self.hinge = make_hinge(
             problem.columns,
-            max_variables + 2 + problem.kept,
-            n_unpenalized=problem.kept,
-            nonnegative=problem.signed,
+            max_variables + 2 + problem.n_unpenalized,
+            n_unpenalized=problem.n_unpenalized,
+            nonnegative=problem.nonnegative,
             seed=seed,
         )
-        self.best = make_best_rules(max_variables + 1, problem.kept, problem.n_samples)
+        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
         self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.n_swaps = 0
 
@@ -190,7 +192,7 @@ class FrontSearch:
 
     def _rule(self, k: int, problem: Problem, pool: NDArray[np.int64] | None) -> Rule:
         """The best rule of k variables, on the columns of the whole table."""
-        candidate = self.best.candidate(k, problem.kept, self.n_swaps)
+        candidate = self.best.candidate(k, problem.n_unpenalized, self.n_swaps)
         support = candidate.support
         if pool is not None:
             support = pool[support]
@@ -225,7 +227,7 @@ class FrontSearch:
         self._set_variables(np.zeros(0, dtype=np.int64))
         self._fit(0, trim_share)
         for k in range(1, self.max_variables + 2):
-            scores = promise(self.hinge)
+            scores = screening_scores(self.hinge)
             if scores.max() < 0:
                 return
             self._fit(k, trim_share, add=int(scores.argmax()))
@@ -265,13 +267,13 @@ class FrontSearch:
         swap_for_errors(
             hinge,
             self.best,
-            size=k + self.problem.kept,
+            size=k + self.problem.n_unpenalized,
             max_swaps=max_swaps,
             max_errors=max_errors,
             trim_share=visit.trim_share,
             max_gap=max_gap,
         )
-        self.ends[k, visit.trim_share] = hinge.support[self.problem.kept :].copy()
+        self.ends[k, visit.trim_share] = hinge.support[self.problem.n_unpenalized :].copy()
         self.n_swaps += max_swaps
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
@@ -294,14 +296,14 @@ class FrontSearch:
     def _set_variables(self, variables: NDArray[np.int64], weights: Floats | float = 0.0) -> None:
         """Load a support; its weights begin with that of the intercept, if there is one."""
         n_features = self.problem.n_features
-        intercept = np.arange(n_features, n_features + self.problem.kept)
+        intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
         set_support(self.hinge, np.concatenate([intercept, variables]), weights)
 
     def _load_best(self, k: int) -> None:
         """Load the best rule of k variables, or of fewer where signs left none of k."""
         while self.best.supports[k, 0] < 0:
             k -= 1
-        size = k + self.problem.kept
+        size = k + self.problem.n_unpenalized
         set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
 
     def _errors_to_trim(self, k: int, trim_share: float) -> int:
@@ -324,7 +326,7 @@ class FrontSearch:
 
     def _drop_best_variable(self, k: int) -> None:
         """From the best rule of k variables to k − 1: each is tried, that of fewest errors goes."""
-        first_place = self.problem.kept
+        first_place = self.problem.n_unpenalized
         errors = []
         for place in range(first_place, first_place + k):
             self._load_best(k)
@@ -341,7 +343,7 @@ class FrontSearch:
         """
         self._load_best(k)
         self._fit(k + 1)
-        scores = promise(self.hinge)
+        scores = screening_scores(self.hinge)
         n_tried = min(ADDITIONS_TRIED, int(np.count_nonzero(scores >= 0)))
         columns = np.argsort(-scores, kind="stable")[:n_tried]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from chanceline._results import listed, visible
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import margin_on
 
 SHOWN_FEATURES = 12  # names in the text of a result; the others are an ellipsis
 

@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.kernels.compile import inlined_kernel, kernel
+from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.perceptron.problem import Floats, Problem
-from chanceline.perceptron.rational import ExactTable, is_affordable, small_integers
-from chanceline.perceptron.rule import Rule, is_refuted, margin_on, scaled_rule, separating_rule
+from chanceline.perceptron.rational import ExactTable, is_affordable
+from chanceline.perceptron.rounded_rule import separating_rule
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import is_refuted, margin_on
 
 MAX_PAIRS = 100_000_000  # a second or so
 MAX_CONSTRAINTS = 20_000  # of one problem; more are sampled
@@ -251,10 +254,10 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
     if is_refuted(problem, pair, margin):
         return SettledPair(INSEPARABLE, None)
 
-    n_weights = 2 + problem.kept
+    n_weights = 2 + problem.n_unpenalized
     if table.decisions >= max_decisions or not is_affordable(n_weights, problem.n_samples):
         return SettledPair(UNDECIDED, None)
-    is_separable, exact_rule = separating_rule(table, pair)
-    if is_separable:
-        return SettledPair(SEPARABLE, exact_rule)
+    exact = separating_rule(table, pair)
+    if exact.separable:
+        return SettledPair(SEPARABLE, exact.rule)
     return SettledPair(INSEPARABLE, None)

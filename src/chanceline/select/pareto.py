@@ -7,7 +7,8 @@ from collections.abc import Callable
 from numpy.typing import ArrayLike
 
 from chanceline.errors import whole_number
-from chanceline.perceptron.problem import column_names, make_problem
+from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.validation import column_names
 from chanceline.select.column_pool import pool_width, pooled_problem, rank_columns
 from chanceline.select.front_proofs import prove_pairs, prove_singles
 from chanceline.select.front_result import Front

@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.perceptron.problem import Floats, Problem
 from chanceline.perceptron.rational import ExactTable, is_affordable
-from chanceline.perceptron.rule import Rule, margin_on, scaled_rule, separating_rule
+from chanceline.perceptron.rounded_rule import separating_rule
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import margin_on
 
 ANGLE_DOUBT = 1e-14  # differences and their arctan2 are right to a few 1e-16
 ANGLES_AT_ONCE = 1_000_000  # entries of a table of angles
@@ -296,8 +298,8 @@ def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) 
     rule = scaled_rule(problem, support, weights, constant)
     if rule.errors <= split.errors or problem.signs is not None:
         return rule
-    if is_affordable(2 + problem.kept, problem.n_samples):
-        _, exact_rule = separating_rule(table, support, samples)
+    if is_affordable(2 + problem.n_unpenalized, problem.n_samples):
+        exact_rule = separating_rule(table, support, samples).rule
         if exact_rule is not None:
             return exact_rule
     return rule

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Floats, Problem
+from chanceline.perceptron.blocks import BLOCK_ENTRIES, column_blocks
+from chanceline.perceptron.problem import Floats, Problem
 from chanceline.perceptron.rational import ExactTable
-from chanceline.perceptron.rule import Rule, separating_rule
+from chanceline.perceptron.rounded_rule import separating_rule
+from chanceline.perceptron.rule import Rule
 from chanceline.select.line_errors import fewest_on_line, make_line_scratch
 from chanceline.select.thresholds import sweep_thresholds
 
@@ -100,7 +102,7 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
 
     line = make_line_scratch(problem.n_samples)
     for j in range(n_features):
-        smallest_weight = 0.0 if problem.signed[j] else -np.inf
+        smallest_weight = 0.0 if problem.nonnegative[j] else -np.inf
         for constant, margins in starts:
             errors, weight = fewest_on_line(margins, columns[j], smallest_weight, line, random)
             if errors < rules.errors[j]:
@@ -115,11 +117,8 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
 
     By sorting the values of X, a block of columns of about `block_entries` numbers at a time.
     """
-    n_features = problem.n_features
-    width = max(1, block_entries // problem.n_samples)
-    errors = np.zeros(n_features, dtype=np.int64)
-    for start in range(0, n_features, width):
-        block = slice(start, start + width)
+    errors = np.zeros(problem.n_features, dtype=np.int64)
+    for block in column_blocks(problem.X, block_entries):
         values = np.ascontiguousarray(problem.X[:, block].T)  # (columns, samples)
         if problem.intercept:
             rising, falling = _errors_with_threshold(values, problem.y)
@@ -166,8 +165,7 @@ def best_single_rule(problem: Problem, column: int) -> Rule | None:
         sign = int(problem.signs[column])
     values = problem.X[:, column].astype(float)
     samples = _samples_right(values, problem.y, intercept=problem.intercept, sign=sign)
-    _, rule = separating_rule(ExactTable(problem), np.array([column]), samples)
-    return rule
+    return separating_rule(ExactTable(problem), np.array([column]), samples).rule
 
 
 def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> NDArray[np.int64]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.hinge_fit import screening_scores
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import promise
 from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
 from chanceline.select.front_search import PAIRS_TRIED, search_fewest_errors
@@ -112,12 +112,12 @@ class _ErrorSearch:
         max_variables = min(problem.n_features, problem.n_samples)
         self.hinge = make_hinge(
             problem.columns,
-            max_variables + 1 + problem.kept,
-            n_unpenalized=problem.kept,
-            nonnegative=problem.signed,
+            max_variables + 1 + problem.n_unpenalized,
+            n_unpenalized=problem.n_unpenalized,
+            nonnegative=problem.nonnegative,
             seed=seed,
         )
-        self.best = make_best_rules(max_variables + 1, problem.kept, problem.n_samples)
+        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
         # A rule of one error more at every size, which is not −1: worse ones are not stored.
         self.best.errors[:] = max_errors + 1
         self.best.supports[:] = 0
@@ -156,7 +156,7 @@ class _ErrorSearch:
         capacity = hinge.state.support.size
         # Columns of a given sign may leave again, so that additions may be more than there is room.
         for _ in range(2 * capacity):
-            scores = promise(hinge)
+            scores = screening_scores(hinge)
             if hinge.size == capacity or scores.max() < 0:
                 return False
             try_change(hinge, self.best, add=int(scores.argmax()), max_errors=self.max_errors)
@@ -204,7 +204,7 @@ class _ErrorSearch:
 
     def candidate(self, iterations: int) -> Candidate:
         """The best rule of as many variables as the present support has."""
-        return self.best.candidate(self.hinge.n_selected, self.problem.kept, iterations)
+        return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
         """Swap at a size, the intercept included; the swaps done. `n_done` were done before."""
@@ -224,7 +224,7 @@ class _ErrorSearch:
     def _fit_variables(self, variables: NDArray[np.int64]) -> None:
         """Load these columns, and the intercept if there is one; fit them and note the rule."""
         n_features = self.problem.n_features
-        intercept = np.arange(n_features, n_features + self.problem.kept)
+        intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
         set_support(self.hinge, np.append(intercept, variables))
         try_change(self.hinge, self.best, max_errors=self.max_errors)
 
