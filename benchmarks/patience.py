@@ -23,7 +23,7 @@ from chanceline._io import write_text
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import auto, random_problem, search
 from chanceline.select.outcome import Candidate
-from chanceline.select.swaps import swap_down
+from chanceline.select.tabu import swap_down
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, TABLE = ROOT / "results" / "patience.jsonl", ROOT / "docs" / "tables" / "patience.md"
@@ -37,7 +37,7 @@ def trace(n: int, seed: int) -> dict[str, Any]:
 
     def whole(hinge: Any, budget: int, seed: int, spent: int, patience: float) -> Iterator[Any]:
         row["budget"] = budget
-        for event in swap_down(hinge, budget, seed, spent, 1.0):
+        for event in swap_down(hinge, budget, seed, spent=spent):
             done = event.iterations if isinstance(event, Candidate) else event
             size = event.support.size if isinstance(event, Candidate) else row["trace"][-1][2]
             row["trace"].append((done - spent, time.process_time() - begin, int(size)))

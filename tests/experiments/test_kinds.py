@@ -21,8 +21,8 @@ from chanceline.experiments.kinds import (
 )
 from chanceline.experiments.sampling import RIDGE, fits
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.perceptron.hinge import make_hinge
-from chanceline.perceptron.rule import separate
+from chanceline.perceptron.separate import separate
+from chanceline.perceptron.workspace import make_hinge
 
 
 def test_problems_have_the_classes_asked_for_and_depend_on_the_trial_alone():

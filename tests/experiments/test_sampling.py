@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from chanceline.experiments.kinds import draw_problem
 from chanceline.experiments.sampling import RIDGE, draw, fits, sample_counts, walk
-from chanceline.perceptron.hinge import make_hinge
+from chanceline.perceptron.workspace import make_hinge
 
 
 def separable(rows):

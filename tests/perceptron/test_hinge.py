@@ -11,22 +11,24 @@ from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
 from chanceline.kernels import inverse, selection, vectors
-from chanceline.perceptron.hinge import find_flips, fit, flip_four, make_hinge, set_support
+from chanceline.perceptron.active_set import find_flips, flip_four
+from chanceline.perceptron.hinge import fit
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rational import ExactTable
+from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
 from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
-from chanceline.select.pairs import constraints, pair_may_separate, separating_single, settle_pair
-from chanceline.select.swaps import find_pulls
+from chanceline.select.pairs import pair_constraints, pair_may_separate, settle_pair
+from chanceline.select.singles import separating_single
+from chanceline.select.tabu import find_gradient
 
 
 def plain_inverse(hinge):
     """(A_actᵀA_act + εI)⁻¹ in NumPy."""
-    size = hinge.size
-    part = hinge.columns[hinge.support[:size]] * hinge.active
-    return np.linalg.inv(part @ part.T + hinge.ridge * np.eye(size))
+    part = hinge.data.columns[hinge.support] * hinge.state.active
+    return np.linalg.inv(part @ part.T + hinge.data.ridge * np.eye(hinge.size))
 
 
 def from_python(kernel):
@@ -45,12 +47,9 @@ border, combine, next_pivot, unborder = (
 @njit
 def flip_these(hinge, patterns):
     for place in range(patterns.size):
-        hinge.loose[place] = patterns[place]
-        hinge.active[patterns[place]] = 1.0 - hinge.active[patterns[place]]
-    return flip_four(
-        hinge.rows, hinge.loose, 0, patterns.size, hinge.support, hinge.k[0], hinge.active,
-        hinge.inverse, hinge.target, hinge.flipped, hinge.images, hinge.factors,
-    )  # fmt: skip
+        hinge.scratch.samples[place] = patterns[place]
+        hinge.state.active[patterns[place]] = 1.0 - hinge.state.active[patterns[place]]
+    return flip_four(hinge, 0, patterns.size)
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -89,39 +88,45 @@ def test_sums_of_vectors():
 def test_updates_agree_with_the_inverse_from_scratch(inputs):
     hinge = make_hinge(columns_of(inputs), 12)
     set_support(hinge, np.array([3, 9, 4, 20, 7]), [0.3, -0.2, 0.5, 0.1, -0.4])
-    fit(hinge, newton=0)
+    fit(hinge, max_newton=0)
     for patterns in ([0], [5, 6, 30, 31], [5, 8], [12, 30, 41], [49, 2, 8, 0]):
-        before = hinge.active.copy()
+        before = hinge.state.active.copy()
         assert flip_these(hinge, np.array(patterns))
-        np.testing.assert_array_equal(np.flatnonzero(hinge.active != before), sorted(patterns))
-        np.testing.assert_allclose(
-            hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12
+        np.testing.assert_array_equal(
+            np.flatnonzero(hinge.state.active != before), sorted(patterns)
         )
-    fit(hinge, add=11, drop=1, newton=0)
-    np.testing.assert_allclose(hinge.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(hinge.target[:5], hinge.columns[hinge.support[:5]] @ hinge.active)
-    np.testing.assert_array_equal(hinge.position[hinge.support[:5]], np.arange(5))
+        np.testing.assert_allclose(
+            hinge.state.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12
+        )
+    fit(hinge, add=11, drop=1, max_newton=0)
+    np.testing.assert_allclose(
+        hinge.state.inverse[:5, :5], plain_inverse(hinge), rtol=1e-8, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        hinge.state.target[:5], hinge.data.columns[hinge.support] @ hinge.state.active
+    )
+    np.testing.assert_array_equal(hinge.state.position[hinge.support], np.arange(5))
 
 
 def test_an_unstable_flip_is_refused():
     """With three active patterns for three variables the third cannot leave: its pivot is of the size of the ridge."""
     hinge = make_hinge(10.0 * columns_of("gaussian"), 4)
     set_support(hinge, np.array([3, 9, 4]))
-    fit(hinge, newton=0)
-    hinge.active[:] = 0.0
-    hinge.active[:3] = 1.0
-    hinge.inverse[:3, :3] = plain_inverse(hinge)
+    fit(hinge, max_newton=0)
+    hinge.state.active[:] = 0.0
+    hinge.state.active[:3] = 1.0
+    hinge.state.inverse[:3, :3] = plain_inverse(hinge)
     assert not flip_these(hinge, np.array([7, 7, 1]))
 
 
 @pytest.mark.parametrize("patterns", [1, 50])
-def test_pulls_are_the_gradient(patterns):
+def test_the_gradient_of_every_column(patterns):
     hinge = make_hinge(columns_of("gaussian", patterns=patterns), 4)
     set_support(hinge, np.array([2, 5]), np.array([0.7, -1.2]))
-    fit(hinge, newton=0)
-    find_pulls(hinge.rows, hinge.margins, hinge.active, hinge.loose, hinge.shift, hinge.pulls)
-    slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.columns[[2, 5]], 0.0)
-    np.testing.assert_allclose(hinge.pulls, hinge.columns @ slack, atol=1e-12)
+    fit(hinge, max_newton=0)
+    find_gradient(hinge)
+    slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.data.columns[[2, 5]], 0.0)
+    np.testing.assert_allclose(hinge.scratch.gradient, hinge.data.columns @ slack, atol=1e-12)
 
 
 @pytest.mark.parametrize("inputs", ["binary", "gaussian"])
@@ -130,57 +135,53 @@ def test_refit_minimises_the_squared_hinge(inputs):
     hinge = make_hinge(columns, 6)
     support = np.array([1, 5, 8, 12, 20])
     set_support(hinge, support)
-    assert not fit(hinge, newton=100)
-    slack = np.maximum(1.0 - hinge.weights[:5] @ columns[support], 0.0)
-    gradient = columns[support] @ slack - hinge.ridge * hinge.weights[:5]
+    assert not fit(hinge, max_newton=100)
+    slack = np.maximum(1.0 - hinge.weights @ columns[support], 0.0)
+    gradient = columns[support] @ slack - hinge.data.ridge * hinge.weights
     np.testing.assert_allclose(gradient, 0.0, atol=1e-8)
 
 
-@pytest.mark.parametrize("allowed", [1, 4, 17])
-def test_the_smallest_margins_are_forgiven(allowed):
+@pytest.mark.parametrize("max_errors", [1, 4, 17])
+def test_the_smallest_margins_are_trimmed(max_errors):
     """Ties included: exactly so many are, and the rest is active where its margin is below 1."""
     hinge = make_hinge(columns_of("binary", seed=3), 6)
     set_support(hinge, np.array([1, 5, 8]), [0.5, -0.5, 0.5])
-    fit(hinge, newton=0)
-    before = hinge.active.copy()
-    flips = from_python(find_flips)(
-        hinge.margins,
-        hinge.active,
-        allowed,
-        0.0,
-        hinge.random,
-        hinge.shift,
-        hinge.work,
-        hinge.loose,
+    fit(hinge, max_newton=0)
+    before = hinge.state.active.copy()
+    flips = from_python(find_flips)(hinge, max_errors, 0.0)
+    inactive = np.flatnonzero((hinge.state.active < 0.5) & (hinge.state.margins < 1.0))
+    assert inactive.size == max_errors
+    assert (
+        hinge.state.margins[inactive].max() <= hinge.state.margins[hinge.state.active > 0.5].min()
     )
-    inactive = np.flatnonzero((hinge.active < 0.5) & (hinge.margins < 1.0))
-    assert inactive.size == allowed
-    assert hinge.margins[inactive].max() <= hinge.margins[hinge.active > 0.5].min()
-    assert sorted(hinge.loose[:flips]) == np.flatnonzero(before != hinge.active).tolist()
-    values = np.random.default_rng(allowed).integers(0, 9, 40).astype(float)
-    expected = np.sort(values)[:allowed]
-    from_python(selection.smallest_first)(values, allowed)
-    np.testing.assert_array_equal(np.sort(values[:allowed]), expected)
+    assert (
+        sorted(hinge.scratch.samples[:flips])
+        == np.flatnonzero(before != hinge.state.active).tolist()
+    )
+    values = np.random.default_rng(max_errors).integers(0, 9, 40).astype(float)
+    expected = np.sort(values)[:max_errors]
+    from_python(selection.smallest_first)(values, max_errors)
+    np.testing.assert_array_equal(np.sort(values[:max_errors]), expected)
 
 
-def test_a_fit_that_forgives_minimises_the_hinge_of_the_rest():
+def test_a_fit_that_trims_minimises_the_hinge_of_the_rest():
     columns = columns_of("gaussian", seed=3)
     hinge = make_hinge(columns, 6)
     set_support(hinge, np.array([1, 5, 8, 12, 20]))
-    assert not fit(hinge, allowed=6, newton=100)
-    part, active = columns[hinge.support[:5]], hinge.active > 0.5
-    slack = np.where(active, 1.0 - hinge.weights[:5] @ part, 0.0)
-    assert np.count_nonzero(~active & (hinge.margins < 1.0)) == 6
-    np.testing.assert_allclose(part @ slack - hinge.ridge * hinge.weights[:5], 0.0, atol=1e-8)
-    errors = int(np.count_nonzero(hinge.margins <= 0))
-    assert fit(hinge, allowed=errors)
+    assert not fit(hinge, max_errors=6, max_newton=100)
+    part, active = columns[hinge.support], hinge.state.active > 0.5
+    slack = np.where(active, 1.0 - hinge.weights @ part, 0.0)
+    assert np.count_nonzero(~active & (hinge.state.margins < 1.0)) == 6
+    np.testing.assert_allclose(part @ slack - hinge.data.ridge * hinge.weights, 0.0, atol=1e-8)
+    errors = int(np.count_nonzero(hinge.state.margins <= 0))
+    assert fit(hinge, max_errors=errors)
 
 
 def test_refit_separates_when_it_can():
     columns = columns_of("gaussian", n=60)
     hinge = make_hinge(columns, 60)
     set_support(hinge, np.arange(60))
-    assert fit(hinge, newton=100)
+    assert fit(hinge, max_newton=100)
     assert (hinge.weights @ columns).min() > 0
 
 
@@ -190,7 +191,7 @@ def test_refit_separates_where_few_patterns_are_active(inputs):
     and the Hessian is singular but for the ridge: an inverse without damping wears out, and all begins anew, up to the cap."""
     for seed in range(3):
         columns = columns_of(inputs, n=230, patterns=400, seed=seed)
-        hinge = make_hinge(columns, 230, kept=230)
+        hinge = make_hinge(columns, 230, n_unpenalized=230)
         assert largest_margin(columns.T).verdict == SEPARABLE
         assert fit(hinge)
         assert (hinge.weights @ columns).min() > 0
@@ -245,8 +246,8 @@ def test_greedy_biht_has_the_supports_of_the_plain_version(inputs):
     for seed in range(3):
         columns = columns_of(inputs, seed, n=24, patterns=24)
         start = gaussian_start(24, seed)
-        plain, _ = greedy_biht_plain(columns, start, most=200)
-        *_, (fast, _, _) = greedy_biht(columns, start, most=200)
+        plain, _ = greedy_biht_plain(columns, start, max_iterations=200)
+        *_, (fast, _, _) = greedy_biht(columns, start, max_iterations=200)
         np.testing.assert_array_equal(np.flatnonzero(fast), np.flatnonzero(plain))
         np.testing.assert_allclose(fast, plain, rtol=1e-7)
 
@@ -272,7 +273,7 @@ def test_pairs_and_singles_by_another_route():
         if len(np.unique(X, axis=0)) < len(X):
             continue
         problem = make_problem(X, y, intercept)
-        values, is_whole, first, second = constraints(problem)
+        values, is_whole, first, second = pair_constraints(problem)
         cone = np.zeros(4)
         for i, j in itertools.combinations(range(5), 2):
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)
@@ -361,10 +362,10 @@ def test_a_worn_out_inverse_is_no_proof_of_separation():
     columns = columns_of("gaussian", n=6, patterns=60)
     worn = make_hinge(columns, 6)
     set_support(worn, np.arange(4))
-    fit(worn, newton=0)
-    worn.inverse[:4, :4] = np.nan
-    assert not fit(worn, newton=30)
+    fit(worn, max_newton=0)
+    worn.state.inverse[:4, :4] = np.nan
+    assert not fit(worn, max_newton=30)
     fresh = make_hinge(columns, 6)
     set_support(fresh, np.arange(4))
-    assert not fit(fresh, newton=30)
+    assert not fit(fresh, max_newton=30)
     assert worn.weights[:4] == pytest.approx(fresh.weights[:4], rel=1e-8)

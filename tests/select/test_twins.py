@@ -9,26 +9,14 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr
 
-from chanceline.kernels.random import next_random
-from chanceline.perceptron.hinge import (
-    NEWTON,
-    RIDGE,
-    SEPARATED,
-    fit,
-    make_hinge,
-    random_state,
-    set_support,
-)
+from chanceline.kernels.random import next_random, random_state
+from chanceline.perceptron.hinge import SAFELY_POSITIVE, SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.workspace import HINGE_RIDGE, make_hinge, set_support
 from chanceline.select import random_problem
 from chanceline.select.amp import DAMPING, SLOW, amp_steps
-from chanceline.select.swaps import (
-    NEWTON_AFTER_ADDITION,
-    NOISE,
-    fit_and_swap,
-    fit_greedily,
-    swap_down,
-)
+from chanceline.select.greedy import SWAP_NOISE, fit_greedily
+from chanceline.select.tabu import ADDITION_FIT_STEPS, swap_down, swap_until_separated
 
 
 def columns_of(inputs, n, patterns, seed=0):
@@ -50,7 +38,7 @@ class PlainRandom:
         return ((z ^ (z >> 31)) >> 11) / 2**53
 
     def noise(self):
-        return 1.0 + NOISE * (2.0 * self() - 1.0)
+        return 1.0 + SWAP_NOISE * (2.0 * self() - 1.0)
 
 
 class PlainHinge:
@@ -71,7 +59,7 @@ class PlainHinge:
 
     @property
     def hessian(self):
-        return (self.part * self.active) @ self.part.T + RIDGE * np.eye(len(self.support))
+        return (self.part * self.active) @ self.part.T + HINGE_RIDGE * np.eye(len(self.support))
 
     def gradients(self):
         return np.abs(self.columns @ np.maximum(1.0 - self.margins, 0.0))
@@ -79,7 +67,7 @@ class PlainHinge:
     def energy(self, weights):
         return (
             0.5 * np.sum(np.maximum(1.0 - weights @ self.part, 0.0) ** 2)
-            + 0.5 * RIDGE * weights @ weights
+            + 0.5 * HINGE_RIDGE * weights @ weights
         )
 
     def refit(self, max_newton):
@@ -93,7 +81,7 @@ class PlainHinge:
             ):
                 step *= 0.5
             self.weights = self.weights + step * move
-            if self.margins.min() > SEPARATED:
+            if self.margins.min() > SAFELY_POSITIVE:
                 return True
             flipped = (self.margins < 1.0) != self.active
             if step == 1.0 and not flipped.any():
@@ -112,23 +100,25 @@ class PlainHinge:
         self.support, self.weights = self.support[:-1], self.weights[:-1]
 
 
-def plain_tabu_step(plain, until, clock, random):
+def plain_tabu_step(plain, tabu_until, iteration, random):
     """Add the best non-tabu variable, refit, drop the cheapest non-tabu one (if all are tabu, the last), refit; whether the
     support separates."""
     scores = plain.gradients()
-    free = [j for j in range(len(until)) if j not in plain.support and until[j] <= clock]
+    free = [
+        j for j in range(len(tabu_until)) if j not in plain.support and tabu_until[j] <= iteration
+    ]
     addition = free[int(np.argmax([scores[j] * random.noise() for j in free]))]
     plain.add(addition)
-    until[addition] = clock + 2 + int(6 * random())
-    plain.refit(NEWTON_AFTER_ADDITION)
+    tabu_until[addition] = iteration + 2 + int(6 * random())
+    plain.refit(ADDITION_FIT_STEPS)
     costs = plain.weights**2 / np.diag(np.linalg.inv(plain.hessian))
-    places = [i for i, j in enumerate(plain.support) if until[j] <= clock]
+    places = [i for i, j in enumerate(plain.support) if tabu_until[j] <= iteration]
     removal = len(plain.support) - 1
     if places:
         removal = places[int(np.argmin([costs[i] * random.noise() for i in places]))]
-        until[plain.support[removal]] = clock + 4 + int(6 * random())
+        tabu_until[plain.support[removal]] = iteration + 4 + int(6 * random())
     plain.drop(removal)
-    return plain.refit(NEWTON)
+    return plain.refit(SWAP_FIT_STEPS)
 
 
 def test_random_numbers():
@@ -141,7 +131,7 @@ def test_random_numbers():
 def test_omp_adds_what_plain_omp_adds(inputs):
     problem = make_problem(*random_problem(40, None, 0, inputs, n_patterns=50))
     problem.__dict__["columns"] = columns_of(inputs, 40, 50)  # as they are, without a scale
-    hinge, steps, separable = fit_greedily(problem)
+    hinge, separable = fit_greedily(problem)
     plain = PlainHinge(problem.columns)
     done = False
     while not done:
@@ -150,9 +140,8 @@ def test_omp_adds_what_plain_omp_adds(inputs):
         plain.add(np.argmax(scores))
         done = plain.refit(60)
     assert separable
-    assert steps == len(plain.support)
-    assert hinge.support[:steps].tolist() == plain.support
-    np.testing.assert_allclose(hinge.weights[:steps], plain.weights, rtol=1e-5, atol=1e-8)
+    assert hinge.support.tolist() == plain.support
+    np.testing.assert_allclose(hinge.weights, plain.weights, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("inputs", ["gaussian", "sphere"])
@@ -163,16 +152,17 @@ def test_tabu_walks_as_plain_tabu_walks(inputs):
     set_support(hinge, np.array(start))
     for j in start:
         plain.add(j)
-    assert fit(hinge, newton=NEWTON) == plain.refit(NEWTON)
-    hinge.random[:] = random_state(3)
-    until, random = np.zeros(30, dtype=np.int64), PlainRandom(hinge.random[0])
+    assert fit(hinge, max_newton=SWAP_FIT_STEPS) == plain.refit(SWAP_FIT_STEPS)
+    hinge.state.random[:] = random_state(3)
+    tabu_until = np.zeros(30, dtype=np.int64)
+    random = PlainRandom(hinge.state.random[0])
     visited = set()
     for step in range(1, 41):
-        _, separable = fit_and_swap(hinge, -1, -1, 0, 0, 1, hinge.size)
-        assert plain_tabu_step(plain, until, step, random) == separable
-        assert hinge.support[:5].tolist() == plain.support
-        np.testing.assert_allclose(hinge.weights[:5], plain.weights, rtol=1e-6, atol=1e-9)
-        np.testing.assert_array_equal(hinge.until, until)
+        result = swap_until_separated(hinge, size=hinge.size, max_swaps=1)
+        assert plain_tabu_step(plain, tabu_until, step, random) == result.separates
+        assert hinge.support.tolist() == plain.support
+        np.testing.assert_allclose(hinge.weights, plain.weights, rtol=1e-6, atol=1e-9)
+        np.testing.assert_array_equal(hinge.state.tabu_until, tabu_until)
         visited.add(tuple(sorted(plain.support)))
     assert len(visited) > 20
 
@@ -182,7 +172,7 @@ def test_message_passing_as_in_plain_numpy(kept):
     n, patterns, count = 30, 40, 7
     columns = columns_of("gaussian", n, patterns)
     columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
-    hinge = make_hinge(columns, 1 + kept, kept)
+    hinge = make_hinge(columns, 1 + kept, n_unpenalized=kept)
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
     *_, (found, spread, sure) = islice(amp_steps(hinge, count, begin, SLOW[0]), 12)
 
@@ -222,7 +212,7 @@ def test_message_passing_as_in_plain_numpy(kept):
 
 def test_swaps_end_after_half_of_the_budget_without_success():
     problem = make_problem(*random_problem(40, 1.0, 3))
-    hinge, _, separable = fit_greedily(problem)
+    hinge, separable = fit_greedily(problem)
     assert separable
     events = list(swap_down(hinge, 600, seed=0, patience=0.5))
     best = max(event.iterations for event in events if not isinstance(event, int))

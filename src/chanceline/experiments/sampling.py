@@ -26,7 +26,8 @@ from chanceline.chance import log_binomial
 from chanceline.errors import InputError
 from chanceline.kernels.compile import NONE, ZERO, counter, inner_kernel, kernel
 from chanceline.kernels.random import next_random
-from chanceline.perceptron.hinge import REBUILD_AFTER, make_hinge, refit
+from chanceline.perceptron.hinge import refit
+from chanceline.perceptron.workspace import REBUILD_AFTER, make_hinge
 
 RIDGE = (
     1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
@@ -44,14 +45,14 @@ MOST_BETWEEN = (
 @inner_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
     """`set_support` with weights of zero, for kernels."""
-    for j in range(hinge.position.size):
-        hinge.position[j] = NONE
-    hinge.k[0] = support.size
+    for j in range(hinge.state.position.size):
+        hinge.state.position[j] = NONE
+    hinge.state.n_used[0] = support.size
     for i in range(support.size):
-        hinge.support[i] = support[i]
-        hinge.position[support[i]] = i
-        hinge.weights[i] = 0.0
-    hinge.flips_since_rebuild[0] = REBUILD_AFTER + 1
+        hinge.state.support[i] = support[i]
+        hinge.state.position[support[i]] = i
+        hinge.state.weights[i] = 0.0
+    hinge.state.flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
 @dataclass(frozen=True, eq=False)

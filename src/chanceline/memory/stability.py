@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.hinge_fit import fit_hinge
 from chanceline.perceptron.margin import largest_margin
 from chanceline.perceptron.problem import Floats
-from chanceline.perceptron.rule import fit_hinge
 
 Indices = NDArray[np.int64]
 
@@ -80,7 +80,7 @@ def fit_stable_weights(
     constrained = None
     if problem.nonnegative:
         constrained = np.ones(inputs.size, dtype=np.bool_)
-    margin = largest_margin(columns, start, signed=constrained)
+    margin = largest_margin(columns, start, nonnegative=constrained)
     fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
 
     if not fitted.separates:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr
 
 from chanceline.kernels.random import next_random, random_state
-from chanceline.perceptron.hinge import Hinge, fit, set_support
+from chanceline.perceptron.hinge import fit
 from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.workspace import Hinge, set_support
+from chanceline.select.greedy import drop_cheapest, fit_greedily
 from chanceline.select.outcome import Candidate
-from chanceline.select.swaps import candidate, drop_cheapest, fit_greedily
+from chanceline.select.starts import candidate_of
 
 DAMPING = 0.3
 DEFAULT_BUDGET = 3000
@@ -51,7 +53,11 @@ def amp_steps(
     mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the last) has π = 1. The slab
     of a signed weight is the positive half of a Gaussian. Beliefs harden as 1 − reinforcement^t after t steps.
     """
-    columns, kept, signed = hinge.narrow, hinge.kept, hinge.signed
+    columns, kept, signed = (
+        hinge.data.columns_float32,
+        hinge.data.n_unpenalized,
+        hinge.data.nonnegative,
+    )
     n, patterns = columns.shape
     root, pi = math.sqrt(n), np.ones(n)
     variance, field, response, curvature = (
@@ -96,8 +102,8 @@ def passing(
 
     Ends early if it runs away. The workspace then holds the support that was tested.
     """
-    n, kept = hinge.columns.shape[0], hinge.kept
-    start = np.array([0.02 * next_random(hinge.random) - 0.01 for _ in range(n)])
+    n, kept = hinge.data.columns.shape[0], hinge.data.n_unpenalized
+    start = np.array([0.02 * next_random(hinge.state.random) - 0.01 for _ in range(n)])
     for done, (mean, _, evidence) in enumerate(
         itertools.islice(amp_steps(hinge, count, start, reinforcement), most), 1
     ):
@@ -105,7 +111,11 @@ def passing(
             order = np.argsort(-evidence[: n - kept], kind="stable")[:count]
             support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
             # Signed weights start where they were believed to be: from zero, those that Newton's first step turns away leave.
-            set_support(hinge, support, np.where(hinge.signed, np.maximum(mean, 0.0), 0.0)[support])
+            set_support(
+                hinge,
+                support,
+                np.where(hinge.data.nonnegative, np.maximum(mean, 0.0), 0.0)[support],
+            )
             yield done, fit(hinge)
 
 
@@ -113,9 +123,9 @@ def pass_down(
     hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0
 ) -> Iterator[Candidate | int]:
     """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
-    hinge.random[:] = random_state(seed)
+    hinge.state.random[:] = random_state(seed)
     failures, shrink = 0, 0.97
-    pace = SLOW if hinge.margins.size >= SLOWLY_FROM else BRISK
+    pace = SLOW if hinge.state.margins.size >= SLOWLY_FROM else BRISK
     while failures < tries and best > 1:
         goal = min(best - 1, int(shrink * best))
         found = False
@@ -132,15 +142,16 @@ def pass_down(
             continue
         separable = True
         while separable:
-            best = hinge.selected
-            yield candidate(hinge, spent)
+            best = hinge.n_selected
+            yield candidate_of(hinge, spent)
             separable = best > 1 and drop_cheapest(hinge)
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `amp`: from OMP's number of variables down; the budget counts message-passing steps."""
-    hinge, added, separable = fit_greedily(problem)
-    first = candidate(hinge, added)
+    hinge, separable = fit_greedily(problem)
+    added = hinge.n_selected
+    first = candidate_of(hinge, added)
     yield first
     limit = DEFAULT_BUDGET if budget is None else budget
     if separable:

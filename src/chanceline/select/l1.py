@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.hinge import NEWTON, Hinge, fit, set_support
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import Problem
-from chanceline.select.outcome import NOTHING, Candidate
-from chanceline.select.swaps import candidate, start_from
+from chanceline.perceptron.workspace import Hinge, set_support
+from chanceline.select.outcome import NO_CANDIDATE, Candidate
+from chanceline.select.starts import candidate_of, start_from
 
 ROUNDS = 8
 
@@ -59,19 +60,19 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
     )
     if not separable:
         return
-    yield candidate(hinge, iterations)
-    while hinge.selected > 1 and drop_any(hinge):
+    yield candidate_of(hinge, iterations)
+    while hinge.n_selected > 1 and drop_any(hinge):
         iterations += 1
-        yield candidate(hinge, iterations)
+        yield candidate_of(hinge, iterations)
 
 
 def drop_any(hinge: Hinge) -> bool:
     """Drop the cheapest variable without which the rest still separates; the support is unchanged if there is none."""
-    size, kept = hinge.size, hinge.kept
-    support, weights = hinge.support[:size].copy(), hinge.weights[:size].copy()
-    costs = weights[kept:] ** 2 / np.diag(hinge.inverse)[kept:size]
+    size, kept = hinge.size, hinge.data.n_unpenalized
+    support, weights = hinge.support.copy(), hinge.weights.copy()
+    costs = weights[kept:] ** 2 / np.diag(hinge.state.inverse)[kept:size]
     for place in kept + np.argsort(costs, kind="stable"):
-        if fit(hinge, drop=int(place), newton=NEWTON):
+        if fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS):
             return True
         set_support(hinge, support, weights)
     return False
@@ -86,7 +87,7 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `l1`: the LP alone."""
-    yield l1_candidate(problem) or NOTHING
+    yield l1_candidate(problem) or NO_CANDIDATE
 
 
 def run_reweighted_l1(
@@ -95,7 +96,7 @@ def run_reweighted_l1(
     """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
     best = l1_candidate(problem)
     if best is None:
-        yield NOTHING
+        yield NO_CANDIDATE
         return
     yield best
     for turn in range(2, rounds + 1):

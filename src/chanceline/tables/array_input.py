@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats, check_arrays
+from chanceline.perceptron.problem import Floats
+from chanceline.perceptron.validation import check_arrays
 from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.subjects import SampleColumns, find_suspect
 from chanceline.tables.classes import classes_of_array

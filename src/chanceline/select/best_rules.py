@@ -1,0 +1,264 @@
+"""The best rule of every size, and searches that look for fewer errors and note it.
+
+The fits trim samples: they aim at one error fewer than the best rule has. Where a rule comes near
+the best of its size, a descent on the errors themselves follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import NONE, inner_kernel, kernel
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, refit
+from chanceline.perceptron.workspace import Hinge
+from chanceline.select.line_errors import LineScratch, count_errors, descend, make_line_scratch
+from chanceline.select.outcome import Candidate
+from chanceline.select.starts import as_candidate
+from chanceline.select.tabu import ADDITION_FIT_STEPS, choose_change
+
+
+class BestRules(NamedTuple):
+    """The best rule of every number of variables 0 … M, and room to work in.
+
+    Attributes
+    ----------
+    errors : (M + 1,) its errors.
+    supports : (M + 1, width) its columns, the unpenalized ones first; the first is −1 where there is
+        no rule yet.
+    weights : (M + 1, width) its weights.
+    trial_weights : (width,) where a descent works.
+    trial_margins : (P,) the same.
+    line : for line searches among P samples.
+    """
+
+    errors: NDArray[np.int64]
+    supports: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    trial_weights: NDArray[np.float64]
+    trial_margins: NDArray[np.float64]
+    line: LineScratch
+
+    def take(self, other: BestRules, where: NDArray[np.bool_]) -> None:
+        """Take over another's rules at the sizes that a mask of shape (M + 1,) says."""
+        self.errors[where] = other.errors[where]
+        self.supports[where] = other.supports[where]
+        self.weights[where] = other.weights[where]
+
+    def candidate(self, n_variables: int, n_unpenalized: int, iterations: int) -> Candidate:
+        """The candidate of the best rule of so many variables."""
+        size = n_variables + n_unpenalized
+        return as_candidate(
+            self.supports[n_variables, :size],
+            self.weights[n_variables, :size],
+            n_unpenalized=n_unpenalized,
+            iterations=iterations,
+        )
+
+
+def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> BestRules:
+    """Make room for rules of 0 … `max_variables` variables, none of which is found yet."""
+    width = max_variables + n_unpenalized + 1
+    return BestRules(
+        errors=np.full(max_variables + 1, n_samples, dtype=np.int64),
+        supports=np.full((max_variables + 1, width), -1, dtype=np.int64),
+        weights=np.zeros((max_variables + 1, width)),
+        trial_weights=np.zeros(width),
+        trial_margins=np.zeros(n_samples),
+        line=make_line_scratch(n_samples),
+    )
+
+
+@inner_kernel()
+def store(hinge: Any, best: Any, weights: NDArray, errors: int) -> None:
+    """Store the present support with these weights, shape (capacity,), as the best of its size."""
+    size = hinge.state.n_used[0]
+    n_variables = size - hinge.data.n_unpenalized
+    best.errors[n_variables] = errors
+    for i in range(size):
+        best.supports[n_variables, i] = hinge.state.support[i]
+        best.weights[n_variables, i] = weights[i]
+
+
+@inner_kernel()
+def note(hinge: Any, best: Any, max_gap: int) -> int:
+    """Store the present rule if it is the best of its size; the errors of it, or after a descent.
+
+    A rule with at most `max_gap` errors more than the best of its size descends on the errors
+    first (−1: none does). What a descent finds replaces a rule with as many errors: the next visits
+    begin elsewhere on the plateau.
+    """
+    weights = hinge.state.weights
+    margins = hinge.state.margins
+    size = hinge.state.n_used[0]
+    n_variables = size - hinge.data.n_unpenalized
+    fewest = best.errors
+
+    errors = count_errors(margins)
+    if n_variables < 1 or n_variables >= fewest.size:
+        return errors
+    if errors < fewest[n_variables] or best.supports[n_variables, 0] < 0:
+        store(hinge, best, weights, errors)
+    if errors == 0 or errors > fewest[n_variables] + max_gap:
+        return errors
+
+    # The descent works on a copy: the fit goes on from its own weights.
+    for i in range(size):
+        best.trial_weights[i] = weights[i]
+    for sample in range(margins.size):
+        best.trial_margins[sample] = margins[sample]
+    errors = descend(hinge, best.trial_weights, best.trial_margins, best.line)
+    if errors <= fewest[n_variables]:
+        store(hinge, best, best.trial_weights, errors)
+    return errors
+
+
+@kernel()
+def refit_and_note(
+    hinge: Any, best: Any, add: int, drop: int, max_errors: int, max_newton: int, max_gap: int
+) -> int:
+    """Change the support, fit it and note the rule; its errors. The arguments of `try_change`."""
+    refit(
+        hinge,
+        add=add,
+        drop=drop,
+        max_errors=max_errors,
+        trim_noise=0.0,
+        max_newton=max_newton,
+    )
+    return note(hinge, best, max_gap)
+
+
+def try_change(
+    hinge: Hinge,
+    best: BestRules,
+    *,
+    add: int = -1,
+    drop: int = -1,
+    max_errors: int = 0,
+    max_newton: int = int(SWAP_FIT_STEPS),
+    max_gap: int = 0,
+) -> int:
+    """Change the support, fit it, and note the rule if it is the best of its size.
+
+    Parameters
+    ----------
+    hinge : the workspace.
+    best : the best rules so far, changed.
+    add : a column to take in, or −1.
+    drop : the place in the support of a column to take out, or −1.
+    max_errors : how many samples the fit trims.
+    max_newton : Newton's steps of the fit at most.
+    max_gap : a rule with at most so many errors more than the best of its size descends on the
+        errors (−1: none does).
+
+    Returns
+    -------
+    The errors of the rule, after the descent if there was one.
+    """
+    errors = refit_and_note(
+        hinge,
+        best,
+        add=add,
+        drop=drop,
+        max_errors=max_errors,
+        max_newton=max_newton,
+        max_gap=max_gap,
+    )
+    return int(errors)
+
+
+@kernel()
+def swap_and_note(
+    hinge: Any,
+    best: Any,
+    size: int,
+    max_swaps: int,
+    target_errors: int,
+    max_errors: int,
+    trim_share: float,
+    trim_noise: float,
+    max_gap: int,
+) -> int:
+    """Swap, and note the rule after each change; the swaps done. The arguments of `swap_for_errors`."""
+    n_used = hinge.state.n_used
+    n_variables = size - hinge.data.n_unpenalized
+    for n_halves in range(2 * max_swaps):
+        if n_used[0] <= size and best.errors[n_variables] <= target_errors:
+            return n_halves // 2
+        change = choose_change(hinge, size)
+        if change.add >= 0:
+            # A look ahead: few steps, samples trimmed at random, and no descent.
+            max_errors = int(trim_share * (best.errors[n_variables] - 1))
+            refit(
+                hinge,
+                add=change.add,
+                drop=NONE,
+                max_errors=max_errors,
+                trim_noise=trim_noise,
+                max_newton=ADDITION_FIT_STEPS,
+            )
+            note(hinge, best, NONE)
+        elif change.drop >= 0:
+            refit(
+                hinge,
+                add=NONE,
+                drop=change.drop,
+                max_errors=max_errors,
+                trim_noise=0.0,
+                max_newton=SWAP_FIT_STEPS,
+            )
+            note(hinge, best, max_gap)
+        else:
+            break
+    return max_swaps
+
+
+def swap_for_errors(
+    hinge: Hinge,
+    best: BestRules,
+    *,
+    size: int,
+    max_swaps: int,
+    target_errors: int = 0,
+    max_errors: int = 0,
+    trim_share: float = 1.0,
+    trim_noise: float = 0.0,
+    max_gap: int = 0,
+) -> int:
+    """Swap columns at a fixed size until the best rule of that size makes few enough errors.
+
+    Parameters
+    ----------
+    hinge : a fitted workspace.
+    best : the best rules so far, changed.
+    size : columns of the support, the unpenalized ones among them. Where nonnegative columns have
+        left the support, additions fill it up.
+    max_swaps : swaps at most.
+    target_errors : at which the swaps end.
+    max_errors : samples that fits trim before the first addition.
+    trim_share : from then on this share of one error fewer than the best rule of this size makes.
+        With 1 they always aim at a better rule; 0 is the plain squared hinge, whose landscape is
+        smoother.
+    trim_noise : in which samples are trimmed after an addition.
+    max_gap : a rule with at most so many errors more than the best of its size descends on the
+        errors.
+
+    Returns
+    -------
+    The swaps done.
+    """
+    n_swaps = swap_and_note(
+        hinge,
+        best,
+        size=size,
+        max_swaps=max_swaps,
+        target_errors=target_errors,
+        max_errors=max_errors,
+        trim_share=trim_share,
+        trim_noise=trim_noise,
+        max_gap=max_gap,
+    )
+    return int(n_swaps)

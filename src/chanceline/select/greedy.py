@@ -1,0 +1,58 @@
+"""Greedy additions (orthogonal matching pursuit), and greedy removals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from chanceline.kernels.random import next_random
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
+from chanceline.perceptron.hinge_fit import add_greedily
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.workspace import Hinge, make_hinge
+from chanceline.select.outcome import Candidate
+from chanceline.select.starts import candidate_of
+
+SWAP_NOISE = 0.2  # relative, in which column is added and which variable is dropped
+
+
+def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
+    """A workspace whose support was grown greedily, and whether that separates.
+
+    Column after column argmax_j |a_jᵀ(1 − Aw)₊| comes in, with a refit each, until all margins are
+    positive.
+    """
+    max_variables = min(problem.n_features, problem.n_samples)
+    hinge = make_hinge(
+        problem.columns,
+        max_variables + problem.kept + 2,
+        n_unpenalized=problem.kept,
+        nonnegative=problem.signed,
+    )
+    separates = add_greedily(hinge)
+    return hinge, separates
+
+
+def run_omp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate]:
+    """Method `omp`: one greedy run without randomness; neither budget nor seed is needed."""
+    hinge, _ = fit_greedily(problem)
+    yield candidate_of(hinge, hinge.n_selected)
+
+
+def cheapest_place(hinge: Hinge) -> int:
+    """The place in the support of the variable that costs least to drop, whatever its tabu.
+
+    The costs w_i² / 2[H⁻¹]_ii are multiplied by 1 + 0.2u, u ~ U(−1, 1).
+    """
+    n_unpenalized = hinge.data.n_unpenalized
+    draws = np.array([next_random(hinge.state.random) for _ in range(hinge.n_selected)])
+    noise = 1.0 + SWAP_NOISE * (2.0 * draws - 1.0)
+    curvatures = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
+    costs = hinge.weights[n_unpenalized:] ** 2 / curvatures * noise
+    return n_unpenalized + int(np.argmin(costs))
+
+
+def drop_cheapest(hinge: Hinge) -> bool:
+    """Drop the cheapest variable and refit; whether the rest still separates."""
+    return fit(hinge, drop=cheapest_place(hinge), max_newton=SWAP_FIT_STEPS)

@@ -1,0 +1,218 @@
+"""The fewest errors along a line, and a descent on errors along the coordinates.
+
+Along w + t·d the margin of sample μ is m_μ + t·d_μ, which changes sign once, at t = −m_μ/d_μ.
+Sorting these breakpoints gives the number of errors on every interval between them. A sample on the
+threshold counts as an error, so only open intervals matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import ZERO, counter, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.random import next_random
+from chanceline.kernels.vectors import add_scaled, combine
+
+NARROWEST_INTERVAL = 1e-9  # relative to its place: rounding could close a narrower one
+NEAR_ZERO = 1e-3  # steps below this count as near 0, where no width is relative to the place
+CONSTANT_MARGIN = 1e-12  # a margin that changes less, relative to the one that changes most
+MARGIN_ROUNDING = 1e-11  # margins below this, relative to the largest, count as errors
+IDLE_ROUNDS = counter(2)  # of the descent on errors before it gives up
+
+
+class LineScratch(NamedTuple):
+    """Room for one line search among P samples.
+
+    Attributes
+    ----------
+    breakpoints : (P,) the steps at which margins change sign.
+    is_rising : (P,) bools, whether the margin becomes positive there.
+    """
+
+    breakpoints: NDArray[np.float64]
+    is_rising: NDArray[np.bool_]
+
+
+class LineMinimum(NamedTuple):
+    """The fewest errors on a line, and a step that has so few."""
+
+    errors: int
+    step: float
+
+
+def make_line_scratch(n_samples: int) -> LineScratch:
+    """Make room for line searches among so many samples."""
+    return LineScratch(
+        breakpoints=np.zeros(n_samples), is_rising=np.zeros(n_samples, dtype=np.bool_)
+    )
+
+
+@inner_kernel()
+def count_errors(margins: NDArray) -> int:
+    """How many of the margins, shape (P,), are not safely positive."""
+    largest = 0.0
+    for sample in range(margins.size):
+        if abs(margins[sample]) > largest:
+            largest = abs(margins[sample])
+    errors = 0
+    for sample in range(margins.size):
+        if not margins[sample] > MARGIN_ROUNDING * largest:
+            errors += 1
+    return errors
+
+
+@inlined_kernel()
+def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[int, int]:
+    """Write where margins + t·direction change sign; (how many do, errors at t → −∞).
+
+    Margins that hardly change have no breakpoint: they are errors everywhere or nowhere.
+    """
+    largest = 0.0
+    for sample in range(direction.size):
+        if abs(direction[sample]) > largest:
+            largest = abs(direction[sample])
+
+    n_breaks = ZERO
+    errors = ZERO
+    for sample in range(margins.size):
+        slope = direction[sample]
+        if abs(slope) > CONSTANT_MARGIN * largest:
+            line.breakpoints[n_breaks] = -margins[sample] / slope
+            line.is_rising[n_breaks] = slope > 0.0
+            n_breaks += 1
+            if slope > 0.0:
+                errors += 1
+        elif not margins[sample] > 0.0:
+            errors += 1
+    return n_breaks, errors
+
+
+@inlined_kernel()
+def sort_breakpoints(line: Any, n_breaks: int) -> None:
+    """Sort the first `n_breaks` breakpoints, and `is_rising` with them, by Shell's method.
+
+    NumPy's sort would take two seconds to compile.
+    """
+    breakpoints = line.breakpoints
+    is_rising = line.is_rising
+    gap = n_breaks // 2
+    while gap > 0:
+        for i in range(gap, n_breaks):
+            inserted = breakpoints[i]
+            inserted_is_rising = is_rising[i]
+            place = i
+            while place >= gap and breakpoints[place - gap] > inserted:
+                breakpoints[place] = breakpoints[place - gap]
+                is_rising[place] = is_rising[place - gap]
+                place -= gap
+            breakpoints[place] = inserted
+            is_rising[place] = inserted_is_rising
+        gap //= 2
+
+
+@kernel()
+def fewest_on_line(
+    margins: NDArray, direction: NDArray, least_step: float, line: Any, random: NDArray
+) -> LineMinimum:
+    """The fewest errors of margins + t·direction over all steps t > `least_step`.
+
+    Among intervals of equally many errors one is drawn by lot. The step is the middle of the
+    interval, or lies well beyond the outermost breakpoint.
+
+    Parameters
+    ----------
+    margins, direction : (P,) m and d.
+    least_step : −∞ where every step is allowed.
+    line : `LineScratch` for P samples.
+    random : (1,) state of the random numbers.
+    """
+    n_breaks, errors = find_breakpoints(margins, direction, line)
+    if n_breaks == 0:
+        return LineMinimum(errors, max(least_step, 0.0))
+    sort_breakpoints(line, n_breaks)
+    breakpoints = line.breakpoints
+
+    # Before the first breakpoint.
+    first = breakpoints[0]
+    fewest = errors
+    if first <= least_step:
+        fewest = margins.size + 1
+    best_step = first - (1.0 + abs(first))
+    if best_step < least_step:
+        best_step = 0.5 * (least_step + first)
+
+    # After each breakpoint: one error less where a margin has risen above zero, else one more.
+    n_compared = 1
+    for i in range(n_breaks):
+        if line.is_rising[i]:
+            errors -= 1
+        else:
+            errors += 1
+        start = max(breakpoints[i], least_step)
+        step = start + (1.0 + abs(start))
+        if i + 1 < n_breaks:
+            end = breakpoints[i + 1]
+            if end - start <= NARROWEST_INTERVAL * (NEAR_ZERO + abs(start)):
+                continue
+            step = 0.5 * (start + end)
+
+        n_compared += 1
+        if errors < fewest:
+            n_compared = 1
+        if errors < fewest or (errors == fewest and next_random(random) * n_compared < 1.0):
+            fewest = errors
+            best_step = step
+    return LineMinimum(fewest, best_step)
+
+
+@inlined_kernel()
+def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
+    """Lower the errors by exact line searches along the weights, one after the other.
+
+    Rounds start at a random weight, until `IDLE_ROUNDS` in a row gain nothing. Steps to intervals
+    of equally many errors are taken too: they wander on the plateau.
+
+    Parameters
+    ----------
+    hinge : the workspace, for its support and random numbers; its weights stay as they are.
+    weights : (capacity,) of the columns of the support, to start at; changed.
+    margins : (P,) of these weights; changed.
+    line : `LineScratch` for P samples.
+
+    Returns
+    -------
+    The errors that are left.
+    """
+    columns = hinge.data.columns
+    nonnegative = hinge.data.nonnegative
+    support = hinge.state.support
+    random = hinge.state.random
+    size = hinge.state.n_used[0]
+
+    errors = count_errors(margins)
+    n_idle = 0
+    while n_idle < IDLE_ROUNDS and errors > 0:
+        errors_before = errors
+        start = int(next_random(random) * size)
+        for i in range(size):
+            place = (start + i) % size
+            column = columns[support[place]]
+            least_step = -np.inf
+            if nonnegative[support[place]]:
+                least_step = -weights[place]
+            minimum = fewest_on_line(margins, column, least_step, line, random)
+            if minimum.errors <= errors:
+                errors = minimum.errors
+                weights[place] += minimum.step
+                add_scaled(margins, minimum.step, column, margins.size)
+
+        # Margins anew from the weights: rounding adds up.
+        combine(columns, support, weights, size, margins)
+        errors = count_errors(margins)
+        n_idle += 1
+        if errors < errors_before:
+            n_idle = 0
+    return errors
