@@ -1,4 +1,7 @@
-"""Find few variables whose perceptron classifies every pattern, and prove it. Names load on first use."""
+"""Find few variables whose perceptron classifies every pattern, and prove it.
+
+Names load on first use.
+"""
 
 from __future__ import annotations
 
