@@ -32,6 +32,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.select.support_fit import (
@@ -62,6 +64,11 @@ WALKING = 4  # it does not yet
 # Where there are cuts of few patterns, a hard margin is worth its time only while so many variables
 # are still to be chosen.
 MARGIN_FROM = 5
+
+# Whether a fit may stop at the first separating weights. To Numba a plain True has a type of its
+# own, and every function that gets it would be compiled once more.
+ANY_WEIGHTS = np.bool_(True)
+LARGEST_MARGIN = np.bool_(False)
 
 
 @kernel()
@@ -187,7 +194,7 @@ def fit_open(walk: Any, level: int) -> int:
     if is_first and levels.method[level - 1] == BY_MARGIN and walk.question.is_asked[0] == 0:
         return SEPARABLE  # by the fit of the level above
 
-    use_variables(walk, with_open=True)
+    use_variables(walk, also=OPEN)
     if state.n_used[0] == 0:
         return SEPARABLE
     row = levels.first_fit[level] + levels.n_waiting[level]
@@ -195,7 +202,7 @@ def fit_open(walk: Any, level: int) -> int:
         fit=walk.fit,
         max_errors=walk.max_errors,
         multipliers=walk.cut_fits.multipliers[row],
-        early=False,
+        early=LARGEST_MARGIN,
     )
     for i in range(state.n_used[0] - walk.n_unpenalized):
         walk.cut_fits.weights[row, state.used[i]] = state.weights[i]
@@ -207,12 +214,12 @@ def fit_chosen(walk: Any) -> int:
     """Whether the included variables suffice, by the answer to a question or by a fit."""
     if walk.question.answer[0] != NO_ANSWER:
         return walk.question.answer[0]
-    use_variables(walk, with_open=False)
+    use_variables(walk, also=INCLUDED)
     multipliers = walk.cut_fits.of_support
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
     verdict = errors_suffice(
-        fit=walk.fit, max_errors=walk.max_errors, multipliers=multipliers, early=True
+        fit=walk.fit, max_errors=walk.max_errors, multipliers=multipliers, early=ANY_WEIGHTS
     )
     if walk.counting and verdict == SEPARABLE and not weights_are_certain(walk.fit):
         return UNDECIDED
@@ -220,14 +227,14 @@ def fit_chosen(walk: Any) -> int:
 
 
 @inner_kernel()
-def use_variables(walk: Any, with_open: bool) -> None:
-    """Fit the included variables next, also the open ones if asked for; no pattern is given up."""
+def use_variables(walk: Any, also: int) -> None:
+    """Fit the included variables next, and those of status `also`; no pattern is given up."""
     state = walk.fit.state
     status = walk.variables.status
     n_used = ZERO
     for j in range(state.used.size):
         is_unpenalized = j >= status.size
-        if is_unpenalized or status[j] == INCLUDED or (with_open and status[j] == OPEN):
+        if is_unpenalized or status[j] == INCLUDED or status[j] == also:
             state.used[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
