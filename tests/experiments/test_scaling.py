@@ -255,12 +255,3 @@ def test_capacity_limits_finds_what_was_put_in():
     limits = capacity_limits(pd.DataFrame(rows)).iloc[0]
     assert limits["searched"] == pytest.approx(first_moment_density(1.0) + 0.05, abs=1e-9)
     assert limits["rs"] == pytest.approx(0.16233, abs=1e-5)
-
-
-def test_former_names_still_work():
-    from chanceline.experiments import records, witnesses
-
-    with pytest.warns(DeprecationWarning, match="capacity_limits"):
-        assert witnesses.capacity_witness is capacity_limits
-    with pytest.warns(DeprecationWarning, match="store"):
-        assert records.Record.__name__ == "Record"

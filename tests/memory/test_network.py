@@ -92,12 +92,11 @@ def test_unsolved_neurons_are_reported_and_the_rest_kept(patterns):
         assert "unsolved neurons    7 (1 proven" in str(report)
 
 
-def test_progress_and_the_former_name_of_n_jobs(patterns):
+def test_progress(patterns):
     heard = []
-    with pytest.warns(DeprecationWarning, match="n_jobs"):
-        AssociativeMemory(N, 5, "random").store(
-            patterns, workers=1, progress=lambda *done: heard.append(done)
-        )
+    AssociativeMemory(N, 5, "random").store(
+        patterns, n_jobs=1, progress=lambda *done: heard.append(done)
+    )
     assert heard == [(done, N) for done in range(1, N + 1)]
 
 

@@ -8,19 +8,8 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.terminal import (
-    Jobs,
-    Json,
-    Quiet,
-    Scheduler,
-    answer,
-    complain,
-    drawable,
-    print_json,
-    progress_bar,
-    say,
-    writable,
-)
+from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, drawable, writable
+from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.terminal import (
-    Jobs,
-    Json,
-    Quiet,
-    Scheduler,
-    Seed,
-    answer,
-    progress_bar,
-    writable,
-)
+from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, Seed, writable
+from chanceline.cli.terminal import answer, progress_bar
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.terminal import Json, Out, answer, say, writable
+from chanceline.cli.options import Json, Out, writable
+from chanceline.cli.terminal import answer, say
 from chanceline.errors import InputError
 
 

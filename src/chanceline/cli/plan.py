@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 import chanceline
-from chanceline.cli.terminal import Intercept, Json, Level, Null, answer
+from chanceline.cli.options import Intercept, Json, Level, Null
+from chanceline.cli.terminal import answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
 Features = Annotated[

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import chanceline
-from chanceline.cli.terminal import Figure, Json, Report, answer, draw_figure, print_json, say
+from chanceline.cli.options import Figure, Json, Report
+from chanceline.cli.terminal import answer, draw_figure, print_json, say
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:

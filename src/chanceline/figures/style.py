@@ -10,7 +10,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from chanceline._io import check_target, write_bytes
-from chanceline._lazy import lazy
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,6 +141,3 @@ def fit_phone(figure: Figure) -> None:
             legend.remove()
     if handles:
         figure.legend(handles, labels, loc="outside lower left")
-
-
-__getattr__ = lazy(__name__, {}, {"house_style": "chanceline.figures.style:figure_style"})

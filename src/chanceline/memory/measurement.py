@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
-from chanceline._parallel import Progress, n_jobs_from, run_ordered
+from chanceline._parallel import Progress, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError, real_number, whole_number
 from chanceline.memory.network import DEFAULT_BUDGET, AssociativeMemory
@@ -104,7 +104,6 @@ def load_curve(
     excitatory: float | None = None,
     n_jobs: int | None = 1,
     progress: Progress | None = None,
-    workers: int | None = None,
 ) -> list[LargestLoads]:
     """The largest load held against fan-in, by halving the number of patterns, for every neuron (or the first few).
 
@@ -115,7 +114,6 @@ def load_curve(
         if neurons is None
         else whole_number(neurons, "neurons", at_least=1, at_most=n_neurons)
     )
-    n_jobs = n_jobs_from(n_jobs, workers)
     if "minimal" in fan_ins:
         raise InputError("The largest load needs a given fan-in; 'minimal' has none.")
     options: dict[str, Any] = {"budget": budget, "excitatory": excitatory}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from chanceline._io import write_bytes
-from chanceline._parallel import Progress, n_jobs_from, run_ordered
+from chanceline._parallel import Progress, run_ordered
 from chanceline._results import Result
 from chanceline.errors import InputError, real_number, whole_number
 from chanceline.memory.wiring import WIRINGS, Neuron, Patterns, Rule, learn
@@ -185,7 +185,6 @@ class AssociativeMemory:
         *,
         n_jobs: int | None = 1,
         progress: Progress | None = None,
-        workers: int | None = None,
     ) -> StorageReport:
         """Learn patterns of ±1, shape (P, n_neurons); what was stored before is replaced.
 
@@ -193,7 +192,6 @@ class AssociativeMemory:
         (neurons done, neurons). On Ctrl-C the memory stays as it was before the call: half of a network stores nothing.
         """
         checked = self.checked(patterns, "patterns")
-        n_jobs = n_jobs_from(n_jobs, workers)
         common, last = (checked, self.rule), self.n_neurons
         neurons: list[Neuron] = []
         # The first neuron is learned here: what it compiles, the workers find in the cache.

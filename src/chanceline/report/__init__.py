@@ -1,10 +1,13 @@
-"""Results as pages: one self-contained HTML file each, readable offline, on paper and in the dark."""
+"""Results as pages: one self-contained HTML file each, readable offline, on paper and in the dark.
+
+Names load on first use: the page of a test needs no theory, no experiments.
+"""
 
 from typing import TYPE_CHECKING
 
 from chanceline._lazy import lazy
 
-# Name → its module. Names load on first use: the page of a test needs no theory, no experiments.
+# Public name → the module that it is imported from on first use.
 _HOMES = {
     "read_report": "chanceline.report.page",
     "write_explorer": "chanceline.report.explorer",
@@ -16,6 +19,7 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 if TYPE_CHECKING:
+    # The same names for type checkers, which do not run `__getattr__`; "as" makes them public.
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.page import read_report as read_report
     from chanceline.report.runs import (
