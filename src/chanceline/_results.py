@@ -59,7 +59,7 @@ def plain(value: Any) -> Any:
     scalars their values; NaN and ±∞ become None.
     """
     if hasattr(value, "to_dict"):
-        return value.to_dict()
+        return plain(value.to_dict())
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""The commands that run experiments: `sweep` (run, resume, look at and export many tasks) and `reproduce`."""
+"""The commands that run experiments: `sweep`, with subcommands for many tasks, and `reproduce`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import typer
 from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, drawable, writable
 from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
+
+# What a shell reports for a process that Ctrl-C ended.
+INTERRUPTED = 130
 
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")
@@ -44,7 +47,7 @@ def run(
     running the same command again goes on.
 
     Example: chanceline sweep run paper-fig3 --store fig3.sqlite -j 2
-    """
+    """  # noqa: E501 (the help shows these lines as they are)
     from chanceline._parallel import cluster
     from chanceline.experiments.run import iter_run
     from chanceline.experiments.store import Store
@@ -52,32 +55,42 @@ def run(
 
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
+    n_tasks = len(plan.tasks)
+    n_new = 0
     with Store(path, write=True) as results:
         finished = results.finished()
-        known = sum(task.id in finished for task in plan.tasks)
-        new, total = 0, len(plan.tasks)
-        if not quiet and known < total:
-            say(f"{plan}; {known} already in {path}.")
+        n_known = sum(task.id in finished for task in plan.tasks)
+        if not quiet and n_known < n_tasks:
+            say(f"{plan}; {n_known} already in {path}.")
+        # Ctrl-C ends the loop; what is saved stays.
         with (
             suppress(KeyboardInterrupt),
             cluster(scheduler),
             progress_bar("tasks", quiet=quiet) as progress,
         ):
-            for new, _ in enumerate(
-                iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch), 1
-            ):
+            for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
+                n_new += 1
                 if progress is not None:
-                    progress(known + new, total)
-    left = total - known - new
+                    progress(n_known + n_new, n_tasks)
+
+    n_left = n_tasks - n_known - n_new
     if json:
         print_json(
-            {"sweep": plan.name, "store": str(path), "tasks": total, "new": new, "left": left}
+            {
+                "sweep": plan.name,
+                "store": str(path),
+                "tasks": n_tasks,
+                "new": n_new,
+                "left": n_left,
+            }
         )
-    if left:
-        complain(f"stopped with {left} of {total} tasks to do; run the same command again to go on")
-        raise typer.Exit(130)
+    if n_left:
+        complain(
+            f"stopped with {n_left} of {n_tasks} tasks to do; run the same command again to go on"
+        )
+        raise typer.Exit(INTERRUPTED)
     if not quiet and not json:
-        say(f"{plan.name} is complete: {total} tasks, {new} of them new, in {path}")
+        say(f"{plan.name} is complete: {n_tasks} tasks, {n_new} of them new, in {path}")
 
 
 @sweep_commands.command()
@@ -95,17 +108,23 @@ def status(
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path) as results:
         seconds = results.seconds()
-    times = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+    finished_seconds = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+    cpu_seconds = sum(finished_seconds)
+    n_finished = len(finished_seconds)
+    n_tasks = len(plan.tasks)
     record = {
         "sweep": plan.name,
         "store": str(path),
-        "tasks": len(plan.tasks),
-        "finished": len(times),
-        "left": len(plan.tasks) - len(times),
-        "cpu_seconds": round(sum(times), 3),
+        "tasks": n_tasks,
+        "finished": n_finished,
+        "left": n_tasks - n_finished,
+        "cpu_seconds": round(cpu_seconds, 3),
     }
-    done = f"{len(times)} of {len(plan.tasks)} tasks"
-    answer(record, f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far", json)
+    sentence = (
+        f"{plan.name}: {n_finished} of {n_tasks} tasks in {path}, "
+        f"{cpu_seconds:.1f} s of one core so far"
+    )
+    answer(record, sentence, json)
 
 
 @sweep_commands.command()
@@ -125,10 +144,9 @@ def export(
     from chanceline.experiments.store import Store
 
     with Store(store) as results:
-        rows = results.export(out, kind)
-    answer(
-        {"store": str(store), "table": str(out), "rows": rows}, f"{rows} rows in {out}", json, say
-    )
+        n_rows = results.export(out, kind)
+    record = {"store": str(store), "table": str(out), "rows": n_rows}
+    answer(record, f"{n_rows} rows in {out}", json, tell=say)
 
 
 @sweep_commands.command()
@@ -150,13 +168,10 @@ def merge(
     # Read before the target is opened: if a source is refused, not even an empty target is made.
     records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as results:
-        new, total = results.add(records), len(results)
-    answer(
-        {"store": str(target), "new": new, "results": total},
-        f"{new} new results in {target}, {total} in all",
-        json,
-        say,
-    )
+        n_new = results.add(records)
+        n_results = len(results)
+    record = {"store": str(target), "new": n_new, "results": n_results}
+    answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
 
 
 @sweep_commands.command()
@@ -168,17 +183,17 @@ def verify(
     Every other command checks the same whenever it reads.
 
     Example: chanceline sweep verify fig3.sqlite
-    """
+    """  # noqa: E501 (the help shows these lines as they are)
     from chanceline.experiments.store import Store
 
-    checked = [
-        {"store": str(path), "results": len(Store(path)), "checksums": True} for path in stores
-    ]
-    lines = [
-        f"{entry['store']}: {entry['results']} results, every id and checksum fits"
-        for entry in checked
-    ]
-    answer({"stores": checked}, "\n".join(lines), json)
+    entries = []
+    lines = []
+    for path in stores:
+        # Opening a store reads every row and checks its id and checksum.
+        n_results = len(Store(path))
+        entries.append({"store": str(path), "results": n_results, "checksums": True})
+        lines.append(f"{path}: {n_results} results, every id and checksum fits")
+    answer({"stores": entries}, "\n".join(lines), json)
 
 
 @sweep_commands.command()
@@ -202,9 +217,8 @@ def plot(
     from chanceline.figures.experiments import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
-    answer(
-        {"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json, say
-    )
+    record = {"sweep": sweep, "figure": str(out), "drawn": drawn}
+    answer(record, f"{drawn} in {out}", json, tell=say)
 
 
 def reproduce(
@@ -234,8 +248,12 @@ def reproduce(
     from chanceline.reproduce.folder import Folder
     from chanceline.reproduce.stages import run_all
 
-    mode = "quick" if quick else "full" if full else "normal"
-    folder = Folder(out, mode, (lambda line: None) if quiet else say)
+    mode = "normal"
+    if quick:
+        mode = "quick"
+    if full:
+        mode = "full"
+    folder = Folder(out, mode, ignore if quiet else say)
     run_all(folder)
     page = write_reproduce_report(out)
     record = {
@@ -245,8 +263,12 @@ def reproduce(
         "numbers": folder.numbers,
         "report": str(page),
     }
-    answer(
-        record,
-        f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}",
-        json,
+    sentence = (
+        f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; "
+        f"to look at: {page}"
     )
+    answer(record, sentence, json)
+
+
+def ignore(line: str) -> None:
+    """What tells nothing, with --quiet."""

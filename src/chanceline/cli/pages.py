@@ -33,26 +33,42 @@ def explore(
 
     Example: [bold]chanceline explore page.html[/bold]
     """
-    from chanceline.report import read_report, write_explorer
+    from chanceline.report import write_explorer
 
-    at = "" if source is None else read_report(source).get("explorer")
-    if not isinstance(at, str):
-        raise InputError(f"{source} is no page of chanceline test, so that it has no set to show.")
-    if source is not None and at == "":
-        raise InputError(
-            f"the explorer cannot show the set of {source}: there is none, or its design has blocks, covariates or errors "
-            "counted after looking, which the explorer does not know."
-        )
-    page = write_explorer(out, at, "" if source is None else source.name)
+    # Without a page to begin with, the explorer shows no numbers.
+    address = ""
+    source_name = ""
+    if source is not None:
+        address = explorer_address(source)
+        source_name = source.name
+    page = write_explorer(out, address, source_name)
+
     sentence = f"The explorer is {page}"
     if source is not None:
-        sentence += f"; it begins with the numbers of {source.name}"
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, sentence, json)
+        sentence += f"; it begins with the numbers of {source_name}"
+    answer({"page": str(page), "bytes": page.stat().st_size, "at": address}, sentence, json)
     if open_page and not json:
         import webbrowser
 
-        if not webbrowser.open(page.resolve().as_uri() + at):
+        if not webbrowser.open(page.resolve().as_uri() + address):
             say("No browser was found; open the file yourself.")
+
+
+def explorer_address(report_path: Path) -> str:
+    """The numbers of a test's page as the explorer takes them, `#N=2000&P=62&M=3…`."""
+    from chanceline.report import read_report
+
+    address = read_report(report_path).get("explorer")
+    if not isinstance(address, str):
+        raise InputError(
+            f"{report_path} is no page of chanceline test, so that it has no set to show."
+        )
+    if address == "":
+        raise InputError(
+            f"the explorer cannot show the set of {report_path}: there is none, or its design has "
+            "blocks, covariates or errors counted after looking, which the explorer does not know."
+        )
+    return address
 
 
 def report(

@@ -15,10 +15,10 @@ from chanceline.errors import InputError
 if TYPE_CHECKING:
     from chanceline.report.theory import TheoryResult
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000  # of a curve, each of which is solved
 
-Load = "Load α = P/N: patterns per variable."
-Density = "Density ρ = M/N: share of the variables kept."
+LOAD_HELP = "Load α = P/N: patterns per variable."
+DENSITY_HELP = "Density ρ = M/N: share of the variables kept."
 Balance = Annotated[
     float,
     typer.Option(
@@ -41,8 +41,8 @@ Signs = Annotated[
 
 
 def solve(
-    alpha: Annotated[float, typer.Option("--alpha", "-a", help=Load)],
-    rho: Annotated[float, typer.Option("--rho", "-r", help=Density)],
+    alpha: Annotated[float, typer.Option("--alpha", "-a", help=LOAD_HELP)],
+    rho: Annotated[float, typer.Option("--rho", "-r", help=DENSITY_HELP)],
     ansatz: Annotated[
         str,
         typer.Option(
@@ -61,17 +61,14 @@ def solve(
 
     Example: chanceline solve --alpha 1.2 --rho 0.5
     """
-    _show(
-        chanceline.solve(
-            alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
-        ),
-        json,
-        report,
+    solution = chanceline.solve(
+        alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
     )
+    show_theory(solution, json, report)
 
 
 def capacity(
-    rho: Annotated[float, typer.Argument(help=Density)],
+    rho: Annotated[float, typer.Argument(help=DENSITY_HELP)],
     ansatz: Annotated[
         str,
         typer.Option(
@@ -90,17 +87,14 @@ def capacity(
 
     Example: chanceline capacity 0.1 --balance 0.3
     """
-    _show(
-        chanceline.capacity(
-            rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
-        ),
-        json,
-        report,
+    result = chanceline.capacity(
+        rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
     )
+    show_theory(result, json, report)
 
 
 def density(
-    alpha: Annotated[float, typer.Argument(help=Load)],
+    alpha: Annotated[float, typer.Argument(help=LOAD_HELP)],
     balance: Balance = 0.5,
     margin: Margin = 0.0,
     errors: ErrorShare = 0.0,
@@ -111,16 +105,13 @@ def density(
     """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
 
     Example: chanceline density 1.0
-    """
-    _show(
-        chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs),
-        json,
-        report,
-    )
+    """  # noqa: E501 (the help shows these lines as they are)
+    result = chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs)
+    show_theory(result, json, report)
 
 
-def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
-    """As a page if one is wanted, and in words or as JSON."""
+def show_theory(result: TheoryResult, json: bool, report: Path | None) -> None:
+    """Write the page of a result if one is wanted, and print it in words or as JSON."""
     if report is not None:
         from chanceline.report import write_theory_report
 
@@ -157,12 +148,13 @@ def curve(
     from chanceline._io import check_target, write_text
     from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
-    if not 1 <= points <= MOST_POINTS:
-        raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
+    if not 1 <= points <= MAX_POINTS:
+        raise InputError(f"--points must be between 1 and {MAX_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."
         )
+
     line = capacity_curve(
         evenly_spaced(points),
         replicon=replicon,
@@ -172,6 +164,7 @@ def curve(
         signs=signs,
     )
     table = line.to_frame()
+
     draw_figure(line.plot, figure, (6.5, 4.4))
     if out is not None:
         write_text(out, table.to_csv(index=False))
