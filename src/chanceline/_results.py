@@ -52,7 +52,7 @@ class Result(ABC):
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of value)
     """Turn a value into what JSON can hold.
 
     Results, dataclasses and mappings become dicts, arrays and tuples lists, enums and NumPy

@@ -11,8 +11,8 @@ from chanceline._lazy import lazy
 _HOMES = {
     "read_report": "chanceline.report.page",
     "write_explorer": "chanceline.report.explorer",
-    "write_reproduce_report": "chanceline.report.runs",
-    "write_sweep_report": "chanceline.report.runs",
+    "write_reproduce_report": "chanceline.report.reproduce",
+    "write_sweep_report": "chanceline.report.sweep",
     "write_test_report": "chanceline.report.separation",
     "write_theory_report": "chanceline.report.theory",
 }
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     # The same names for type checkers, which do not run `__getattr__`; "as" makes them public.
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.page import read_report as read_report
-    from chanceline.report.runs import (
-        write_reproduce_report as write_reproduce_report,
-        write_sweep_report as write_sweep_report,
-    )
+    from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
     from chanceline.report.separation import write_test_report as write_test_report
+    from chanceline.report.sweep import write_sweep_report as write_sweep_report
     from chanceline.report.theory import write_theory_report as write_theory_report
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -13,7 +13,7 @@ from scipy.interpolate import CubicHermiteSpline
 from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
 from chanceline.report.explorer import interpolated_lines
-from chanceline.report.page import Page, drawn
+from chanceline.report.page import Page, draw_for_page
 from chanceline.theory.capacity import Capacity, capacity_curve, evenly_spaced
 from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
 from chanceline.theory.rs import Branch, Density
@@ -61,14 +61,16 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
             for row in pd.json_normalize(record).to_dict("records")[0].items()
             if row[1] is not None
         ],
-        "position": drawn(
+        "position": draw_for_page(
             lambda ax: _draw_position(ax, diagram, rho, alpha), "position", (7.5, 5.2)
         ),
     }
     if isinstance(result, ReplicaSolution):
         curve, entropy = entropy_curve(rho, result.ensemble), result.entropy
         values["regime"] = REGIMES[result.regime]
-        values["entropy"] = drawn(lambda ax: _draw_entropy(ax, *curve, alpha, entropy), "entropy")
+        values["entropy"] = draw_for_page(
+            lambda ax: _draw_entropy(ax, *curve, alpha, entropy), "entropy"
+        )
         return Page(
             "theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values
         ).write(path)
