@@ -64,7 +64,7 @@ N_LOADS = 400  # of the entropy's curve
 # With errors the first load of the branch lies just above the typical load.
 BEFORE_BRANCH = 0.98
 # With given signs and half of the inputs or more the entropy stays positive up to the load of all
-# inputs; its curve ends so close to that load, as a share of it.
+# inputs; its curve ends this far below that load.
 NEAR_ALL_INPUTS = 1e-4
 
 
