@@ -55,8 +55,9 @@ def _as_integer(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     try:
-        if isinstance(value, Real) and float(value).is_integer():
-            return int(math.floor(value))
+        is_whole = isinstance(value, Real) and float(value).is_integer()
+        if is_whole:
+            return int(value)
         return operator.index(value)
     except (TypeError, OverflowError):
         return None

@@ -24,7 +24,6 @@ from chanceline.prediction.rule import PredictionRule, fit_rule, probability
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 
-
 LARGEST_SEED = 2**31 - 1
 
 
@@ -133,7 +132,7 @@ class SparseSeparator(_SparseLinear):
     True
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all by keyword)
         self,
         *,
         method: str = "auto",

@@ -29,7 +29,7 @@ from chanceline.cli.options import (
 )
 from chanceline.cli.settings_options import DESIGN_SETTINGS, options_from_settings
 from chanceline.cli.table import load_table
-from chanceline.cli.terminal import answer, draw_figure, progress_bar, say, status_line
+from chanceline.cli.terminal import answer, progress_bar, say, status_line, write_figure
 from chanceline.errors import InputError
 from chanceline.tables import TableSettings
 
@@ -287,7 +287,7 @@ def front(
     if figure is not None:
         from chanceline.figures.significance import draw_front
 
-        draw_figure(lambda ax: draw_front(ax, found_front), figure, (6.5, 4.0))
+        write_figure(lambda ax: draw_front(ax, found_front), figure, (6.5, 4.0))
     record = {
         "source": dataset.source,
         "classes": dataset.classes,

@@ -26,7 +26,7 @@ from chanceline.cli.options import (
     writable,
 )
 from chanceline.cli.settings_options import options_from_settings, split_names
-from chanceline.cli.terminal import draw_figure, print_json, progress_bar, say, show
+from chanceline.cli.terminal import print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
@@ -86,7 +86,7 @@ def run_test(
         result = judge(dataset, named_features, settings=settings, progress=progress)
 
     # Files first: a reader of the pipe that has seen enough must not cost the report.
-    draw_figure(result.plot, figure)
+    write_figure(result.plot, figure)
     if report is not None:
         from chanceline.report import write_test_report
 

@@ -58,7 +58,7 @@ def answer(
         tell(sentence)
 
 
-def draw_figure(
+def write_figure(
     draw: Callable[[Any], object], path: Path | None, size: tuple[float, float] = (7.5, 4.5)
 ) -> None:
     """Write the picture of --figure, if asked for; `draw` puts it on axes of `size` inches."""

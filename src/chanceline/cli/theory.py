@@ -9,7 +9,7 @@ import typer
 
 import chanceline
 from chanceline.cli.options import Figure, Json, Report
-from chanceline.cli.terminal import answer, draw_figure, print_json, say
+from chanceline.cli.terminal import answer, print_json, say, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def curve(
     )
     table = line.to_frame()
 
-    draw_figure(line.plot, figure, (6.5, 4.4))
+    write_figure(line.plot, figure, (6.5, 4.4))
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")

@@ -1,4 +1,4 @@
-"""The figures of the experiments: from a sweep's points to a picture, and the table that goes beside it."""
+"""The figures of the experiments: from a sweep's points to a picture and its table."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Name → colour on white and in the dark. Figures are drawn with the first; pages follow the reader's
-# choice.
+# Name → colour on white and in the dark. Figures are drawn with the first; pages follow the
+# reader's choice.
 PALETTE: dict[str, tuple[str, str]] = {
     # the page
     "paper": ("#fbfbfa", "#14171b"),
@@ -33,8 +33,8 @@ PALETTE: dict[str, tuple[str, str]] = {
     "chance-back": ("#fdebdc", "#43260f"),
     "unclear": ("#4f5560", "#c2c8d0"),
     "unclear-back": ("#eceef1", "#2a2f37"),
-    # zones of the diagram: noise is separated by every, a typical, a chosen set; by none; structure is
-    # proven
+    # zones of the diagram: noise is separated by every, a typical, a chosen set; by none;
+    # structure is proven
     "every": ("#f5bf94", "#6b3d17"),
     "typical": ("#f9d6b8", "#502f17"),
     "chosen": ("#fdecdc", "#38271a"),

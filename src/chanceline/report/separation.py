@@ -25,7 +25,7 @@ from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Dataset, Severity, plural
 
 # Verdict → the name of its colour in the style sheets.
-VERDICT_COLOURS = {
+COLOUR_NAMES = {
     Verdict.STRUCTURE: "structure",
     Verdict.CHANCE: "chance",
     Verdict.NOT_SHOWN: "unclear",
@@ -112,7 +112,7 @@ def notebook_card(result: SeparationTest) -> str:
     """The verdict, what to expect, what separates, the picture: for a notebook."""
     return ENVIRONMENT.get_template("card.html").render(
         result=result,
-        colour=VERDICT_COLOURS[result.verdict],
+        colour=COLOUR_NAMES[result.verdict],
         front=draw_for_page(lambda ax: draw_test(ax, result), "front")["wide"],
     )
 
@@ -128,7 +128,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
     )
     return {
         "result": result,
-        "colour": VERDICT_COLOURS[result.verdict],
+        "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
         "preparations": result.checks(Severity.PREPARED),
         "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
