@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from chanceline._io import write_text
 from chanceline.report.diagram_lines import (
-    COLUMNS,
+    DIAGRAM_COLUMNS,
     DIAGRAM_TABLE,
     LARGEST_DENSITY,
     SMALLEST_DENSITY,
@@ -77,5 +77,5 @@ if __name__ == "__main__":
         "--unequal", action="store_true", help="only the one for unequal classes and errors"
     )
     if not parser.parse_args().unequal:
-        write_csv(DIAGRAM_TABLE, COLUMNS, equal_classes())
+        write_csv(DIAGRAM_TABLE, DIAGRAM_COLUMNS, equal_classes())
     write_csv(UNEQUAL_TABLE, ("rho", "balance", "errors", "alpha", "typical"), unequal_classes())

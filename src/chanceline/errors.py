@@ -12,7 +12,7 @@ import operator
 from numbers import Real
 from typing import Any
 
-LARGEST_INTEGER = 2**63 - 1  # what a compiled loop can count
+LARGEST_COUNT = 2**63 - 1  # what a compiled loop can count
 MAX_SHOWN_LETTERS = 60  # of a value in a sentence
 
 
@@ -28,9 +28,7 @@ class ConvergenceError(ChancelineError, ArithmeticError):
     """A solver stopped short of its tolerance (exit code 1); the message says what to try."""
 
 
-def whole_number(
-    value: Any, name: str, *, at_least: int = 0, at_most: int = LARGEST_INTEGER
-) -> int:
+def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LARGEST_COUNT) -> int:
     """The value as an int within limits; 3.0 will do, True and "3" will not.
 
     Parameters
@@ -44,7 +42,7 @@ def whole_number(
         raise InputError(f"{name} must be a whole number, not {shown(value)}.")
     if not at_least <= number <= at_most:
         limits = f"between {at_least:,} and {at_most:,}"
-        if at_most == LARGEST_INTEGER:
+        if at_most == LARGEST_COUNT:
             limits = f"at least {at_least:,}"
         raise InputError(f"{name} must be {limits}, not {shown(number)}.")
     return number

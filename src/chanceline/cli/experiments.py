@@ -8,12 +8,16 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, drawable, writable
-from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
+from chanceline.cli.options import (
+    JobsOption,
+    JsonOption,
+    QuietOption,
+    SchedulerOption,
+    drawable,
+    writable,
+)
+from chanceline.cli.terminal import INTERRUPTED, answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
-
-# What a shell reports for a process that Ctrl-C ended.
-INTERRUPTED = 130
 
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="The results file (SQLite); SWEEP.sqlite by default.")
@@ -35,11 +39,11 @@ sweep_commands = typer.Typer(
 def run(
     sweep: SweepArgument,
     store: StoreOption = None,
-    jobs: Jobs = -1,
-    scheduler: Scheduler = None,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     trials: TrialsOption = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Run a sweep, or what is missing of it.
 
@@ -95,7 +99,10 @@ def run(
 
 @sweep_commands.command()
 def status(
-    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False
+    sweep: SweepArgument,
+    store: StoreOption = None,
+    trials: TrialsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """How much of a sweep is in the store, also while it runs.
 
@@ -135,7 +142,7 @@ def export(
         typer.Option(help="Where to write; the name ends in .csv or .parquet.", callback=writable),
     ],
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write a store as one table: one row for each task, every parameter and result a column.
 
@@ -157,7 +164,7 @@ def merge(
     sources: Annotated[
         list[Path], typer.Argument(help="Stores to take from; they stay as they are.")
     ],
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Put the results of several stores (machines, runs) into one.
 
@@ -176,7 +183,8 @@ def merge(
 
 @sweep_commands.command()
 def verify(
-    stores: Annotated[list[Path], typer.Argument(help="The results files.")], json: Json = False
+    stores: Annotated[list[Path], typer.Argument(help="The results files.")],
+    json: JsonOption = False,
 ) -> None:
     """Read every row of stores and check its id and checksum; the first damage found ends with exit code 2.
 
@@ -208,7 +216,7 @@ def plot(
         Path | None,
         typer.Option(help="The results file; without it, the run that comes with the package."),
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Draw a built-in sweep's figure from a store, finished or not, or from the shipped data.
 
@@ -235,8 +243,8 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="Everything at full size; resumes where it was stopped.")
     ] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Compute every figure and number of the paper again.
 

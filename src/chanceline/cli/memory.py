@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.options import Jobs, Json, Quiet, Scheduler, Seed, writable
+from chanceline.cli.options import (
+    JobsOption,
+    JsonOption,
+    QuietOption,
+    SchedulerOption,
+    SeedOption,
+    writable,
+)
 from chanceline.cli.terminal import answer, progress_bar
 from chanceline.errors import InputError
 
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_NEURONS = 200
 DEFAULT_LOAD = 0.2
 # Shares of flipped bits in the probes from which patterns are recalled.
-NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+PROBE_NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 # Recall survives a noise if this share of the probes comes back exactly.
 SURVIVAL_SHARE = 0.95
 
@@ -52,14 +59,14 @@ def memory(
     budget: Annotated[
         int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")
     ] = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    scheduler: Scheduler = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     save: Annotated[
         Path | None, typer.Option(help="Keep the memory in this .npz file.", callback=writable)
     ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Store patterns in a network whose neurons keep few inputs, and look at what it holds.
 
@@ -92,7 +99,9 @@ def memory(
         excitatory=excitatory,
     )
     if stored is None:
-        stored = random_patterns(neurons, DEFAULT_LOAD if load is None else load, seed)
+        if load is None:
+            load = DEFAULT_LOAD
+        stored = random_patterns(neurons, load, seed)
     stored = network.checked(stored)
 
     begin = time.perf_counter()
@@ -102,8 +111,9 @@ def memory(
 
     # What it holds: fixed points of the dynamics, recall from noise, and the limit of theory.
     is_fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
-    basins = retrieval(network, stored, NOISES, seed=seed)
-    limit = theory_limit(report, signs="free" if excitatory is None else "given")
+    basins = retrieval(network, stored, PROBE_NOISES, seed=seed)
+    signs = "free" if excitatory is None else "given"
+    limit = theory_limit(report, signs)
     wired = connectivity(network)
     if save is not None:
         network.save(save)

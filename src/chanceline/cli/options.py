@@ -1,6 +1,6 @@
 """Options that several commands share, each with one name, one meaning and one help text.
 
-A command writes `seed: Seed = 0`. Options that are settings of the library are in
+A command writes `seed: SeedOption = 0`. Options that are settings of the library are in
 `settings_options`.
 """
 
@@ -31,7 +31,7 @@ def drawable(path: Path | None) -> Path | None:
 
 
 # The table
-Data = Annotated[
+DataArgument = Annotated[
     Path | None,
     typer.Argument(
         help="CSV (any separator, compressed or not), Parquet, Excel, GCT, GEO series matrix, "
@@ -39,7 +39,7 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[
+LabelOption = Annotated[
     str | None,
     typer.Option(
         "--label", help="Column with the two classes (name, or number from 0).", show_default=False
@@ -47,16 +47,16 @@ Label = Annotated[
 ]
 
 # Output
-Json = Annotated[
+JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Out = Annotated[Path, typer.Option("--out", help="The file to write.", callback=writable)]
-Report = Annotated[
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+OutOption = Annotated[Path, typer.Option("--out", help="The file to write.", callback=writable)]
+ReportOption = Annotated[
     Path | None,
     typer.Option("--report", help="Write a self-contained HTML page as well.", callback=writable),
 ]
-Figure = Annotated[
+FigureOption = Annotated[
     Path | None,
     typer.Option(
         "--figure", help="Write the picture as well (.svg, .png or .pdf).", callback=drawable
@@ -64,7 +64,7 @@ Figure = Annotated[
 ]
 
 # Where and how long to compute
-Jobs = Annotated[
+JobsOption = Annotated[
     int,
     typer.Option(
         "--jobs",
@@ -73,7 +73,7 @@ Jobs = Annotated[
         show_default=False,
     ),
 ]
-Scheduler = Annotated[
+SchedulerOption = Annotated[
     str | None,
     typer.Option(
         "--scheduler",
@@ -81,7 +81,7 @@ Scheduler = Annotated[
         show_default=False,
     ),
 ]
-Signs = Annotated[
+SignsOption = Annotated[
     str | None,
     typer.Option(
         "--signs",
@@ -89,8 +89,8 @@ Signs = Annotated[
         "+ or - for all features, or name=+,other=-.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
-Budget = Annotated[
+SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
+BudgetOption = Annotated[
     int | None,
     typer.Option(
         "--budget",
@@ -100,14 +100,14 @@ Budget = Annotated[
 ]
 
 # The question
-Intercept = Annotated[
+InterceptOption = Annotated[
     bool,
     typer.Option(
         "--intercept/--no-intercept", help="Whether the rule has a threshold, which is not counted."
     ),
 ]
-Level = Annotated[float, typer.Option("--level", help="The p-value that convinces.")]
-Null = Annotated[
+LevelOption = Annotated[float, typer.Option("--level", help="The p-value that convinces.")]
+NullOption = Annotated[
     str,
     typer.Option("--null", help="fixed: class sizes are kept; coin: each label is a fair coin."),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.options import Json, Out, writable
+from chanceline.cli.options import JsonOption, OutOption, writable
 from chanceline.cli.terminal import answer, say
 from chanceline.errors import InputError
 
@@ -19,11 +19,11 @@ def explore(
             help="A page of chanceline test --report; the file begins with its numbers then."
         ),
     ] = None,
-    out: Out = Path("chanceline-explorer.html"),
+    out: OutOption = Path("chanceline-explorer.html"),
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")
     ] = True,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
 
@@ -83,7 +83,7 @@ def report(
             callback=writable,
         ),
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Turn a finished sweep or a folder of reproduce into one self-contained HTML page.
 

@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 import chanceline
-from chanceline.cli.options import Intercept, Json, Level, Null
+from chanceline.cli.options import InterceptOption, JsonOption, LevelOption, NullOption
 from chanceline.cli.terminal import answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
 if TYPE_CHECKING:
     from chanceline.chance import Bound
 
-Features = Annotated[
+FeaturesOption = Annotated[
     int, typer.Option("-N", "--features", help="Number of features to choose from, N.")
 ]
-Errors = Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")]
+ErrorsOption = Annotated[
+    int, typer.Option("--errors", help="Errors allowed, fixed before looking.")
+]
 
 
 def bound(
     samples: Annotated[int, typer.Option("-P", "--samples", help="Number of labelled samples, P.")],
-    features: Features,
+    features: FeaturesOption,
     selected: Annotated[
         int, typer.Option("-M", "--selected", help="Number of features the rule uses, M.")
     ],
@@ -32,16 +34,16 @@ def bound(
         int | None,
         typer.Option("--positives", help="Size of one class (needed by the fixed null)."),
     ] = None,
-    errors: Errors = 0,
-    null: Null = "fixed",
-    intercept: Intercept = True,
+    errors: ErrorsOption = 0,
+    null: NullOption = "fixed",
+    intercept: InterceptOption = True,
     preregistered: Annotated[
         bool,
         typer.Option(
             "--preregistered", help="The M features were fixed before the labels were seen."
         ),
     ] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """How often would labels that ignore the features let M of N features separate P samples? A rigorous bound.
 
@@ -89,7 +91,7 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
 
 
 def plan(
-    features: Features,
+    features: FeaturesOption,
     samples: Annotated[
         int | None,
         typer.Option("-P", "--samples", help="Number of samples, P: asks for the largest M."),
@@ -102,11 +104,11 @@ def plan(
         int | None, typer.Option("--positives", help="Size of one class, with -P.")
     ] = None,
     balance: Annotated[float, typer.Option("--balance", help="Share of one class, with -M.")] = 0.5,
-    level: Level = 0.05,
-    errors: Errors = 0,
-    null: Null = "fixed",
-    intercept: Intercept = True,
-    json: Json = False,
+    level: LevelOption = 0.05,
+    errors: ErrorsOption = 0,
+    null: NullOption = "fixed",
+    intercept: InterceptOption = True,
+    json: JsonOption = False,
 ) -> None:
     """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed.
 
@@ -119,7 +121,7 @@ def plan(
             "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
             "not both."
         )
-    design = Design(level=level, errors=errors, null=null, intercept=intercept)
+    design = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
     if samples is not None:
         if positives is None and null == "fixed":
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
@@ -129,7 +131,7 @@ def plan(
         answer_samples_needed(features, selected, balance, design, json)
 
 
-class Design(NamedTuple):
+class PlanOptions(NamedTuple):
     """What both questions of `plan` share: the level, errors allowed, the null, a threshold."""
 
     level: float
@@ -139,7 +141,7 @@ class Design(NamedTuple):
 
 
 def answer_samples_needed(
-    n_features: int, n_selected: int, balance: float, design: Design, json: bool
+    n_features: int, n_selected: int, balance: float, design: PlanOptions, json: bool
 ) -> None:
     """Print how many samples make a rule on `n_selected` features convincing."""
     from chanceline.chance import format_p
@@ -157,7 +159,7 @@ def answer_samples_needed(
 
 
 def answer_largest(
-    n_samples: int, n_features: int, positives: int | None, design: Design, json: bool
+    n_samples: int, n_features: int, positives: int | None, design: PlanOptions, json: bool
 ) -> None:
     """Print the largest set that would convince and, for comparison, what noise of this size needs.
 

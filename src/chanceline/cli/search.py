@@ -16,15 +16,15 @@ import typer
 import chanceline
 from chanceline._io import write_text
 from chanceline.cli.options import (
-    Budget,
-    Data,
-    Figure,
-    Intercept,
-    Json,
-    Label,
-    Quiet,
-    Seed,
-    Signs,
+    BudgetOption,
+    DataArgument,
+    FigureOption,
+    InterceptOption,
+    JsonOption,
+    LabelOption,
+    QuietOption,
+    SeedOption,
+    SignsOption,
     writable,
 )
 from chanceline.cli.settings_options import DESIGN_SETTINGS, options_from_settings
@@ -53,7 +53,7 @@ RANDOM_PARAMETERS: dict[str, Callable[[str], Any]] = {
 MAX_RULE_LINES = 12  # of a rule in the answer; a file holds longer ones
 
 
-class LabelledTable(NamedTuple):
+class SearchData(NamedTuple):
     """What is searched: values (samples, features), labels ±1 and names; the second class is +1."""
 
     X: NDArray[np.float64]
@@ -65,8 +65,8 @@ class LabelledTable(NamedTuple):
 @options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
 def search(
     table: TableSettings,
-    data: Data = None,
-    label: Label = None,
+    data: DataArgument = None,
+    label: LabelOption = None,
     random: str | None = typer.Option(
         None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."
     ),
@@ -74,10 +74,10 @@ def search(
     errors: int = typer.Option(
         0, "--errors", help="Samples that may be wrong (methods auto and exact)."
     ),
-    budget: Budget = None,
-    seed: Seed = 0,
-    intercept: Intercept = False,
-    signs: Signs = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = 0,
+    intercept: InterceptOption = False,
+    signs: SignsOption = None,
     target: int | None = typer.Option(
         None, "--target", help="Stop when at most this many variables suffice."
     ),
@@ -87,8 +87,8 @@ def search(
     out: Path | None = typer.Option(
         None, "--out", help="Write the features and their weights (CSV) here.", callback=writable
     ),
-    json: Json = False,
-    quiet: Quiet = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Find as few variables as possible whose perceptron classifies every sample, or all but --errors of them.
 
@@ -110,9 +110,9 @@ def search(
             "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
         )
     if random is None:
-        problem = labelled_table(load_table_and_tell(data, label, table))
+        problem = search_data(load_table_and_tell(data, label, table))
     else:
-        problem = random_table(random)
+        problem = random_search_data(random)
 
     options: dict[str, Any] = {
         "method": method,
@@ -151,9 +151,9 @@ def load_table_and_tell(path: Path | None, label: str | None, settings: TableSet
     return dataset
 
 
-def labelled_table(dataset: Dataset) -> LabelledTable:
+def search_data(dataset: Dataset) -> SearchData:
     """The part of a data set that a search needs."""
-    return LabelledTable(
+    return SearchData(
         X=dataset.X,
         y=dataset.y,
         feature_names=dataset.feature_names,
@@ -161,7 +161,7 @@ def labelled_table(dataset: Dataset) -> LabelledTable:
     )
 
 
-def random_table(text: str) -> LabelledTable:
+def random_search_data(text: str) -> SearchData:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`; P=… may stand for alpha=…."""
     from chanceline.perceptron.problem import random_problem
 
@@ -182,7 +182,7 @@ def random_table(text: str) -> LabelledTable:
         n_patterns=values.get("P"),
     )
     names = [f"x{j}" for j in range(X.shape[1])]
-    return LabelledTable(X=X, y=y, feature_names=names, classes=("-1", "+1"))
+    return SearchData(X=X, y=y, feature_names=names, classes=("-1", "+1"))
 
 
 def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | None:
@@ -215,7 +215,7 @@ def describe_improvement(outcome: SearchOutcome) -> str:
     return text
 
 
-def describe_outcome(outcome: SearchOutcome, problem: LabelledTable) -> str:
+def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
     """The outcome of a search for people: what was found, the rule, and what it took."""
     from chanceline.significance.sentences import rule_sentence
 
@@ -246,18 +246,18 @@ def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> N
 @options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
 def front(
     table: TableSettings,
-    data: Data = None,
-    label: Label = None,
+    data: DataArgument = None,
+    label: LabelOption = None,
     max_features: int = typer.Option(
         10, "--max-features", min=0, help="Largest number of features."
     ),
-    intercept: Intercept = True,
-    signs: Signs = None,
-    budget: Budget = None,
-    seed: Seed = 0,
-    figure: Figure = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    intercept: InterceptOption = True,
+    signs: SignsOption = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = 0,
+    figure: FigureOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """For every number of features, the fewest errors of a linear rule on some of them.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, fields
 from functools import wraps
 from typing import Annotated, Any, get_type_hints
@@ -42,36 +42,21 @@ def options_from_settings(
     As in::
 
         @options_from_settings(table=TableSettings, without=("blocks",))
-        def search(table: TableSettings, seed: Seed = 0) -> None: ...
+        def search(table: TableSettings, seed: SeedOption = 0) -> None: ...
 
     Parameters
     ----------
     settings_classes : parameter of the command → the dataclass that it takes.
     without : fields that are no options of this command; they keep their defaults.
     """
-    option_fields = {
-        parameter: [field for field in fields(settings_class) if field.name not in without]
-        for parameter, settings_class in settings_classes.items()
-    }
 
     def decorate(command: Command) -> Command:
-        # In place of a parameter that takes settings stand the options of its fields.
-        options: list[inspect.Parameter] = []
-        for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
-            if name in settings_classes:
-                for field in option_fields[name]:
-                    options.append(make_option(field, settings_classes[name]))
-            else:
-                options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        options = command_options(command, settings_classes, without)
 
         @wraps(command)
         def command_with_options(**values: Any) -> None:
             for parameter, settings_class in settings_classes.items():
-                settings = {
-                    field.name: setting_value(field, values.pop(field.name))
-                    for field in option_fields[parameter]
-                }
-                values[parameter] = settings_class(**settings)
+                values[parameter] = take_settings(values, settings_class, without)
             command(**values)
 
         # Typer reads the options from the signature.
@@ -81,6 +66,36 @@ def options_from_settings(
         return command_with_options
 
     return decorate
+
+
+def command_options(
+    command: Command, settings_classes: Mapping[str, type[Any]], without: Collection[str]
+) -> list[inspect.Parameter]:
+    """The parameters of a command, with the options of its fields in place of each settings."""
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        if name in settings_classes:
+            settings_class = settings_classes[name]
+            for field in fields_without(settings_class, without):
+                options.append(make_option(field, settings_class))
+        else:
+            options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    return options
+
+
+def take_settings(
+    values: dict[str, Any], settings_class: type[Any], without: Collection[str]
+) -> Any:
+    """Take the values of the options out of `values`, and make the settings of them."""
+    settings = {}
+    for field in fields_without(settings_class, without):
+        settings[field.name] = setting_value(field, values.pop(field.name))
+    return settings_class(**settings)
+
+
+def fields_without(settings_class: type[Any], without: Collection[str]) -> list[Field[Any]]:
+    """The fields of a class of settings, apart from those named."""
+    return [field for field in fields(settings_class) if field.name not in without]
 
 
 def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:

@@ -15,18 +15,18 @@ from chanceline._io import write_text
 from chanceline._results import visible
 from chanceline.cli.flags import in_flags
 from chanceline.cli.options import (
-    Data,
-    Figure,
-    Jobs,
-    Json,
-    Label,
-    Quiet,
-    Report,
-    Scheduler,
+    DataArgument,
+    FigureOption,
+    JobsOption,
+    JsonOption,
+    LabelOption,
+    QuietOption,
+    ReportOption,
+    SchedulerOption,
     writable,
 )
 from chanceline.cli.settings_options import options_from_settings, split_names
-from chanceline.cli.terminal import print_json, progress_bar, say, show, write_figure
+from chanceline.cli.terminal import INTERRUPTED, print_json, progress_bar, say, show, write_figure
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings
 from chanceline.tables import TableSettings
@@ -34,9 +34,6 @@ from chanceline.tables import TableSettings
 if TYPE_CHECKING:
     from chanceline.significance import SeparationTest
     from chanceline.tables import Dataset
-
-# What a shell reports for a process that Ctrl-C ended.
-INTERRUPTED = 130
 
 
 @options_from_settings(
@@ -47,23 +44,23 @@ INTERRUPTED = 130
 def run_test(
     table: TableSettings,
     settings: TestSettings,
-    data: Data = None,
-    label: Label = None,
+    data: DataArgument = None,
+    label: LabelOption = None,
     features: str | None = typer.Option(
         None, "--features", help="Names a,b,c to test; by default they are searched."
     ),
-    report: Report = None,
+    report: ReportOption = None,
     features_table: Path | None = typer.Option(
         None, "--table", help="Write the features' table (CSV) here.", callback=writable
     ),
-    jobs: Jobs = -1,
+    jobs: JobsOption = -1,
     example: str | None = typer.Option(
         None, "--example", help="breast-cancer, noise or planted instead of a file."
     ),
-    figure: Figure = None,
-    scheduler: Scheduler = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    figure: FigureOption = None,
+    scheduler: SchedulerOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Few features classify your samples: structure, or would noise allow it?
 

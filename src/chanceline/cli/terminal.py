@@ -11,11 +11,12 @@ from textwrap import fill
 from time import monotonic
 from typing import Any
 
+from chanceline._parallel import Progress
 from chanceline._results import plain, visible
 from chanceline.cli.flags import in_flags
 
-Progress = Callable[[int, int], None]
-
+# The exit code that a shell reports for a process that Ctrl-C ended.
+INTERRUPTED = 130
 MAX_LINE = 100  # letters; longer lines of text are broken
 WRAPPED_INDENT = " " * 6  # of the rest of a line that was broken
 LINE_SECONDS = 10.0  # between two lines of progress in a pipe

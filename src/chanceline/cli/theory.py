@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import chanceline
-from chanceline.cli.options import Figure, Json, Report
+from chanceline.cli.options import FigureOption, JsonOption, ReportOption
 from chanceline.cli.terminal import answer, print_json, say, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from chanceline.report.theory import TheoryResult
 
-MAX_POINTS = 100_000  # of a curve, each of which is solved
+MAX_CURVE_POINTS = 100_000  # of a curve, each of which is solved
 
 LOAD_HELP = "Load α = P/N: patterns per variable."
 DENSITY_HELP = "Density ρ = M/N: share of the variables kept."
-Balance = Annotated[
+BalanceOption = Annotated[
     float,
     typer.Option(
         "--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold."
     ),
 ]
-Margin = Annotated[
+MarginOption = Annotated[
     float,
     typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance."),
 ]
-ErrorShare = Annotated[
+ErrorShareOption = Annotated[
     float, typer.Option("--errors", help="Share of the patterns that may be wrong.")
 ]
-Signs = Annotated[
+InputSignsOption = Annotated[
     str,
     typer.Option(
         "--signs", help="'free', or 'given': the sign of each input's weight is prescribed."
@@ -50,12 +50,12 @@ def solve(
             help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.",
         ),
     ] = "rs",
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Order parameters, entropy of separating choices and stability at a load and a density.
 
@@ -76,12 +76,12 @@ def capacity(
             help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.",
         ),
     ] = "rs",
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """The largest load that a perceptron separates when it may choose a share ρ of its variables.
 
@@ -95,12 +95,12 @@ def capacity(
 
 def density(
     alpha: Annotated[float, typer.Argument(help=LOAD_HELP)],
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
 
@@ -127,7 +127,7 @@ def curve(
         Path | None,
         typer.Option("--out", help="CSV file to write; without it the table goes to stdout."),
     ] = None,
-    figure: Figure = None,
+    figure: FigureOption = None,
     replicon: Annotated[
         bool,
         typer.Option(
@@ -135,11 +135,11 @@ def curve(
             help="Add the load where replica symmetry between supports breaks.",
         ),
     ] = False,
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    json: JsonOption = False,
 ) -> None:
     """α_VS(ρ) and the closed-form curves around it.
 
@@ -148,8 +148,8 @@ def curve(
     from chanceline._io import check_target, write_text
     from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
-    if not 1 <= points <= MAX_POINTS:
-        raise InputError(f"--points must be between 1 and {MAX_POINTS:,}, but is {points}")
+    if not 1 <= points <= MAX_CURVE_POINTS:
+        raise InputError(f"--points must be between 1 and {MAX_CURVE_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."

@@ -27,7 +27,7 @@ SMALLEST_DENSITY = 1e-6
 LARGEST_DENSITY = 0.9995
 # The columns of the table are the density and the load of every line.
 LINES = ("replicon_alpha", "alpha_rs", "union", "l0_gardner")
-COLUMNS = ("rho", *LINES)
+DIAGRAM_COLUMNS = ("rho", *LINES)
 
 # Limits and numbers of the nodes for unequal classes and errors.
 UNEQUAL_DENSITIES = (1e-5, 0.99)
@@ -101,7 +101,7 @@ def unequal_table() -> dict[str, Any]:
 def diagram_table() -> dict[str, Any]:
     """Every line at the nodes, column by column, and the densities that they cover."""
     table = np.genfromtxt(DIAGRAM_TABLE, delimiter=",", names=True)
-    columns = {name: table[name].tolist() for name in COLUMNS}
+    columns = {name: table[name].tolist() for name in DIAGRAM_COLUMNS}
     return {
         "first": SMALLEST_DENSITY,
         "last": LARGEST_DENSITY,
