@@ -29,7 +29,7 @@ BEFORE = "c34447e"  # the last commit before the code was written anew
 TASKS = {
     "search, 256 × 256, six problems": """
 from chanceline import search
-from chanceline.perceptron.problem import random_problem
+from chanceline.select import random_problem
 problems = [random_problem(256, 1.0, seed) for seed in range(6)]
 def task():
     return [search(X, y, seed=0).n_selected for X, y in problems]
@@ -48,7 +48,7 @@ def task():
 """,
     "exact, 48 × 48, ten problems": """
 from chanceline import search
-from chanceline.perceptron.problem import random_problem
+from chanceline.select import random_problem
 problems = [random_problem(48, 0.8, seed) for seed in range(10)]
 def task():
     return [search(X, y, "exact", seed=0).n_selected for X, y in problems]

@@ -14,7 +14,14 @@ import numpy as np
 from scipy.special import expit, logit
 
 from chanceline._io import write_text
-from chanceline.report.explorer import COLUMNS, FIRST, LAST, TABLE, UNEQUAL, unequal_nodes
+from chanceline.report.diagram_lines import (
+    DIAGRAM_COLUMNS,
+    DIAGRAM_TABLE,
+    LARGEST_DENSITY,
+    SMALLEST_DENSITY,
+    UNEQUAL_TABLE,
+    unequal_nodes,
+)
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve
 from chanceline.theory.ensemble import Ensemble
@@ -31,7 +38,8 @@ def write_csv(target: Path, columns: tuple[str, ...], rows: list[tuple[float, ..
 
 def equal_classes() -> list[tuple[float, ...]]:
     """The lines at Chebyshev points of logit ρ, from large ρ to small."""
-    middle, half = (logit(FIRST) + logit(LAST)) / 2, (logit(LAST) - logit(FIRST)) / 2
+    first, last = logit(SMALLEST_DENSITY), logit(LARGEST_DENSITY)
+    middle, half = (first + last) / 2, (last - first) / 2
     points = capacity_curve(
         expit(middle + half * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)).tolist(),
         replicon=True,
@@ -69,7 +77,5 @@ if __name__ == "__main__":
         "--unequal", action="store_true", help="only the one for unequal classes and errors"
     )
     if not parser.parse_args().unequal:
-        write_csv(Path(str(TABLE)), COLUMNS, equal_classes())
-    write_csv(
-        Path(str(UNEQUAL)), ("rho", "balance", "errors", "alpha", "typical"), unequal_classes()
-    )
+        write_csv(DIAGRAM_TABLE, DIAGRAM_COLUMNS, equal_classes())
+    write_csv(UNEQUAL_TABLE, ("rho", "balance", "errors", "alpha", "typical"), unequal_classes())

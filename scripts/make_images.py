@@ -28,7 +28,7 @@ from chanceline.figures.style import COLOURS, figure_style
 from chanceline.figures.theory import draw_signs
 from chanceline.memory import load_curve
 from chanceline.report import write_explorer, write_reproduce_report, write_test_report
-from chanceline.report.explorer import interpolated_lines
+from chanceline.report.diagram_lines import interpolated_lines
 from chanceline.reproduce.folder import Folder
 from chanceline.reproduce.stages import run_all
 from chanceline.significance import separation_test

@@ -29,7 +29,7 @@ if __name__ == "__main__":
             outcome = chanceline.search(*random_problem(48, 1.0, seed, "gaussian"), method, budget=300, seed=seed)
             found[f"{method} {seed}"] = [sorted(map(int, outcome.support)), outcome.errors, text(outcome.weights)]
     X, y = random_problem(30, 1.5, 1, "gaussian")
-    result = chanceline.separation_test(X, y, permutations=19, workers=workers, always_permute=True)
+    result = chanceline.separation_test(X, y, permutations=19, n_jobs=workers, always_permute=True)
     found["test"] = [result.verdict, text(result.pvalue), text(result.permutation.pvalue)]
     front = chanceline.front(X, y, max_features=5, budget=200)
     found["front"] = [[point.errors, sorted(map(int, point.rule.support)), text(point.rule.weights)] for point in front.points]

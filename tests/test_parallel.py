@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from chanceline._parallel import WorkersLostError, cluster, n_jobs_from, run_ordered
+from chanceline._parallel import WorkersLostError, cluster, run_ordered
 from chanceline.errors import InputError
 
 TOY = Path(__file__).parent / "experiments" / "toy"
@@ -119,8 +119,6 @@ def test_a_cluster_gives_the_same_and_outlives_a_worker(dask_processes, toy, tmp
 def test_mistakes_are_one_sentence(toy):
     with pytest.raises(InputError, match="n_jobs"):
         list(run_ordered(toy.draw, range(3), n_jobs=0))
-    with pytest.warns(DeprecationWarning, match="n_jobs"):
-        assert n_jobs_from(None, 3) == 3
 
 
 def folder_of_worker(_):

@@ -1,7 +1,7 @@
 """chanceline: how many random patterns a perceptron separates that may choose its variables.
 
-The chance line is α_VS(ρ): below it a perceptron that picks M = ρN of N variables separates pure noise.
-Names load on first use, so that importing the package costs nothing.
+The chance line is α_VS(ρ): below it a perceptron that picks M = ρN of N variables separates pure
+noise. Names load on first use, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from chanceline._lazy import lazy
 
 __version__ = "0.3.0"
 
-# Public name → the module that defines it.
+# Public name → the module that it is imported from on first use.
 _HOMES = {
     "ChancelineError": "chanceline.errors",
     "ConvergenceError": "chanceline.errors",
@@ -40,7 +40,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    # "as" tells type checkers that the name is public.
+    # The same names for type checkers, which do not run `__getattr__`; "as" makes them public.
     from chanceline.chance import (
         Bound as Bound,
         chance_bound as chance_bound,
@@ -74,4 +74,5 @@ __getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
+    """The public names, whether they have been loaded or not."""
     return sorted(__all__)

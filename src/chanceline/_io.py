@@ -1,4 +1,7 @@
-"""Files that are either whole or not there. What the system refuses is its own OSError, told once at the command line."""
+"""Files that are either whole or not there.
+
+What the system refuses is its own OSError; the command line tells it in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,20 @@ from pathlib import Path
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Write a file under a temporary name in its folder, bring it to the disk and rename it; a link stays a link."""
+    """Write a file so that it is complete, or as it was before.
+
+    The content goes to a temporary file in the same folder, which is brought to the disk and then
+    renamed. Links are followed, and the permissions of a file that is replaced are kept.
+    """
     check_target(path)
     target = Path(os.path.realpath(path))
+
+    # A terminal, a pipe or /dev/null is written into, never replaced.
     if target.exists() and not target.is_file():
-        # A terminal, a pipe or /dev/null is written into, never replaced.
         with open(target, "wb") as stream:
             stream.write(content)
         return
+
     temporary = target.parent / f".chanceline-{secrets.token_hex(8)}"
     try:
         with open(temporary, "xb") as file:
@@ -36,12 +45,18 @@ def write_text(path: Path | str, content: str) -> None:
 
 
 def check_target(path: Path | str) -> Path:
-    """The path if `write_bytes` would find a place there, asked before hours of work; else the system's own error."""
+    """Return the path if `write_bytes` could write there, else raise the system's own error.
+
+    Asked before hours of work.
+    """
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
+
+    # A new file needs a folder that may be written to.
+    needs_permission = target if target.exists() else target.parent
+    if not os.access(needs_permission, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(path)

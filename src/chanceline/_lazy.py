@@ -1,4 +1,7 @@
-"""Names that load on first use, so that importing a package costs nothing; former names do too, with a warning."""
+"""Public names that load on first use, so that importing a package costs nothing.
+
+Former names load the same way, with a warning, for one more version.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,30 @@ from typing import Any
 def lazy(
     package: str, homes: Mapping[str, str], moved: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
-    """A module's `__getattr__`: ``__getattr__ = lazy(__name__, {"name": "chanceline.its.module"})``.
+    """Make a module's `__getattr__`, which Python calls for a name that the module does not hold.
+
+    A package writes ``__getattr__ = lazy(__name__, {"search": "chanceline.select.api"})``; then
+    `chanceline.search` imports `chanceline.select.api` and takes `search` from it.
 
     Parameters
     ----------
-    homes : name → the module that defines it.
-    moved : former name → its new home, "chanceline.module:name"; it works for one more version, with a warning.
+    package : name of the module whose `__getattr__` this is.
+    homes : public name → the module that defines it.
+    moved : former name → "chanceline.module:new_name", where it is now.
     """
-    former = moved or {}
+    former_names = moved or {}
 
-    def get(name: str) -> Any:
-        module, _, new = (homes.get(name) or former.get(name, "")).partition(":")
-        if not module:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if name in former:
+    def load_name(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(homes[name]), name)
+        if name in former_names:
+            module, _, new_name = former_names[name].partition(":")
             warnings.warn(
-                f"{package}.{name} is now {module}.{new or name}; the old name will go in 0.4.",
+                f"{package}.{name} is now {module}.{new_name}; the old name will go in 0.5.",
                 DeprecationWarning,
-                2,
+                stacklevel=2,
             )
-        return getattr(import_module(module), new or name)
+            return getattr(import_module(module), new_name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get
+    return load_name

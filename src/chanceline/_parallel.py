@@ -1,7 +1,9 @@
-"""The one way to work in parallel: joblib, results in the order of the items and the same for every number of jobs.
+"""The one way to work in parallel: joblib, results in the order of the items.
 
-What a call returns must depend on its item alone (seeds belong to items). `joblib.parallel_config` chooses the engine: processes
-of this machine by default, a Dask or Ray cluster as well. Arrays that calls share reach the workers once, as memory maps.
+What a call returns must depend on its item alone (seeds belong to items); then results are the same
+for every number of jobs. `joblib.parallel_config` chooses the engine: processes of this machine by
+default, a Dask or Ray cluster as well. Arrays that calls share reach the workers once, as memory
+maps.
 """
 
 from __future__ import annotations
@@ -23,15 +25,11 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Progress = Callable[[int, int], None]
 
-# A call that takes its worker with it every time must end too.
-MOST_LOSSES = 5
-MOST_JOBS = 10_000  # more processes than any machine starts
-LOSSES = {
-    "TerminatedWorkerError",
-    "BrokenProcessPool",
-    "KilledWorker",
-}  # what joblib and Dask raise when a worker died
-CONNECT_SECONDS = 10
+MAX_LOSSES_IN_A_ROW = 5  # a call that takes its worker with it every time must end too
+MAX_JOBS = 10_000  # more processes than any machine starts
+CONNECT_SECONDS = 10  # to wait for a Dask scheduler
+# What joblib and Dask raise when a worker died; known by name, as Dask need not be installed.
+LOST_WORKER_ERRORS = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}
 
 
 class WorkersLostError(ChancelineError):
@@ -50,43 +48,54 @@ def run_ordered(
 
     Parameters
     ----------
-    function : known by its name in a module.
+    function : one that workers can import, from the top level of a module.
     common : arguments that all calls share.
-    n_jobs : as in joblib: -1 for all cores, None for what `joblib.parallel_config` says (1 without it).
+    n_jobs : as in joblib: -1 for all cores, None for what `joblib.parallel_config` says (1 without
+        it).
     progress : called with (results yielded, items).
 
     Raises
     ------
     WorkersLostError
-        When the same call lost its worker six times. Whatever a call raises is raised here, KeyboardInterrupt at once.
+        When the same call lost its worker six times. Whatever a call raises is raised here,
+        KeyboardInterrupt at once.
     """
-    todo = list(items)
-    done = 0
-    with closing(resumed(lambda: start(function, todo[done:], common, n_jobs))) as values:
-        for done, value in enumerate(values, 1):
+    all_items = list(items)
+    n_done = 0
+
+    def start_rest() -> Any:
+        return start(function, all_items[n_done:], common, n_jobs)
+
+    with closing(resumed(start_rest)) as values:
+        for value in values:
+            n_done += 1
             if progress is not None:
-                progress(done, len(todo))
+                progress(n_done, len(all_items))
             yield value
 
 
 def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
-    """What joblib's generator yields; when a worker is lost, `begin` makes another one for what is missing."""
-    losses = 0
+    """Yield what joblib's generator yields, and start another one when a worker is lost.
+
+    `begin` makes a generator for the items whose results have not been yielded yet.
+    """
+    losses_in_a_row = 0
     while True:
         try:
             with ended_early(begin()) as values:
                 for value in values:
-                    losses = 0
+                    losses_in_a_row = 0
                     yield value
             return
         except Exception as error:
-            losses += 1
-            if type(error).__name__ not in LOSSES:
+            if type(error).__name__ not in LOST_WORKER_ERRORS:
                 raise
-            if losses > MOST_LOSSES:
+            losses_in_a_row += 1
+            if losses_in_a_row > MAX_LOSSES_IN_A_ROW:
                 reason = str(error).partition("\n")[0]
                 raise WorkersLostError(
-                    f"the workers died again and again ({reason}): too little memory? What was finished is whole."
+                    f"the workers died again and again ({reason}): too little memory? "
+                    "What was finished is whole."
                 ) from error
 
 
@@ -98,17 +107,24 @@ def start(
     *,
     ordered: bool = True,
 ) -> Any:
-    """joblib's generator of function(item, *common); items are taken as workers become free. Closing it ends the workers."""
+    """joblib's generator of function(item, *common), in the order of the items or as they come.
+
+    Items are taken as workers become free. Closing the generator ends the workers.
+    """
     from joblib import Parallel, delayed
 
-    how = "generator" if ordered else "generator_unordered"
-    parallel = Parallel(n_jobs=check_jobs(n_jobs), return_as=how, pre_dispatch="2*n_jobs")
-    return parallel(delayed(_call)(function, item, os.getpid(), *common) for item in items)
+    return_as = "generator" if ordered else "generator_unordered"
+    parallel = Parallel(n_jobs=check_jobs(n_jobs), return_as=return_as, pre_dispatch="2*n_jobs")
+    parent = os.getpid()
+    return parallel(delayed(_call)(function, item, parent, *common) for item in items)
 
 
 @contextmanager
 def ended_early(values: Any) -> Iterator[Any]:
-    """Close joblib's generator after the block; ending before the last result is meant, so that joblib need not warn."""
+    """Close joblib's generator after the block, whether or not it came to its end.
+
+    joblib warns of tasks that were not finished; here that is meant.
+    """
     try:
         yield values
     finally:
@@ -118,31 +134,25 @@ def ended_early(values: Any) -> Iterator[Any]:
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Refuse what joblib cannot use."""
+    """Return the number of jobs; refuse what joblib cannot use."""
     if n_jobs is None:
         return None
-    is_whole = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)
-    if not is_whole or n_jobs == 0 or abs(n_jobs) > MOST_JOBS:
+    is_integer = isinstance(n_jobs, int) and not isinstance(n_jobs, bool)
+    if not is_integer or n_jobs == 0 or abs(n_jobs) > MAX_JOBS:
         raise InputError(
-            f"n_jobs must be a whole number from 1 to {MOST_JOBS:,}, or -1 for all cores, not {n_jobs!r}."
+            f"n_jobs must be a whole number from 1 to {MAX_JOBS:,}, or -1 for all cores, "
+            f"not {n_jobs!r}."
         )
     return n_jobs
 
 
-def n_jobs_from(n_jobs: int | None, workers: int | None) -> int | None:
-    """The number of jobs where `workers`, its name until 0.2, may be given instead."""
-    if workers is None:
-        return n_jobs
-    warnings.warn("workers= is now n_jobs=; it will go in 0.4.", DeprecationWarning, stacklevel=3)
-    return workers
-
-
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[None]:
-    """Within the block the work is done by the Dask cluster at this address; with None nothing changes."""
+    """Within the block the Dask cluster at this address works; with None nothing changes."""
     if scheduler is None:
         yield
         return
+
     from joblib import parallel_config
 
     try:
@@ -162,8 +172,14 @@ def cluster(scheduler: str | None) -> Iterator[None]:
 
 
 def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) -> Value:
-    """What a worker does: one call with one BLAS thread, so that sums are made in one order; Ctrl-C is the parent's to handle."""
-    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
+    """What a worker does: function(item, *common) with one BLAS thread.
+
+    One thread adds in one order, so that sums are the same everywhere. `parent` is the process
+    that started the work: with one job it calls this itself, and keeps its handling of Ctrl-C,
+    which is the parent's to handle.
+    """
+    in_worker = os.getpid() != parent
+    if in_worker and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _leave_missing_folder()
     with one_thread():
@@ -171,7 +187,10 @@ def _call(function: Callable[..., Value], item: Any, parent: int, *common: Any) 
 
 
 def _leave_missing_folder() -> None:
-    """A worker may outlive the folder it was started in, where nothing can be compiled any more."""
+    """Go to the temporary folder if the current one is gone.
+
+    A worker may outlive the folder it was started in, where nothing can be compiled any more.
+    """
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -180,14 +199,22 @@ def _leave_missing_folder() -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One BLAS thread within the block or, as a decorator, within the function: its matrices are small."""
-    with _thread_pools(len(sys.modules)).limit(limits=1):
+    """One BLAS thread within the block or, as a decorator, within the function.
+
+    For small matrices, to which more threads bring nothing.
+    """
+    n_modules = len(sys.modules)
+    with _thread_pools(n_modules).limit(limits=1):
         yield
 
 
 @lru_cache(maxsize=1)
-def _thread_pools(_: int) -> Any:
-    """Those of the libraries loaded. Finding them takes longer than a short call: again only when there are more modules."""
+def _thread_pools(n_modules: int) -> Any:
+    """threadpoolctl's controller of the libraries loaded.
+
+    Finding the libraries takes longer than a short call. So the controller is kept until there are
+    more modules (`n_modules`), which may have brought another library.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,4 +1,7 @@
-"""What every result can do: say of what kind its numbers are, become plain values, and show itself in one line."""
+"""What every result can do, and text that is safe to show.
+
+A result says of what kind its numbers are, becomes plain values, and shows itself in one line.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,18 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
+# Unicode's categories of what cannot be seen: control and format characters (marks of direction
+# among them), halves of surrogate pairs, separators of lines and of paragraphs.
+UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
 
 class Result(ABC):
     """Base of all results, which are dataclasses.
 
     Attributes
     ----------
-    kind : what the numbers are: "exact", "rigorous", "certified", "Monte Carlo", "asymptotic" and the like.
+    kind : what the numbers are: "exact", "rigorous", "certified", "Monte Carlo", "asymptotic" and
+        the like.
     """
 
     kind: str
@@ -31,11 +39,11 @@ class Result(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the fields, what is derived from them, and `kind`."""
-        names = [field.name for field in fields(self) if field.name not in self._hidden]  # type: ignore[arg-type]
-        return {
-            name: plain(getattr(self, name))
-            for name in dict.fromkeys([*names, *self._derived, "kind"])
-        }
+        own_fields = fields(self)  # type: ignore[arg-type]
+        names = [field.name for field in own_fields if field.name not in self._hidden]
+        names.extend(self._derived)
+        names.append("kind")
+        return {name: plain(getattr(self, name)) for name in names}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
@@ -44,10 +52,14 @@ class Result(ABC):
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def plain(value: Any) -> Any:
-    """Turn results, dataclasses, enums, NumPy scalars and arrays, tuples and NaN or ±∞ (null) into what JSON can hold."""
+def plain(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of value)
+    """Turn a value into what JSON can hold.
+
+    Results, dataclasses and mappings become dicts, arrays and tuples lists, enums and NumPy
+    scalars their values; NaN and ±∞ become None.
+    """
     if hasattr(value, "to_dict"):
-        return value.to_dict()
+        return plain(value.to_dict())
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
@@ -58,26 +70,28 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Text from outside with everything unseen (control characters, marks of direction, line breaks) written out.
+    """Text with everything that cannot be seen written out, as in ``\\x1b`` or ``\\u202e``.
 
     Parameters
     ----------
-    text : a name from a file, or the name of a file.
+    text : words from outside, such as a name from a file or the name of a file.
     keep : characters to leave as they are, such as a line break.
     """
-    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    return "".join(
-        letter
-        if letter in keep or unicodedata.category(letter) not in hidden
-        else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
-    )
+    letters = set(text) - set(keep)
+    unseen = [letter for letter in letters if unicodedata.category(letter) in UNSEEN_CATEGORIES]
+    escapes = {ord(letter): letter.encode("unicode_escape").decode("ascii") for letter in unseen}
+    return text.translate(escapes)
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and a sign that there are more."""
-    return ", ".join(names[:most]) + ", …" * (len(names) > most)
+    """The first names (at most `most`), separated by commas, and a sign that there are more."""
+    text = ", ".join(names[:most])
+    if len(names) > most:
+        text += ", …"
+    return text

@@ -1,6 +1,8 @@
-"""What is wrong with a call: what was asked makes no sense, or the numbers did not settle; and checks of numbers from outside.
+"""What is wrong with a call, and checks of numbers from outside.
 
-What the system refuses is its own OSError. Whatever else is raised, a plain ValueError too, is an error of this program.
+What was asked makes no sense (`InputError`), or the numbers did not settle (`ConvergenceError`).
+What the system refuses is its own OSError. Whatever else is raised, a plain ValueError too, is an
+error of this program.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ import operator
 from numbers import Real
 from typing import Any
 
-LARGEST = 2**63 - 1  # what a compiled loop can count
-SHOWN = 60
+LARGEST_COUNT = 2**63 - 1  # what a compiled loop can count
+MAX_SHOWN_LETTERS = 60  # of a value in a sentence
 
 
 class ChancelineError(Exception):
@@ -19,43 +21,53 @@ class ChancelineError(Exception):
 
 
 class InputError(ChancelineError, ValueError):
-    """The input is wrong; the message is one sentence that names the culprit and the remedy (exit code 2)."""
+    """The input is wrong (exit code 2); the message names the culprit and the remedy."""
 
 
 class ConvergenceError(ChancelineError, ArithmeticError):
-    """A solver stopped short of its tolerance; the message says where it stopped and what to try (exit code 1)."""
+    """A solver stopped short of its tolerance (exit code 1); the message says what to try."""
 
 
-def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LARGEST) -> int:
+def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LARGEST_COUNT) -> int:
     """The value as an int within limits; 3.0 will do, True and "3" will not.
 
     Parameters
     ----------
-    value : what was given.
-    name : what the sentence calls it, such as "the number of samples" or "seed".
+    value : what the caller got.
+    name : what the error's sentence calls it, such as "the number of samples" or "seed".
     at_least, at_most : its limits, both allowed.
     """
-    try:
-        is_float = isinstance(value, Real) and float(value).is_integer()
-        number = math.floor(value) if is_float else operator.index(value)
-    except (TypeError, OverflowError):
-        number = None
-    if number is None or isinstance(value, bool):
+    number = _as_integer(value)
+    if number is None:
         raise InputError(f"{name} must be a whole number, not {shown(value)}.")
     if not at_least <= number <= at_most:
-        limits = (
-            f"at least {at_least:,}"
-            if at_most == LARGEST
-            else f"between {at_least:,} and {at_most:,}"
-        )
+        limits = f"between {at_least:,} and {at_most:,}"
+        if at_most == LARGEST_COUNT:
+            limits = f"at least {at_least:,}"
         raise InputError(f"{name} must be {limits}, not {shown(number)}.")
     return number
+
+
+def _as_integer(value: Any) -> int | None:
+    """The value as an int, None if it is no whole number."""
+    if isinstance(value, bool):
+        return None
+    try:
+        is_whole = isinstance(value, Real) and float(value).is_integer()
+        if is_whole:
+            return int(value)
+        return operator.index(value)
+    except (TypeError, OverflowError):
+        return None
 
 
 def real_number(
     value: Any, name: str, *, above: float = -math.inf, below: float = math.inf
 ) -> float:
-    """The value as a finite float strictly within limits; text and truth values will not do."""
+    """The value as a finite float strictly within limits; text and truth values will not do.
+
+    `name` is what the error's sentence calls it.
+    """
     if isinstance(value, bool | str | bytes):
         raise InputError(f"{name} must be a number, not {shown(value)}.")
     try:
@@ -65,16 +77,16 @@ def real_number(
     if not math.isfinite(number):
         raise InputError(f"{name} must be a finite number, not {shown(value)}.")
     if not above < number < below:
-        limits = (
-            f"lie strictly between {above:g} and {below:g}"
-            if below < math.inf
-            else f"be greater than {above:g}"
-        )
+        limits = f"be greater than {above:g}"
+        if below < math.inf:
+            limits = f"lie strictly between {above:g} and {below:g}"
         raise InputError(f"{name} must {limits}, not {shown(value)}.")
     return number
 
 
 def shown(value: Any) -> str:
-    """A value for a sentence: in one line, and not too long."""
+    """A value for a sentence: its `repr` in one line, cut if it is too long."""
     text = " ".join(repr(value).split())
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    if len(text) > MAX_SHOWN_LETTERS:
+        return f"{text[: MAX_SHOWN_LETTERS - 1]}…"
+    return text

@@ -1,10 +1,14 @@
-"""scikit-learn estimators: a sparse linear rule meant for new samples, and as few features as separate the classes."""
+"""scikit-learn estimators.
+
+`SparseRule` is a sparse linear rule meant for new samples; `SparseSeparator` takes as few features
+as separate the classes.
+"""
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,84 +25,95 @@ from chanceline.prediction.rule import PredictionRule, fit_rule, probability
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 
+LARGEST_SEED = 2**31 - 1
+
+
+class TrainingData(NamedTuple):
+    """Values (samples, features) and labels ±1 (samples,), checked."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+
 
 class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
-    """What both estimators share: checks, the rule as coefficients, predictions, selected features."""
+    """What both estimators share: checks, the rule as coefficients, predictions, selection."""
 
-    def _check(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values, and labels ±1 of the two `classes_`."""
-        data, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(labels)
-        kind = type_of_target(labels, input_name="y", raise_unknown=True)
-        if kind != "binary":
+    def _check(self, X: ArrayLike, y: ArrayLike) -> TrainingData:
+        """Check what `fit` was given, and set `classes_`; labels are +1 for the second class."""
+        values, targets = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(targets)
+        target_type = type_of_target(targets, input_name="y", raise_unknown=True)
+        if target_type != "binary":
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
+                f"Only binary classification is supported. The type of the target is {target_type}."
             )
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_, class_numbers = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs two classes, but y has one class only: {self.classes_[0]!r}"
+                f"{type(self).__name__} needs two classes, but y has one class only: "
+                f"{self.classes_[0]!r}"
             )
-        return data, np.where(codes == 1, 1.0, -1.0)
+        return TrainingData(X=values, y=np.where(class_numbers == 1, 1.0, -1.0))
 
-    def _keep(self, rule: Rule | PredictionRule) -> None:
+    def _set_coefficients(self, rule: Rule | PredictionRule) -> None:
+        """Set `support_`, `coef_` and `intercept_` from a rule on few features."""
         self.support_ = rule.support
         self.coef_ = np.zeros((1, self.n_features_in_))
         self.coef_[0, rule.support] = rule.weights
         self.intercept_ = np.array([rule.bias])
 
     def _seed(self) -> int:
-        seed = self.random_state
-        return int(
-            seed
-            if isinstance(seed, numbers.Integral)
-            else check_random_state(seed).randint(2**31 - 1)
-        )
+        """`random_state` as the whole number that searches and folds take."""
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Signed value of the rule; positive for `classes_[1]`."""
+        """Signed value of the rule for every row; positive for `classes_[1]`."""
         check_is_fitted(self)
-        return (
-            validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_[0]
-            + self.intercept_[0]
-        )
+        values = validate_data(self, X, dtype=np.float64, reset=False)
+        return values @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
+        is_positive = self.decision_function(X) > 0
+        return self.classes_[is_positive.astype(int)]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
+        """Which features are selected, (features,); scikit-learn's `SelectorMixin` asks for it."""
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask
 
     def __sklearn_tags__(self) -> Any:
+        """scikit-learn's tags: a classifier of two classes only."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
 
 class SparseSeparator(_SparseLinear):
-    """Linear classifier on the smallest set of features found to separate two classes, or nearly; also a feature selector.
+    """Linear classifier on the smallest set of features found to separate two classes, or nearly.
 
-    Separating the training samples is no evidence by itself: `chanceline.separation_test` tells whether chance would
-    allow it, and cross-validation must contain this estimator, not follow it.
+    It is a feature selector, too. Separating the training samples is no evidence by itself:
+    `chanceline.separation_test` tells whether chance would allow it, and cross-validation must
+    contain this estimator, not follow it.
 
     Parameters
     ----------
     method : search method of `chanceline.search`; with `max_errors` one that allows errors.
     max_errors : training errors to tolerate for the sake of fewer features.
-    n_features : at most so many features, with the fewest errors found (`chanceline.front`); fewer features if these
-        make no more than `max_errors`.
+    n_features : at most so many features, with the fewest errors found (`chanceline.front`); fewer
+        features if these make no more than `max_errors`.
     budget : iterations of the search; None for its default.
     fit_intercept : whether the rule has a threshold.
     random_state : seed of the search, a whole number; None draws one.
 
     Attributes
     ----------
-    classes_ : the two classes in order; as always in scikit-learn the second is the positive one, which `coef_` speaks of.
+    classes_ : the two classes in order; as always in scikit-learn the second is the positive one,
+        which `coef_` speaks of.
     coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
     support_ : indices of the selected features.
     n_errors_ : training samples on the wrong side.
@@ -106,8 +121,8 @@ class SparseSeparator(_SparseLinear):
     Warns
     -----
     ConvergenceWarning
-        If no rule with at most `max_errors` errors was found, and no `n_features` asked for; the rule with the fewest
-        errors found is kept.
+        If no rule with at most `max_errors` errors was found, and no `n_features` asked for; the
+        rule with the fewest errors found is kept.
 
     Examples
     --------
@@ -118,7 +133,7 @@ class SparseSeparator(_SparseLinear):
     True
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all by keyword)
         self,
         *,
         method: str = "auto",
@@ -137,32 +152,60 @@ class SparseSeparator(_SparseLinear):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseSeparator:
         """Search for few features that separate the two classes of y, or nearly."""
-        data, labels = self._check(X, y)
-        rule = self._search(data, labels)
-        self._keep(rule)
+        data = self._check(X, y)
+        if self.n_features is None:
+            rule = self._find_smallest(data)
+        else:
+            rule = self._find_most_accurate(data, self.n_features)
+        self._set_coefficients(rule)
         self.n_errors_ = rule.errors
         return self
 
-    def _search(self, X: NDArray[np.float64], y: NDArray[np.float64]) -> Rule:
-        allowed, size, seed = self.max_errors, self.n_features, self._seed()
-        if size is not None:
-            if size < 1:
-                raise ValueError(f"n_features must be at least 1, but is {size}.")
-            found = front(
-                X, y, intercept=self.fit_intercept, max_features=size, budget=self.budget, seed=seed
-            )
-            # Without any feature there would be nothing to select.
-            points = [point for point in found.points if point.k > 0]
-            return next((point for point in points if point.errors <= allowed), points[-1]).rule
-        rows = np.arange(len(y)) if allowed else consistent_rows(X, y)
-        outcome = search(
-            X[rows], y[rows], self.method, self.budget, seed, self.fit_intercept, errors=allowed
+    def _find_most_accurate(self, data: TrainingData, n_features: int) -> Rule:
+        """The rule with the fewest errors found on at most `n_features` features.
+
+        A smaller rule is taken if it makes no more than `max_errors` errors.
+        """
+        if n_features < 1:
+            raise ValueError(f"n_features must be at least 1, but is {n_features}.")
+        pareto_front = front(
+            data.X,
+            data.y,
+            intercept=self.fit_intercept,
+            max_features=n_features,
+            budget=self.budget,
+            seed=self._seed(),
         )
-        rule = make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
-        if rule.errors > allowed:
+        # Without any feature there would be nothing to select.
+        points = [point for point in pareto_front.points if point.k > 0]
+        for point in points:
+            if point.errors <= self.max_errors:
+                return point.rule
+        return points[-1].rule
+
+    def _find_smallest(self, data: TrainingData) -> Rule:
+        """The smallest rule found with at most `max_errors` errors; warn if there is none."""
+        # Where no error is allowed, equal rows of both classes would end the search: they are left
+        # out, and counted as errors of the rule.
+        rows = np.arange(len(data.y))
+        if self.max_errors == 0:
+            rows = consistent_rows(data.X, data.y)
+        outcome = search(
+            data.X[rows],
+            data.y[rows],
+            method=self.method,
+            budget=self.budget,
+            seed=self._seed(),
+            intercept=self.fit_intercept,
+            errors=self.max_errors,
+        )
+
+        rule = make_rule(data.X, data.y, outcome.support, outcome.weights, outcome.bias)
+        if rule.errors > self.max_errors:
             warnings.warn(
-                f"no rule with at most {allowed} errors was found; this one makes {rule.errors}. "
-                f"Allow them with max_errors={rule.errors}, or ask for a size with n_features.",
+                f"no rule with at most {self.max_errors} errors was found; this one makes "
+                f"{rule.errors}. Allow them with max_errors={rule.errors}, or ask for a size with "
+                "n_features.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -170,20 +213,23 @@ class SparseSeparator(_SparseLinear):
 
 
 class SparseRule(_SparseLinear):
-    """Linear classifier on few features, meant for new samples: the rule of `chanceline test`, as an estimator.
+    """Linear classifier on few features, meant for new samples: the rule of `chanceline test`.
 
-    The features are those of least angle or of forward stepwise regression, their weights from logistic regression with a ridge;
-    number of features and ridge are chosen by cross-validation within the samples given, the smallest number within half a
-    standard error of the best. Where no set of thirty does as well it is a rule on many features; `max_features` rules that out.
+    The features are those of least angle or of forward stepwise regression, their weights from
+    logistic regression with a ridge. Number of features and ridge are chosen by cross-validation
+    within the samples given, the smallest number within half a standard error of the best. Where no
+    set of thirty does as well it is a rule on many features; `max_features` rules that out.
 
     Parameters
     ----------
-    max_features : largest number of features; None: thirty, or many where no small set does as well.
+    max_features : largest number of features; None: thirty, or many where no small set does as
+        well.
     random_state : seed of the folds, a whole number; None draws one.
 
     Attributes
     ----------
-    classes_ : the two classes in order; as always in scikit-learn the second is the positive one, which `coef_` speaks of.
+    classes_ : the two classes in order; as always in scikit-learn the second is the positive one,
+        which `coef_` speaks of.
     coef_, intercept_ : the rule, of shapes (1, n_features_in_) and (1,).
     support_ : indices of the selected features.
     rule_ : the rule as `PredictionRule`.
@@ -207,20 +253,24 @@ class SparseRule(_SparseLinear):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> SparseRule:
-        """Choose the features and their weights; samples of one group stay together in cross-validation."""
-        data, labels = self._check(X, y)
+        """Choose the features and their weights.
+
+        Samples of one group stay together in cross-validation.
+        """
+        data = self._check(X, y)
         self.rule_ = fit_rule(
-            data, labels, groups=groups, max_features=self.max_features, seed=self._seed()
+            data.X, data.y, groups=groups, max_features=self.max_features, seed=self._seed()
         )
-        self._keep(self.rule_)
+        self._set_coefficients(self.rule_)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Signed value of the rule; positive for `classes_[1]`."""
+        """Signed value of the rule for every row; positive for `classes_[1]`."""
         check_is_fitted(self)
-        return self.rule_.scores(validate_data(self, X, dtype=np.float64, reset=False))
+        values = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.rule_.scores(values)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of both classes for every row."""
-        chances = probability(self.decision_function(X))
-        return np.column_stack([1 - chances, chances])
+        """Probabilities of both classes, (samples, 2), in the order of `classes_`."""
+        positive = probability(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from chanceline.cli import terminal
+from chanceline.cli.flags import in_flags
 from chanceline.cli.terminal import (
     complain,
-    in_flags,
     print_json,
     progress_bar,
     say,
@@ -52,9 +51,9 @@ def test_quiet_is_quiet(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_pipe_gets_a_line_now_and_then(capsys, monkeypatch):
-    monkeypatch.setattr(terminal, "LINE_SECONDS", 0.0)
-    with progress_bar("things", quiet=False) as progress, status_line(quiet=False) as tell:
+def test_a_pipe_gets_a_line_now_and_then(capsys):
+    progress_of_things = progress_bar("things", quiet=False, line_seconds=0.0)
+    with progress_of_things as progress, status_line(quiet=False) as tell:
         progress(3, 30)
         tell("12 variables")
     assert capsys.readouterr() == ("", "things: 3 of 30\n12 variables\n")

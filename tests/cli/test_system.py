@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -178,20 +177,3 @@ def test_a_signal_ends_the_command_and_its_workers(tmp_path, number):
     assert one_sentence(err)
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_old_names_of_options_work_with_a_warning(command):
-    old = command(
-        "memory", "--neurons", 10, "--quiet", "--json", "--workers", 1, "--engine", "processes"
-    )
-    new = command("memory", "--neurons", 10, "--quiet", "--json", "-j", 1)
-    assert (old[0], new[0], new[2]) == (0, 0, "")
-    assert json.loads(old[1])["retrieval"] == json.loads(new[1])["retrieval"]
-    assert "--jobs" in old[2]
-    assert "--scheduler" in old[2]
-
-
-def test_a_cluster_without_an_address_is_not_run_here_instead(command):
-    code, out, err = command("memory", "--neurons", 10, "--engine", "dask")
-    assert (code, out) == (2, "")
-    assert "--scheduler" in err.splitlines()[-1]

@@ -8,8 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from chanceline.cli.flags import PARAMETERS
 from chanceline.cli.main import main
-from chanceline.cli.terminal import PARAMETERS, names_in, with_settings
+from chanceline.cli.settings_options import options_from_settings, split_names
 from chanceline.tables import TableSettings
 
 
@@ -17,7 +18,7 @@ def invoke(*arguments: str, without: tuple[str, ...] = ()) -> tuple[int, TableSe
     """Exit code and what a command with the table's options and one of its own gets."""
     seen: list[tuple[TableSettings, int]] = []
 
-    @with_settings(without=without)
+    @options_from_settings(table=TableSettings, without=without)
     def command(table: TableSettings, seed: int = typer.Option(0, "--seed")) -> None:
         seen.append((table, seed))
 
@@ -102,6 +103,6 @@ def test_every_command_that_reads_a_table_takes_the_options(genes, command, caps
 
 
 def test_names_are_separated_by_commas_and_kept_by_quotes():
-    assert names_in(None) == ()
-    assert names_in('a, "b, c",, d ') == ("a", "b, c", "d")
-    assert names_in("a\nb") == ("a", "b")
+    assert split_names(None) == ()
+    assert split_names('a, "b, c",, d ') == ("a", "b, c", "d")
+    assert split_names("a\nb") == ("a", "b")

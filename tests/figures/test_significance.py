@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chanceline.figures import style
 from chanceline.figures.significance import draw_samples
 from chanceline.significance import separation_test
 from chanceline.tables.examples import load_example
@@ -66,8 +65,3 @@ def test_every_sample_along_the_rule():
     expected = np.sort(scores[data.y > 0] / np.abs(scores).max())
     np.testing.assert_allclose(np.sort(positive.get_xdata()), expected, rtol=1e-12)
     plt.close(figure)
-
-
-def test_the_old_name_of_the_style_warns():
-    with pytest.warns(DeprecationWarning, match="figure_style"):
-        assert style.house_style is style.figure_style

@@ -11,13 +11,8 @@ import pytest
 from browser import run_chromium, run_script
 
 from chanceline.chance import chance_bound, format_p, largest_convincing, samples_needed
-from chanceline.report.explorer import (
-    explorer_page,
-    interpolated_lines,
-    unequal_nodes,
-    unequal_table,
-    write_explorer,
-)
+from chanceline.report.diagram_lines import interpolated_lines, unequal_nodes, unequal_table
+from chanceline.report.explorer import explorer_page, write_explorer
 from chanceline.significance import separation_test
 from chanceline.theory.capacity import capacity, capacity_curve
 

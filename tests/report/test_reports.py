@@ -25,8 +25,8 @@ from chanceline.report import (
     write_test_report,
     write_theory_report,
 )
-from chanceline.report.page import Page, hash_arrays, number
-from chanceline.report.runs import FIGURES, rounded
+from chanceline.report.page import Page, hash_arrays, short_number
+from chanceline.report.reproduce import FIGURES, rounded
 from chanceline.report.separation import separation_page
 from chanceline.reproduce.folder import Folder
 from chanceline.significance import separation_test
@@ -307,7 +307,7 @@ def test_reproduce_report_shows_every_figure(folder):
     path = write_reproduce_report(folder)
     text = assert_self_contained(path)
     assert text.count("<svg") == 2
-    for name, heading in (("panels", FIGURES["panels"][0]), ("extra", "extra")):
+    for name, heading in (("panels", FIGURES["panels"].heading), ("extra", "extra")):
         assert f'<h2 id="{name}">{heading}</h2>' in text
         assert f'<a href="#{name}">{heading}</a>' in text
     assert "RS &amp; &lt;b&gt;" in text
@@ -336,7 +336,7 @@ def test_numbers_to_read():
     assert [rounded(*pair) for pair in ((1.7352468, 0.0123), (1.7352468, 1e-9), (0.25, ""), (1234.5, 3.0))] == [
         "1.74 ± 0.01", "1.7352", "0.25", "1234 ± 3",
     ]  # fmt: skip
-    assert [number(value) for value in (2.5e-8, 1.23456, 1e12, 0.0, -3e-5, 100.0)] == [
+    assert [short_number(value) for value in (2.5e-8, 1.23456, 1e12, 0.0, -3e-5, 100.0)] == [
         "2.5e-8", "1.235", "1e12", "0", "-3e-5", "100",
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The commands that run experiments: `sweep` (run, resume, look at and export many tasks) and `reproduce`."""
+"""The commands that run experiments: `sweep`, with subcommands for many tasks, and `reproduce`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.terminal import (
-    Jobs,
-    Json,
-    Quiet,
-    Scheduler,
-    answer,
-    complain,
+from chanceline.cli.options import (
+    JobsOption,
+    JsonOption,
+    QuietOption,
+    SchedulerOption,
     drawable,
-    print_json,
-    progress_bar,
-    say,
     writable,
 )
+from chanceline.cli.terminal import INTERRUPTED, answer, complain, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[
@@ -43,11 +39,11 @@ sweep_commands = typer.Typer(
 def run(
     sweep: SweepArgument,
     store: StoreOption = None,
-    jobs: Jobs = -1,
-    scheduler: Scheduler = None,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     trials: TrialsOption = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Run a sweep, or what is missing of it.
 
@@ -55,7 +51,7 @@ def run(
     running the same command again goes on.
 
     Example: chanceline sweep run paper-fig3 --store fig3.sqlite -j 2
-    """
+    """  # noqa: E501 (the help shows these lines as they are)
     from chanceline._parallel import cluster
     from chanceline.experiments.run import iter_run
     from chanceline.experiments.store import Store
@@ -63,37 +59,50 @@ def run(
 
     plan = load_sweep(sweep, trials=trials)
     path = store or Path(f"{plan.name}.sqlite")
+    n_tasks = len(plan.tasks)
+    n_new = 0
     with Store(path, write=True) as results:
         finished = results.finished()
-        known = sum(task.id in finished for task in plan.tasks)
-        new, total = 0, len(plan.tasks)
-        if not quiet and known < total:
-            say(f"{plan}; {known} already in {path}.")
+        n_known = sum(task.id in finished for task in plan.tasks)
+        if not quiet and n_known < n_tasks:
+            say(f"{plan}; {n_known} already in {path}.")
+        # Ctrl-C ends the loop; what is saved stays.
         with (
             suppress(KeyboardInterrupt),
             cluster(scheduler),
             progress_bar("tasks", quiet=quiet) as progress,
         ):
-            for new, _ in enumerate(
-                iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch), 1
-            ):
+            for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
+                n_new += 1
                 if progress is not None:
-                    progress(known + new, total)
-    left = total - known - new
+                    progress(n_known + n_new, n_tasks)
+
+    n_left = n_tasks - n_known - n_new
     if json:
         print_json(
-            {"sweep": plan.name, "store": str(path), "tasks": total, "new": new, "left": left}
+            {
+                "sweep": plan.name,
+                "store": str(path),
+                "tasks": n_tasks,
+                "new": n_new,
+                "left": n_left,
+            }
         )
-    if left:
-        complain(f"stopped with {left} of {total} tasks to do; run the same command again to go on")
-        raise typer.Exit(130)
+    if n_left:
+        complain(
+            f"stopped with {n_left} of {n_tasks} tasks to do; run the same command again to go on"
+        )
+        raise typer.Exit(INTERRUPTED)
     if not quiet and not json:
-        say(f"{plan.name} is complete: {total} tasks, {new} of them new, in {path}")
+        say(f"{plan.name} is complete: {n_tasks} tasks, {n_new} of them new, in {path}")
 
 
 @sweep_commands.command()
 def status(
-    sweep: SweepArgument, store: StoreOption = None, trials: TrialsOption = None, json: Json = False
+    sweep: SweepArgument,
+    store: StoreOption = None,
+    trials: TrialsOption = None,
+    json: JsonOption = False,
 ) -> None:
     """How much of a sweep is in the store, also while it runs.
 
@@ -106,17 +115,23 @@ def status(
     path = store or Path(f"{plan.name}.sqlite")
     with Store(path) as results:
         seconds = results.seconds()
-    times = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+    finished_seconds = [seconds[task.id] for task in plan.tasks if task.id in seconds]
+    cpu_seconds = sum(finished_seconds)
+    n_finished = len(finished_seconds)
+    n_tasks = len(plan.tasks)
     record = {
         "sweep": plan.name,
         "store": str(path),
-        "tasks": len(plan.tasks),
-        "finished": len(times),
-        "left": len(plan.tasks) - len(times),
-        "cpu_seconds": round(sum(times), 3),
+        "tasks": n_tasks,
+        "finished": n_finished,
+        "left": n_tasks - n_finished,
+        "cpu_seconds": round(cpu_seconds, 3),
     }
-    done = f"{len(times)} of {len(plan.tasks)} tasks"
-    answer(record, f"{plan.name}: {done} in {path}, {sum(times):.1f} s of one core so far", json)
+    sentence = (
+        f"{plan.name}: {n_finished} of {n_tasks} tasks in {path}, "
+        f"{cpu_seconds:.1f} s of one core so far"
+    )
+    answer(record, sentence, json)
 
 
 @sweep_commands.command()
@@ -127,7 +142,7 @@ def export(
         typer.Option(help="Where to write; the name ends in .csv or .parquet.", callback=writable),
     ],
     kind: Annotated[str | None, typer.Option(help="Only tasks of this kind.")] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write a store as one table: one row for each task, every parameter and result a column.
 
@@ -136,10 +151,9 @@ def export(
     from chanceline.experiments.store import Store
 
     with Store(store) as results:
-        rows = results.export(out, kind)
-    answer(
-        {"store": str(store), "table": str(out), "rows": rows}, f"{rows} rows in {out}", json, say
-    )
+        n_rows = results.export(out, kind)
+    record = {"store": str(store), "table": str(out), "rows": n_rows}
+    answer(record, f"{n_rows} rows in {out}", json, tell=say)
 
 
 @sweep_commands.command()
@@ -150,7 +164,7 @@ def merge(
     sources: Annotated[
         list[Path], typer.Argument(help="Stores to take from; they stay as they are.")
     ],
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Put the results of several stores (machines, runs) into one.
 
@@ -161,35 +175,33 @@ def merge(
     # Read before the target is opened: if a source is refused, not even an empty target is made.
     records = [record for source in sources for record in Store(source).records()]
     with Store(target, write=True) as results:
-        new, total = results.add(records), len(results)
-    answer(
-        {"store": str(target), "new": new, "results": total},
-        f"{new} new results in {target}, {total} in all",
-        json,
-        say,
-    )
+        n_new = results.add(records)
+        n_results = len(results)
+    record = {"store": str(target), "new": n_new, "results": n_results}
+    answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
 
 
 @sweep_commands.command()
 def verify(
-    stores: Annotated[list[Path], typer.Argument(help="The results files.")], json: Json = False
+    stores: Annotated[list[Path], typer.Argument(help="The results files.")],
+    json: JsonOption = False,
 ) -> None:
     """Read every row of stores and check its id and checksum; the first damage found ends with exit code 2.
 
     Every other command checks the same whenever it reads.
 
     Example: chanceline sweep verify fig3.sqlite
-    """
+    """  # noqa: E501 (the help shows these lines as they are)
     from chanceline.experiments.store import Store
 
-    checked = [
-        {"store": str(path), "results": len(Store(path)), "checksums": True} for path in stores
-    ]
-    lines = [
-        f"{entry['store']}: {entry['results']} results, every id and checksum fits"
-        for entry in checked
-    ]
-    answer({"stores": checked}, "\n".join(lines), json)
+    entries = []
+    lines = []
+    for path in stores:
+        # Opening a store reads every row and checks its id and checksum.
+        n_results = len(Store(path))
+        entries.append({"store": str(path), "results": n_results, "checksums": True})
+        lines.append(f"{path}: {n_results} results, every id and checksum fits")
+    answer({"stores": entries}, "\n".join(lines), json)
 
 
 @sweep_commands.command()
@@ -204,7 +216,7 @@ def plot(
         Path | None,
         typer.Option(help="The results file; without it, the run that comes with the package."),
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Draw a built-in sweep's figure from a store, finished or not, or from the shipped data.
 
@@ -213,9 +225,8 @@ def plot(
     from chanceline.figures.experiments import draw_sweep
 
     drawn = draw_sweep(sweep, out, store)
-    answer(
-        {"sweep": sweep, "figure": str(out), "drawn": str(drawn)}, f"{drawn} in {out}", json, say
-    )
+    record = {"sweep": sweep, "figure": str(out), "drawn": drawn}
+    answer(record, f"{drawn} in {out}", json, tell=say)
 
 
 def reproduce(
@@ -232,8 +243,8 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="Everything at full size; resumes where it was stopped.")
     ] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Compute every figure and number of the paper again.
 
@@ -245,8 +256,12 @@ def reproduce(
     from chanceline.reproduce.folder import Folder
     from chanceline.reproduce.stages import run_all
 
-    mode = "quick" if quick else "full" if full else "normal"
-    folder = Folder(out, mode, (lambda line: None) if quiet else say)
+    mode = "normal"
+    if quick:
+        mode = "quick"
+    if full:
+        mode = "full"
+    folder = Folder(out, mode, ignore if quiet else say)
     run_all(folder)
     page = write_reproduce_report(out)
     record = {
@@ -256,8 +271,12 @@ def reproduce(
         "numbers": folder.numbers,
         "report": str(page),
     }
-    answer(
-        record,
-        f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; to look at: {page}",
-        json,
+    sentence = (
+        f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; "
+        f"to look at: {page}"
     )
+    answer(record, sentence, json)
+
+
+def ignore(line: str) -> None:
+    """What tells nothing, with --quiet."""

@@ -3,8 +3,8 @@
 | exit code | meaning |
 |---|---|
 | 0 | success; a reader of the output that has seen enough (`| head`) is no error |
-| 1 | a computation did not settle, or workers were lost again and again; or an internal error, with its traceback |
-| 2 | bad input: a wrong option or value, or a file that is not there, is no file or may not be read or written |
+| 1 | a computation did not settle, workers were lost, or an internal error (with its traceback) |
+| 2 | bad input: a wrong option or value, or a file that is missing or not allowed |
 | 3 | the machine could not: a full disk, too little memory |
 | 129, 130, 143 | stopped by SIGHUP, Ctrl-C or SIGTERM |
 """
@@ -20,8 +20,9 @@ import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -29,37 +30,71 @@ from typer.main import get_command
 
 from chanceline import __version__
 from chanceline._results import visible
-from chanceline.cli.terminal import complain, say
+from chanceline.cli.terminal import complain
 from chanceline.errors import ChancelineError, InputError
 
-# What another name puts right; any other refusal of the system is the machine's (a full disk).
-WRONG_FILE = (
+
+class ExitCode(IntEnum):
+    """How a command ended; a signal's code is 128 more than its number."""
+
+    SUCCESS = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    MACHINE = 3
+
+
+# Refusals of the system that another file name puts right; any other is the machine's, such as a
+# full disk.
+WRONG_FILE_ERRORS = (
     FileNotFoundError,
     FileExistsError,
     IsADirectoryError,
     NotADirectoryError,
     PermissionError,
 )
-# What the commands are for → command → its module and function. A command line imports the module of its own command, and that
-# loads science inside.
-PANELS = {
-    "Your table": {"test": "table:run_test", "search": "table:search", "front": "table:front"},
-    "Before the experiment": {"bound": "plan:bound", "plan": "plan:plan", "explore": "pages:explore"},
-    "Theory": {
-        "capacity": "theory:capacity", "density": "theory:density", "curve": "theory:curve", "solve": "theory:solve",
-    },
-    "Memory": {"memory": "memory:memory"},
-    "Experiments": {
-        "sweep": "experiments:sweep_commands", "reproduce": "experiments:reproduce", "report": "pages:report",
-    },
-}  # fmt: skip
+# Signals that stop a command in an orderly way; not every system has all of them.
+STOPPING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+class CommandPlace(NamedTuple):
+    """Where a command is listed in the help, and which function of which module of `cli` it is."""
+
+    panel: str
+    module: str
+    function: str
+
+
+# A command line imports the module of its own command alone, and the command imports science
+# inside.
 COMMANDS = {
-    name: (panel, place) for panel, commands in PANELS.items() for name, place in commands.items()
+    "test": CommandPlace("Your table", "table", "run_test"),
+    "search": CommandPlace("Your table", "search", "search"),
+    "front": CommandPlace("Your table", "search", "front"),
+    "bound": CommandPlace("Before the experiment", "plan", "bound"),
+    "plan": CommandPlace("Before the experiment", "plan", "plan"),
+    "explore": CommandPlace("Before the experiment", "pages", "explore"),
+    "capacity": CommandPlace("Theory", "theory", "capacity"),
+    "density": CommandPlace("Theory", "theory", "density"),
+    "curve": CommandPlace("Theory", "theory", "curve"),
+    "solve": CommandPlace("Theory", "theory", "solve"),
+    "memory": CommandPlace("Memory", "memory", "memory"),
+    "sweep": CommandPlace("Experiments", "experiments", "sweep_commands"),
+    "reproduce": CommandPlace("Experiments", "experiments", "reproduce"),
+    "report": CommandPlace("Experiments", "pages", "report"),
 }
 
 
 class Stopped(BaseException):
-    """A signal has ended the command; Typer would catch KeyboardInterrupt and end the program without a word."""
+    """A signal has ended the command.
+
+    Typer would catch KeyboardInterrupt and end the program without a word.
+    """
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(signal_number)
+        self.signal_number = signal_number
 
 
 class Commands(TyperGroup):
@@ -69,14 +104,20 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise Stopped(*error.args or (signal.SIGINT,)) from None
+            # Our handler raises it with the signal's number, Python's own without.
+            number = error.args[0] if error.args else signal.SIGINT
+            raise Stopped(number) from None
 
 
 def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands, whose modules are imported here."""
     app = typer.Typer(
         name="chanceline",
         cls=Commands,
-        help="Few features classify your samples: structure, or chance? Begin with [bold]chanceline test[/bold].",
+        help=(
+            "Few features classify your samples: structure, or chance? "
+            "Begin with [bold]chanceline test[/bold]."
+        ),
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -92,151 +133,166 @@ def build_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
             raise typer.Exit()
 
     for name in names:
-        panel, place = COMMANDS[name]
-        module, _, function = place.partition(":")
-        command = getattr(import_module(f"chanceline.cli.{module}"), function)
+        place = COMMANDS[name]
+        command = getattr(import_module(f"chanceline.cli.{place.module}"), place.function)
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=panel)
+            app.add_typer(command, name=name, rich_help_panel=place.panel)
         else:
-            app.command(name, rich_help_panel=panel)(command)
+            app.command(name, rich_help_panel=place.panel)(command)
     return app
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Entry point of the `chanceline` command."""
-    # Imports and compiled kernels make a million objects that stay: looking through them for garbage again and again takes time.
+    """Entry point of the `chanceline` command; `arguments` replace those of the command line."""
+    # Imports and compiled kernels make a million objects that stay: looking through them for
+    # garbage again and again takes time.
     gc.set_threshold(200_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters is no reason to fail.
             stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        arguments = sys.argv[1:]
+
     with signals_interrupt():
-        code = run(sys.argv[1:] if arguments is None else arguments)
+        code = run(arguments)
+    sys.exit(flush_output(code))
+
+
+def flush_output(code: int) -> int:
+    """Write what is left of the output; the exit code, which a full disk changes to 3."""
+    if sys.stdout is None:
+        return code
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
         # What is left in the buffer must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if not isinstance(error, BrokenPipeError):
             complain(f"cannot write the output: {error.strerror}")
-            code = code or 3
-    sys.exit(code)
+            return code or ExitCode.MACHINE
+    return code
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line and return the exit code; whatever goes wrong on purpose is one sentence on stderr."""
+    """Run a command line and return its exit code; what goes wrong is told on stderr."""
     try:
-        command = get_command(
-            build_app(arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS)
-        )
-        code = command.main(
-            args=list(_with_new_names(arguments)), prog_name="chanceline", standalone_mode=False
-        )
-    except ChancelineError as error:
-        complain(str(error))
-        return 2 if isinstance(error, InputError) else 1
-    except (
-        BrokenPipeError,
-        SystemExit,
-    ):  # Typer ends the program when the reader of a pipe has left
-        return 0
-    except OSError as error:
-        complain(
-            f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
-        )
-        return 2 if isinstance(error, WRONG_FILE) else 3
-    except MemoryError:
-        complain("there is not enough memory for this; ask for less")
-        return 3
+        code = run_command(arguments)
+    except (BrokenPipeError, SystemExit):
+        # Typer ends the program when the reader of a pipe has left.
+        return ExitCode.SUCCESS
     except Stopped as stopped:
-        number = stopped.args[0]
-        complain(
-            "interrupted"
-            if number == signal.SIGINT
-            else f"stopped by {signal.Signals(number).name}"
-        )
-        return 128 + number
+        complain(stop_sentence(stopped))
+        return 128 + stopped.signal_number
     except Exception as error:
-        # Errors of the parser: click may be a package of its own or live inside typer, so they are known by what they can do.
-        if not hasattr(error, "format_message"):
-            # What nobody raised on purpose, a ValueError too, is our fault and must look like it.
-            show_internal_error(error)
-            return 1
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()  # type: ignore[attr-defined]
-        else:
-            sentence = error.format_message().replace("\n", " ").rstrip(".")
-            for fault in getattr(
-                error.__cause__, "errors", list
-            )():  # pydantic's, whose words leave out what was given
-                sentence = f"{sentence.partition(', unable')[0]}, not {fault['input']!r}"
-            context = getattr(error, "ctx", None)
-            complain(
-                f"{sentence}; see '{context.command_path if context else 'chanceline'} --help'"
-            )
-        return 2
-    return code if isinstance(code, int) else 0
+        return tell_error(error)
+    return code
 
 
-def show_internal_error(error: Exception) -> None:
+def run_command(arguments: list[str]) -> int:
+    """Run a command line and return the exit code that the command asked for."""
+    # The first word names the command; without it, the help lists all of them.
+    names: Iterable[str] = COMMANDS
+    if arguments and arguments[0] in COMMANDS:
+        names = arguments[:1]
+    command = get_command(build_app(names))
+    code = command.main(args=arguments, prog_name="chanceline", standalone_mode=False)
+    return code if isinstance(code, int) else ExitCode.SUCCESS
+
+
+def stop_sentence(stopped: Stopped) -> str:
+    """Which signal ended the command, in words."""
+    if stopped.signal_number == signal.SIGINT:
+        return "interrupted"
+    return f"stopped by {signal.Signals(stopped.signal_number).name}"
+
+
+def tell_error(error: Exception) -> int:
+    """Tell an error on stderr, in one sentence if it was raised on purpose; the exit code."""
+    if isinstance(error, InputError):
+        complain(str(error))
+        return ExitCode.BAD_INPUT
+    if isinstance(error, ChancelineError):
+        complain(str(error))
+        return ExitCode.FAILED
+    if isinstance(error, OSError):
+        return tell_system_error(error)
+    if isinstance(error, MemoryError):
+        complain("there is not enough memory for this; ask for less")
+        return ExitCode.MACHINE
+    # Errors of the parser: click may be a package of its own or live inside typer, so they are
+    # known by what they can do.
+    if hasattr(error, "format_message"):
+        tell_parser_error(error)
+        return ExitCode.BAD_INPUT
+    # What nobody raised on purpose, a ValueError too, is our fault and must look like it.
+    tell_internal_error(error)
+    return ExitCode.FAILED
+
+
+def tell_system_error(error: OSError) -> int:
+    """What the system refused, in its own words, with the file if there is one; the exit code."""
+    if error.filename is None:
+        complain(str(error))
+    else:
+        complain(f"{error.filename}: {error.strerror}")
+    if isinstance(error, WRONG_FILE_ERRORS):
+        return ExitCode.BAD_INPUT
+    return ExitCode.MACHINE
+
+
+def tell_parser_error(error: Any) -> None:
+    """What the parser of the command line did not understand, and which help to read."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        # No error at all: the command has subcommands, and this shows its help.
+        error.show()
+        return
+    sentence = error.format_message().replace("\n", " ").rstrip(".")
+    # pydantic's words, behind some of the messages, leave out the value that was given.
+    value_errors = error.__cause__.errors() if hasattr(error.__cause__, "errors") else []
+    for value_error in value_errors:
+        sentence = f"{sentence.partition(', unable')[0]}, not {value_error['input']!r}"
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "chanceline"
+    complain(f"{sentence}; see '{command} --help'")
+
+
+def tell_internal_error(error: Exception) -> None:
     """The traceback on stderr, and a sentence that says whose fault it is."""
     lines = "".join(traceback.format_exception(error))
     print(visible(lines, keep="\n"), end="", file=sys.stderr)
     complain(
-        f"internal error ({type(error).__name__}); please report the lines above, with the command and the version "
-        f"({__version__})"
+        f"internal error ({type(error).__name__}); please report the lines above, "
+        f"with the command and the version ({__version__})"
     )
-
-
-def _with_new_names(arguments: list[str]) -> Iterator[str]:
-    """The words of the command line with options of 0.2 as they are called now."""
-    words = iter(arguments)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name == "--workers":
-            say("--workers is now --jobs or -j; the old name will go in 0.4.")
-            yield f"--jobs{equals}{value}"
-        elif name == "--engine":
-            say("--engine will go in 0.4: --scheduler ADDRESS alone chooses a Dask cluster.")
-            engine = value if equals else next(words, "")
-            if engine != "processes" and not any(
-                other.startswith("--scheduler") for other in arguments
-            ):
-                raise InputError(
-                    f"the engine {engine!r} needs the address of its cluster: --scheduler tcp://HOST:8786."
-                )
-        else:
-            yield word
 
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, so that files are cleaned up and workers end; the next ends at once.
+    """Within the block Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt(signal number).
 
-    Elsewhere than in the main thread Python allows no handlers, and none are needed.
+    So files are cleaned up and workers end; a second signal ends the program at once. Elsewhere
+    than in the main thread Python allows no handlers, and none are needed.
     """
-    numbers = [
-        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-    ]
     if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    # Under nohup a hang-up stays ignored.
-    before = {
-        number: signal.getsignal(number)
-        for number in numbers
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
+        yield
+        return
+
+    # A signal that is ignored stays so, such as a hang-up under nohup.
+    handlers_before = {number: signal.getsignal(number) for number in STOPPING_SIGNALS}
+    handled = [
+        number for number, handler in handlers_before.items() if handler is not signal.SIG_IGN
+    ]
 
     def interrupt(number: int, _: object) -> NoReturn:
-        for other in before:
+        for other in handled:
             signal.signal(other, signal.SIG_DFL)
         raise KeyboardInterrupt(number)
 
-    for number in before:
+    for number in handled:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in handled:
+            signal.signal(number, handlers_before[number])

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from chanceline.cli.terminal import (
-    Jobs,
-    Json,
-    Quiet,
-    Scheduler,
-    Seed,
-    answer,
-    progress_bar,
+from chanceline.cli.options import (
+    JobsOption,
+    JsonOption,
+    QuietOption,
+    SchedulerOption,
+    SeedOption,
     writable,
 )
+from chanceline.cli.terminal import answer, progress_bar
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +26,12 @@ if TYPE_CHECKING:
 
     from chanceline.memory import Retrieval, StorageReport
 
-NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
-SURVIVED = 0.95  # share of the probes that come back exactly
+DEFAULT_NEURONS = 200
+DEFAULT_LOAD = 0.2
+# Shares of flipped bits in the probes from which patterns are recalled.
+PROBE_NOISES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+# Recall survives a noise if this share of the probes comes back exactly.
+SURVIVAL_SHARE = 0.95
 
 
 def memory(
@@ -56,14 +59,14 @@ def memory(
     budget: Annotated[
         int | None, typer.Option(help="Effort of the search for inputs, in swaps a neuron (2000).")
     ] = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    scheduler: Scheduler = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = -1,
+    scheduler: SchedulerOption = None,
     save: Annotated[
         Path | None, typer.Option(help="Keep the memory in this .npz file.", callback=writable)
     ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Store patterns in a network whose neurons keep few inputs, and look at what it holds.
 
@@ -73,20 +76,22 @@ def memory(
     Example: [bold]chanceline memory --neurons 200 --load 0.2 --fan-in 0.25 --wiring selected[/bold]
 
     Example: [bold]chanceline memory --load 0.1 --excitatory 0.8[/bold]
-    """
+    """  # noqa: E501 (the help shows these lines as they are)
     from chanceline._parallel import cluster
     from chanceline.memory import AssociativeMemory, connectivity, random_patterns, retrieval
     from chanceline.memory.network import DEFAULT_SWAP_BUDGET
 
+    # What to store, and the network that stores it.
     if patterns is not None and load is not None:
         raise InputError("Give either --patterns or --load, not both.")
-    budget = DEFAULT_SWAP_BUDGET if budget is None else budget
-    stored = None if patterns is None else _read_patterns(patterns)
+    stored = None if patterns is None else read_patterns(patterns)
     if neurons is None:
-        neurons = 200 if stored is None else stored.shape[1]
+        neurons = DEFAULT_NEURONS if stored is None else stored.shape[1]
+    if budget is None:
+        budget = DEFAULT_SWAP_BUDGET
     network = AssociativeMemory(
         neurons,
-        _read_fan_in(fan_in),
+        parse_fan_in(fan_in),
         wiring,
         seed,
         kappa=kappa,
@@ -94,107 +99,139 @@ def memory(
         excitatory=excitatory,
     )
     if stored is None:
-        stored = random_patterns(neurons, 0.2 if load is None else load, seed)
+        if load is None:
+            load = DEFAULT_LOAD
+        stored = random_patterns(neurons, load, seed)
     stored = network.checked(stored)
 
-    wall = time.perf_counter()
+    begin = time.perf_counter()
     with cluster(scheduler), progress_bar("neurons", quiet=quiet) as progress:
         report = network.store(stored, n_jobs=jobs, progress=progress)
-    wall = time.perf_counter() - wall
+    seconds = time.perf_counter() - begin
 
-    fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
-    held = network.is_stored(stored)
-    basins = retrieval(network, stored, NOISES, seed=seed)
-    survived, words = _survived(basins)
-    limit = _limit(report, "free" if excitatory is None else "given")
+    # What it holds: fixed points of the dynamics, recall from noise, and the limit of theory.
+    is_fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
+    basins = retrieval(network, stored, PROBE_NOISES, seed=seed)
+    signs = "free" if excitatory is None else "given"
+    limit = theory_limit(report, signs)
     wired = connectivity(network)
     if save is not None:
         network.save(save)
     record = {
         **report.to_dict(),
-        "fixed_points": int(fixed.sum()),
-        "held_with_positive_fields": int(held.sum()),
-        "retrieval": basins.to_dict(),
-        "survives": survived,
+        "fixed_points": int(is_fixed.sum()),
+        "held_with_positive_fields": int(network.is_stored(stored).sum()),
+        "retrieval": basins,
+        "survives": survived_noise(basins),
         "excitatory": excitatory,
-        "connectivity": wired.to_dict(),
+        "connectivity": wired,
         "theory": limit,
         "seed": seed,
         "budget": budget,
-        "seconds": round(wall, 3),
+        "seconds": round(seconds, 3),
     }
-    lines = [words, *_lines(report, limit, basins, fixed), str(wired), f"  learned in {wall:.1f} s"]
+    lines = [
+        describe_survival(basins),
+        str(report),
+        *limit_lines(limit),
+        f"  fixed points        {is_fixed.sum()} of {is_fixed.size} patterns, "
+        "by one step of the dynamics",
+        *recall_lines(basins),
+        str(wired),
+        f"  learned in {seconds:.1f} s",
+    ]
     answer(record, "\n".join(lines), json)
 
 
-def _survived(basins: Retrieval) -> tuple[float | None, str]:
-    """The largest noise up to which nearly all probes come back exactly (None: not even without noise), and the same in words."""
-    held = sum(1 for _ in takewhile(lambda share: share >= SURVIVED, basins.recalled))
-    noises, shares = (
-        [f"{value:.0%}" for value in values] for values in (basins.noises, basins.recalled)
-    )
-    then = f"; with {noises[held]} flipped, {shares[held]} do" if held < len(noises) else ""
-    if held == 0:
+def n_survived_noises(basins: Retrieval) -> int:
+    """How many noises, from the smallest on, nearly all probes survive."""
+    return sum(1 for _ in takewhile(lambda share: share >= SURVIVAL_SHARE, basins.recalled))
+
+
+def survived_noise(basins: Retrieval) -> float | None:
+    """The largest noise up to which nearly all probes come back exactly, None if there is none."""
+    n_survived = n_survived_noises(basins)
+    if n_survived == 0:
+        return None
+    return float(basins.noises[n_survived - 1])
+
+
+def describe_survival(basins: Retrieval) -> str:
+    """How much noise recall survives, in a sentence."""
+    n_survived = n_survived_noises(basins)
+    noises = [f"{noise:.0%}" for noise in basins.noises]
+    shares = [f"{share:.0%}" for share in basins.recalled]
+    if n_survived == 0:
         return (
-            None,
-            f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly",
+            f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
         )
-    bits = "no noise" if held == 1 else f"{noises[held - 1]} flipped bits"
-    words = f"Recall survives {bits}: {shares[held - 1]} of {basins.probes} such probes come back exactly{then}"
-    return float(basins.noises[held - 1]), words
 
-
-def _lines(
-    report: StorageReport, limit: dict[str, Any], basins: Retrieval, fixed: NDArray[Any]
-) -> list[str]:
-    theory = (
-        f"  limit of theory     load {limit['alpha_vs']:.4g} for a chosen share {limit['rho']:.3g} of inputs at the "
-        f"median stability {limit['margin']:.3g}"
-        if limit["alpha_vs"] is not None
-        else None
+    # The first noise is none at all.
+    largest = "no noise" if n_survived == 1 else f"{noises[n_survived - 1]} flipped bits"
+    text = (
+        f"Recall survives {largest}: {shares[n_survived - 1]} of {basins.probes} such probes "
+        "come back exactly"
     )
-    recalled = zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True)
+    if n_survived < len(noises):
+        text += f"; with {noises[n_survived]} flipped, {shares[n_survived]} do"
+    return text
+
+
+def recall_lines(basins: Retrieval) -> list[str]:
+    """A heading, and for each noise the overlap after recall and the share recalled exactly."""
+    lines = ["  recall from noisy probes (share of flipped bits: overlap, recalled exactly)"]
+    rows = zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True)
+    for noise, overlap, error, recalled in rows:
+        lines.append(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {recalled:4.0%}")
+    return lines
+
+
+def limit_lines(limit: dict[str, Any]) -> list[str]:
+    """The limit of theory as a line; no line where theory has none."""
+    if limit["alpha_vs"] is None:
+        return []
     return [
-        str(report),
-        *filter(None, [theory]),
-        f"  fixed points        {fixed.sum()} of {fixed.size} patterns, by one step of the dynamics",
-        "  recall from noisy probes (share of flipped bits: overlap, recalled exactly)",
-        *(
-            f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {exact:4.0%}"
-            for noise, overlap, error, exact in recalled
-        ),
+        f"  limit of theory     load {limit['alpha_vs']:.4g} for a chosen share "
+        f"{limit['rho']:.3g} of inputs at the median stability {limit['margin']:.3g}"
     ]
 
 
-def _limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The load that the best choice of as many inputs holds at the stability that half of the neurons have, for N → ∞."""
+def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
+    """The load that the best choice of as many inputs holds for N → ∞, and at which parameters.
+
+    The margin is the stability that half of the neurons have. "alpha_vs" is None where theory has
+    no answer.
+    """
     import numpy as np
 
     from chanceline.theory.capacity import capacity
 
     rho = float(report.fan_ins.mean() / (report.n_neurons - 1))
     margin = float(np.median(report.stabilities))
-    known = 0 < rho < 1 and margin > 0
+    alpha = None
+    if 0 < rho < 1 and margin > 0:
+        alpha = capacity(rho, margin=margin, signs=signs).alpha
     return {
         "kind": "replica symmetric, N → ∞",
         "rho": rho,
         "margin": margin,
         "signs": signs,
-        "alpha_vs": capacity(rho, margin=margin, signs=signs).alpha if known else None,
+        "alpha_vs": alpha,
     }
 
 
-def _read_fan_in(text: str) -> float | str:
-    """'minimal', a whole number (a count) or a decimal number (a share)."""
-    for read in (int, float):
+def parse_fan_in(text: str) -> float | str:
+    """A whole number (a count), a decimal number (a share), or the text itself, as 'minimal'."""
+    for number_type in (int, float):
         try:
-            return read(text)
+            return number_type(text)
         except ValueError:
             continue
     return text
 
 
-def _read_patterns(path: Path) -> NDArray[Any]:
+def read_patterns(path: Path) -> NDArray[Any]:
+    """Patterns (patterns, neurons) from a .npy file, or from any other as text with commas."""
     import numpy as np
 
     try:
@@ -203,16 +240,15 @@ def _read_patterns(path: Path) -> NDArray[Any]:
             warnings.catch_warnings(action="ignore", category=UserWarning),
             open(path, "rb") as file,
         ):
-            read = (
-                np.load(file, allow_pickle=False)
-                if path.suffix == ".npy"
-                else np.loadtxt(file, delimiter=",", ndmin=2)
-            )
+            if path.suffix == ".npy":
+                table = np.load(file, allow_pickle=False)
+            else:
+                table = np.loadtxt(file, delimiter=",", ndmin=2)
     except (ValueError, EOFError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
             f"{path} does not hold a table of +1 and −1, one pattern in each row ({reason})."
         ) from error
-    if not isinstance(read, np.ndarray) or read.ndim != 2 or read.size == 0:
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or table.size == 0:
         raise InputError(f"{path} must hold one table, one pattern in each row.")
-    return read
+    return table

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from chanceline.cli.terminal import Json, Out, answer, say, writable
+from chanceline.cli.options import JsonOption, OutOption, writable
+from chanceline.cli.terminal import answer, say
 from chanceline.errors import InputError
 
 
@@ -18,11 +19,11 @@ def explore(
             help="A page of chanceline test --report; the file begins with its numbers then."
         ),
     ] = None,
-    out: Out = Path("chanceline-explorer.html"),
+    out: OutOption = Path("chanceline-explorer.html"),
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Show it in the browser, if there is one.")
     ] = True,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Write the interactive diagram: your N, P and M, the live bound, and the samples needed.
 
@@ -32,26 +33,42 @@ def explore(
 
     Example: [bold]chanceline explore page.html[/bold]
     """
-    from chanceline.report import read_report, write_explorer
+    from chanceline.report import write_explorer
 
-    at = "" if source is None else read_report(source).get("explorer")
-    if not isinstance(at, str):
-        raise InputError(f"{source} is no page of chanceline test, so that it has no set to show.")
-    if source is not None and at == "":
-        raise InputError(
-            f"the explorer cannot show the set of {source}: there is none, or its design has blocks, covariates or errors "
-            "counted after looking, which the explorer does not know."
-        )
-    page = write_explorer(out, at, "" if source is None else source.name)
+    # Without a page to begin with, the explorer shows no numbers.
+    address = ""
+    source_name = ""
+    if source is not None:
+        address = explorer_address(source)
+        source_name = source.name
+    page = write_explorer(out, address, source_name)
+
     sentence = f"The explorer is {page}"
     if source is not None:
-        sentence += f"; it begins with the numbers of {source.name}"
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": at}, sentence, json)
+        sentence += f"; it begins with the numbers of {source_name}"
+    answer({"page": str(page), "bytes": page.stat().st_size, "at": address}, sentence, json)
     if open_page and not json:
         import webbrowser
 
-        if not webbrowser.open(page.resolve().as_uri() + at):
+        if not webbrowser.open(page.resolve().as_uri() + address):
             say("No browser was found; open the file yourself.")
+
+
+def explorer_address(report_path: Path) -> str:
+    """The numbers of a test's page as the explorer takes them, `#N=2000&P=62&M=3…`."""
+    from chanceline.report import read_report
+
+    address = read_report(report_path).get("explorer")
+    if not isinstance(address, str):
+        raise InputError(
+            f"{report_path} is no page of chanceline test, so that it has no set to show."
+        )
+    if address == "":
+        raise InputError(
+            f"the explorer cannot show the set of {report_path}: there is none, or its design has "
+            "blocks, covariates or errors counted after looking, which the explorer does not know."
+        )
+    return address
 
 
 def report(
@@ -66,7 +83,7 @@ def report(
             callback=writable,
         ),
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Turn a finished sweep or a folder of reproduce into one self-contained HTML page.
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import contextlib
 from math import log10
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 import chanceline
-from chanceline.cli.terminal import Intercept, Json, Level, Null, answer
+from chanceline.cli.options import InterceptOption, JsonOption, LevelOption, NullOption
+from chanceline.cli.terminal import answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
-Features = Annotated[
+if TYPE_CHECKING:
+    from chanceline.chance import Bound
+
+FeaturesOption = Annotated[
     int, typer.Option("-N", "--features", help="Number of features to choose from, N.")
 ]
-Errors = Annotated[int, typer.Option("--errors", help="Errors allowed, fixed before looking.")]
+ErrorsOption = Annotated[
+    int, typer.Option("--errors", help="Errors allowed, fixed before looking.")
+]
 
 
 def bound(
     samples: Annotated[int, typer.Option("-P", "--samples", help="Number of labelled samples, P.")],
-    features: Features,
+    features: FeaturesOption,
     selected: Annotated[
         int, typer.Option("-M", "--selected", help="Number of features the rule uses, M.")
     ],
@@ -28,23 +34,21 @@ def bound(
         int | None,
         typer.Option("--positives", help="Size of one class (needed by the fixed null)."),
     ] = None,
-    errors: Errors = 0,
-    null: Null = "fixed",
-    intercept: Intercept = True,
+    errors: ErrorsOption = 0,
+    null: NullOption = "fixed",
+    intercept: InterceptOption = True,
     preregistered: Annotated[
         bool,
         typer.Option(
             "--preregistered", help="The M features were fixed before the labels were seen."
         ),
     ] = False,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """How often would labels that ignore the features let M of N features separate P samples? A rigorous bound.
 
     Example: [bold]chanceline bound -P 62 -N 2000 -M 3 --positives 40[/bold]
-    """
-    from chanceline.chance import format_p
-
+    """  # noqa: E501 (the help shows these lines as they are)
     result = chanceline.chance_bound(
         samples,
         features,
@@ -55,24 +59,39 @@ def bound(
         intercept=intercept,
         preregistered=preregistered,
     )
-    silent = (
-        "The bound is silent here: only a permutation test of the data can tell (chanceline test)."
-    )
-    after = format_p(min(0.0, result.log10_p + (errors + 1) * log10(2)))
-    lines = [
-        str(result),
-        *[silent] * (result.log10_p == 0),
-        *[f"If the number of errors was chosen after looking: p ≤ {after}."] * (errors > 0),
-        f"  log10 p        {result.log10_p:.4f}   (union bound at M = {selected}: {result.log10_union:+.4f})",
-        f"  null           {'fixed class sizes' if null == 'fixed' else 'fair coin (wrong for unbalanced classes)'}",
-        f"  smallest at    {result.best_size} features, dimension {result.dimension}, count: {result.form}",
-        f"  supports       10^{result.log10_supports:.2f}",
+    answer(result.to_dict(), describe_bound(result, errors, null), json)
+
+
+def describe_bound(bound: Bound, errors: int, null: str) -> str:
+    """The bound for people: the sentence, what limits it, and the numbers behind it."""
+    from chanceline.chance import format_p
+
+    lines = [str(bound)]
+    if bound.log10_p == 0:
+        lines.append(
+            "The bound is silent here: only a permutation test of the data can tell "
+            "(chanceline test)."
+        )
+    if errors > 0:
+        # Whoever counts the errors after looking pays a factor 2 for each number of them.
+        log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
+        lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
+    null_in_words = "fair coin (wrong for unbalanced classes)"
+    if null == "fixed":
+        null_in_words = "fixed class sizes"
+    union = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
+    smallest = f"{bound.best_size} features, dimension {bound.dimension}, count: {bound.form}"
+    lines += [
+        f"  log10 p        {bound.log10_p:.4f}   ({union})",
+        f"  null           {null_in_words}",
+        f"  smallest at    {smallest}",
+        f"  supports       10^{bound.log10_supports:.2f}",
     ]
-    answer(result.to_dict(), "\n".join(lines), json)
+    return "\n".join(lines)
 
 
 def plan(
-    features: Features,
+    features: FeaturesOption,
     samples: Annotated[
         int | None,
         typer.Option("-P", "--samples", help="Number of samples, P: asks for the largest M."),
@@ -85,92 +104,105 @@ def plan(
         int | None, typer.Option("--positives", help="Size of one class, with -P.")
     ] = None,
     balance: Annotated[float, typer.Option("--balance", help="Share of one class, with -M.")] = 0.5,
-    level: Level = 0.05,
-    errors: Errors = 0,
-    null: Null = "fixed",
-    intercept: Intercept = True,
-    json: Json = False,
+    level: LevelOption = 0.05,
+    errors: ErrorsOption = 0,
+    null: NullOption = "fixed",
+    intercept: InterceptOption = True,
+    json: JsonOption = False,
 ) -> None:
     """Before the experiment: with -P the largest set of features that would convince, with -M the samples needed.
 
     Example: [bold]chanceline plan -P 62 -N 2000 --positives 40[/bold]
 
     Example: [bold]chanceline plan -N 2000 -M 5 --balance 0.35[/bold]
+    """  # noqa: E501 (the help shows these lines as they are)
+    if (samples is None) == (selected is None):
+        raise InputError(
+            "give either -P (to ask for the largest M) or -M (to ask for the samples needed), "
+            "not both."
+        )
+    design = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
+    if samples is not None:
+        if positives is None and null == "fixed":
+            share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
+            positives = round(share * samples)
+        answer_largest(samples, features, positives, design, json)
+    if selected is not None:
+        answer_samples_needed(features, selected, balance, design, json)
+
+
+class PlanOptions(NamedTuple):
+    """What both questions of `plan` share: the level, errors allowed, the null, a threshold."""
+
+    level: float
+    errors: int
+    null: str
+    intercept: bool
+
+
+def answer_samples_needed(
+    n_features: int, n_selected: int, balance: float, design: PlanOptions, json: bool
+) -> None:
+    """Print how many samples make a rule on `n_selected` features convincing."""
+    from chanceline.chance import format_p
+
+    needed = chanceline.samples_needed(n_features, n_selected, balance=balance, **design._asdict())
+    samples = f"{needed.n_samples} samples"
+    if needed.positives is not None:
+        samples += f" ({needed.positives} + {needed.n_samples - needed.positives})"
+    text = (
+        f"{samples} make {n_selected} of {n_features} features convincing ({design.level:g}).\n"
+        f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)"
+    )
+    record = {"n_features": n_features, "n_selected": n_selected, **needed.to_dict()}
+    answer(record, text, json)
+
+
+def answer_largest(
+    n_samples: int, n_features: int, positives: int | None, design: PlanOptions, json: bool
+) -> None:
+    """Print the largest set that would convince and, for comparison, what noise of this size needs.
+
+    `positives` is the size of one class; the null "coin" needs none.
     """
     from chanceline.chance import format_p
 
-    if (samples is None) == (selected is None):
-        raise InputError(
-            "give either -P (to ask for the largest M) or -M (to ask for the samples needed), not both."
-        )
-    if samples is not None:
-        if positives is None and null == "fixed":
-            positives = round(
-                real_number(balance, "the balance, the share of one class,", above=0, below=1)
-                * samples
-            )
-        _largest(samples, features, positives, level, errors, null, intercept, json)
-        return
-    assert selected is not None
-    needed = chanceline.samples_needed(
-        features,
-        selected,
-        balance=balance,
-        level=level,
-        errors=errors,
-        null=null,
-        intercept=intercept,
-    )
-    classes = (
-        ""
-        if needed.positives is None
-        else f" ({needed.positives} + {needed.n_samples - needed.positives})"
-    )
-    first = f"{needed.n_samples} samples{classes} make {selected} of {features} features convincing ({level:g})."
-    record = {"n_features": features, "n_selected": selected, **needed.to_dict()}
-    answer(record, f"{first}\n  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)", json)
-
-
-def _largest(
-    samples: int,
-    features: int,
-    positives: int | None,
-    level: float,
-    errors: int,
-    null: str,
-    intercept: bool,
-    json: bool,
-) -> None:
-    """The largest set that would convince, and for comparison the smallest that noise allows."""
-    from chanceline.chance import format_p
-
     largest = chanceline.largest_convincing(
-        samples,
-        features,
-        positives=positives,
-        level=level,
-        errors=errors,
-        null=null,
-        intercept=intercept,
+        n_samples, n_features, positives=positives, **design._asdict()
     )
-    noise = None
-    # The rigorous answer stands without it, where replica symmetry with errors has none.
+    noise_size = None
+    # Replica symmetry with errors has no answer in places; the rigorous one stands without it.
     with contextlib.suppress(ConvergenceError):
-        noise = chanceline.chance_size(
-            samples, features, positives=positives, errors=errors, intercept=intercept
+        noise_size = chanceline.chance_size(
+            n_samples,
+            n_features,
+            positives=positives,
+            errors=design.errors,
+            intercept=design.intercept,
         )
-    text = f"Up to {largest.largest} of {features} features would convince at level {level:g}."
+
     if largest.largest == 0:
-        text = f"With {samples} samples no set of features would convince at level {level:g} by the bound."
-    bounds = [bound for bound in (largest.bound, largest.next_bound) if bound is not None]
-    lines = [f"  M = {bound.n_selected}: p ≤ {format_p(bound.log10_p)}" for bound in bounds]
-    lines += (
-        [f"For comparison: {noise.needs()} (theory, for orientation)."] if noise is not None else []
-    )
+        lines = [
+            f"With {n_samples} samples no set of features would convince at level "
+            f"{design.level:g} by the bound."
+        ]
+    else:
+        lines = [
+            f"Up to {largest.largest} of {n_features} features would convince at level "
+            f"{design.level:g}."
+        ]
+    for bound_there in (largest.bound, largest.next_bound):
+        if bound_there is not None:
+            p = format_p(bound_there.log10_p)
+            lines.append(f"  M = {bound_there.n_selected}: p ≤ {p}")
+    if noise_size is not None:
+        lines.append(f"For comparison: {noise_size.needs()} (theory, for orientation).")
+
     record = {
-        "n_samples": samples,
-        "n_features": features,
+        "n_samples": n_samples,
+        "n_features": n_features,
         "positives": positives,
         **largest.to_dict(),
+        "chance_size": noise_size,
     }
-    answer({**record, "chance_size": noise and noise.to_dict()}, "\n".join([text, *lines]), json)
+    answer(record, "\n".join(lines), json)

@@ -8,30 +8,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import chanceline
-from chanceline.cli.terminal import Figure, Json, Report, answer, draw_figure, print_json, say
+from chanceline.cli.options import FigureOption, JsonOption, ReportOption
+from chanceline.cli.terminal import answer, print_json, say, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from chanceline.report.theory import TheoryResult
 
-MOST_POINTS = 100_000
+MAX_CURVE_POINTS = 100_000  # of a curve, each of which is solved
 
-Load = "Load α = P/N: patterns per variable."
-Density = "Density ρ = M/N: share of the variables kept."
-Balance = Annotated[
+LOAD_HELP = "Load α = P/N: patterns per variable."
+DENSITY_HELP = "Density ρ = M/N: share of the variables kept."
+BalanceOption = Annotated[
     float,
     typer.Option(
         "--balance", help="Share of positive patterns; unless 0.5 the rule has a threshold."
     ),
 ]
-Margin = Annotated[
+MarginOption = Annotated[
     float,
     typer.Option("--margin", help="Margin wanted, in units of |w|, for inputs of unit variance."),
 ]
-ErrorShare = Annotated[
+ErrorShareOption = Annotated[
     float, typer.Option("--errors", help="Share of the patterns that may be wrong.")
 ]
-Signs = Annotated[
+InputSignsOption = Annotated[
     str,
     typer.Option(
         "--signs", help="'free', or 'given': the sign of each input's weight is prescribed."
@@ -40,8 +41,8 @@ Signs = Annotated[
 
 
 def solve(
-    alpha: Annotated[float, typer.Option("--alpha", "-a", help=Load)],
-    rho: Annotated[float, typer.Option("--rho", "-r", help=Density)],
+    alpha: Annotated[float, typer.Option("--alpha", "-a", help=LOAD_HELP)],
+    rho: Annotated[float, typer.Option("--rho", "-r", help=DENSITY_HELP)],
     ansatz: Annotated[
         str,
         typer.Option(
@@ -49,28 +50,25 @@ def solve(
             help="'rs', replica symmetric, or '1rsb', one step of breaking between supports.",
         ),
     ] = "rs",
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Order parameters, entropy of separating choices and stability at a load and a density.
 
     Example: chanceline solve --alpha 1.2 --rho 0.5
     """
-    _show(
-        chanceline.solve(
-            alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
-        ),
-        json,
-        report,
+    solution = chanceline.solve(
+        alpha, rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
     )
+    show_theory(solution, json, report)
 
 
 def capacity(
-    rho: Annotated[float, typer.Argument(help=Density)],
+    rho: Annotated[float, typer.Argument(help=DENSITY_HELP)],
     ansatz: Annotated[
         str,
         typer.Option(
@@ -78,48 +76,42 @@ def capacity(
             help="'rs', replica symmetric, '1rsb', one step of breaking, or 'full', its limit.",
         ),
     ] = "rs",
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """The largest load that a perceptron separates when it may choose a share ρ of its variables.
 
     Example: chanceline capacity 0.1 --balance 0.3
     """
-    _show(
-        chanceline.capacity(
-            rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
-        ),
-        json,
-        report,
+    result = chanceline.capacity(
+        rho, ansatz, balance=balance, margin=margin, errors=errors, signs=signs
     )
+    show_theory(result, json, report)
 
 
 def density(
-    alpha: Annotated[float, typer.Argument(help=Load)],
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    report: Report = None,
-    json: Json = False,
+    alpha: Annotated[float, typer.Argument(help=LOAD_HELP)],
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    report: ReportOption = None,
+    json: JsonOption = False,
 ) -> None:
     """The smallest share of variables that separates random patterns at a load: the inverse of the capacity.
 
     Example: chanceline density 1.0
-    """
-    _show(
-        chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs),
-        json,
-        report,
-    )
+    """  # noqa: E501 (the help shows these lines as they are)
+    result = chanceline.density(alpha, balance=balance, margin=margin, errors=errors, signs=signs)
+    show_theory(result, json, report)
 
 
-def _show(result: TheoryResult, json: bool, report: Path | None) -> None:
-    """As a page if one is wanted, and in words or as JSON."""
+def show_theory(result: TheoryResult, json: bool, report: Path | None) -> None:
+    """Write the page of a result if one is wanted, and print it in words or as JSON."""
     if report is not None:
         from chanceline.report import write_theory_report
 
@@ -135,7 +127,7 @@ def curve(
         Path | None,
         typer.Option("--out", help="CSV file to write; without it the table goes to stdout."),
     ] = None,
-    figure: Figure = None,
+    figure: FigureOption = None,
     replicon: Annotated[
         bool,
         typer.Option(
@@ -143,11 +135,11 @@ def curve(
             help="Add the load where replica symmetry between supports breaks.",
         ),
     ] = False,
-    balance: Balance = 0.5,
-    margin: Margin = 0.0,
-    errors: ErrorShare = 0.0,
-    signs: Signs = "free",
-    json: Json = False,
+    balance: BalanceOption = 0.5,
+    margin: MarginOption = 0.0,
+    errors: ErrorShareOption = 0.0,
+    signs: InputSignsOption = "free",
+    json: JsonOption = False,
 ) -> None:
     """α_VS(ρ) and the closed-form curves around it.
 
@@ -156,12 +148,13 @@ def curve(
     from chanceline._io import check_target, write_text
     from chanceline.theory.capacity import capacity_curve, evenly_spaced
 
-    if not 1 <= points <= MOST_POINTS:
-        raise InputError(f"--points must be between 1 and {MOST_POINTS:,}, but is {points}")
+    if not 1 <= points <= MAX_CURVE_POINTS:
+        raise InputError(f"--points must be between 1 and {MAX_CURVE_POINTS:,}, but is {points}")
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."
         )
+
     line = capacity_curve(
         evenly_spaced(points),
         replicon=replicon,
@@ -171,7 +164,8 @@ def curve(
         signs=signs,
     )
     table = line.to_frame()
-    draw_figure(line.plot, figure, (6.5, 4.4))
+
+    write_figure(line.plot, figure, (6.5, 4.4))
     if out is not None:
         write_text(out, table.to_csv(index=False))
         say(f"wrote {points} rows to {out}")

@@ -1,1 +1,4 @@
-"""Pictures: every function draws a result on given axes and computes nothing. One file for each part of the package."""
+"""Pictures: every function draws a result on given axes and computes nothing.
+
+There is one file for each part of the package.
+"""

@@ -1,10 +1,11 @@
-"""The figures of the experiments: from a sweep's points to a picture, and the table that goes beside it."""
+"""The figures of the experiments: from a sweep's points to a picture and its table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,88 +25,162 @@ from chanceline.theory.capacity import capacity_curve, density, evenly_spaced
 from chanceline.theory.ensemble import first_moment_exponent
 from chanceline.theory.solve import solve
 
+# Points without a line between them.
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 4}
-SIZES = {64: (COLOURS["union"], "o"), 128: (COLOURS["here"], "s"), 256: (COLOURS["rsb"], "^")}
-LOADS = [COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")]
-# Colour, marker and label; points of the two kinds of inputs stand side by side, shifted by the last.
-INPUTS = {
-    "binary": (COLOURS["rs"], "o", "±1 inputs", -0.006),
-    "sphere": (COLOURS["here"], "s", "inputs on the sphere", 0.006),
+STAR = "*"  # marks what theory says
+# One colour after the other, for lines at different loads.
+LOAD_COLOURS = [
+    COLOURS[name] for name in ("rs", "cover-gardner", "union", "here", "rsb", "l0", "vc")
+]
+
+
+class PointStyle(NamedTuple):
+    """How the points of one size of problem are drawn."""
+
+    colour: str
+    marker: str
+
+
+class InputStyle(NamedTuple):
+    """How the points of one kind of inputs are drawn.
+
+    `shift`, in units of the load, sets points of both kinds side by side.
+    """
+
+    colour: str
+    marker: str
+    label: str
+    shift: float
+
+
+SIZE_STYLES = {
+    64: PointStyle(COLOURS["union"], "o"),
+    128: PointStyle(COLOURS["here"], "s"),
+    256: PointStyle(COLOURS["rsb"], "^"),
+}
+OTHER_SIZE_STYLE = PointStyle("0.3", "D")
+INPUT_STYLES = {
+    "binary": InputStyle(colour=COLOURS["rs"], marker="o", label="±1 inputs", shift=-0.006),
+    "sphere": InputStyle(
+        colour=COLOURS["here"], marker="s", label="inputs on the sphere", shift=0.006
+    ),
 }
 
 
+class CountStyle(NamedTuple):
+    """How limits from one kind of counts are drawn.
+
+    They stand `shifts` times the shift of their inputs beside the load; markers are filled or
+    hollow.
+    """
+
+    column: str
+    label: str
+    shifts: int
+    filled: bool
+
+
+EXACT_COUNTS = CountStyle(column="exact", label="exact counts", shifts=3, filled=False)
+ALL_COUNTS = CountStyle(column="both", label="with Monte Carlo", shifts=1, filled=True)
+N_CURVE_POINTS = 25  # of the entropy's curve, each of which is solved
+
+
 def draw_sweep(figure: str, out: str | Path, store: str | Path | None = None) -> str:
-    """Draw a sweep's figure to a file, from a store or from the shipped run; returns a sentence on what was drawn."""
+    """Draw a sweep's figure to a file, and return a sentence on what was drawn.
+
+    `store` is the file with the results; without it the shipped run is drawn.
+    """
     check_figure(out)
-    points = shipped_points(figure) if store is None else stored_points(figure, store)
+    if store is None:
+        points = shipped_points(figure)
+        source = "the shipped run"
+    else:
+        points = stored_points(figure, store)
+        source = str(store)
     with figure_style():
         picture, _ = draw_figure(figure, points)
         save(picture, out)
-    source = "the shipped run" if store is None else str(store)
-    return f"{figure} drawn from {source}: {int(points['problems'].sum())} problems at {len(points)} points"
+    n_problems = int(points["problems"].sum())
+    return f"{figure} drawn from {source}: {n_problems} problems at {len(points)} points"
 
 
 def draw_figure(figure: str, points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """A matplotlib figure, and the table that goes beside it."""
-    if known_figure(figure) == "entropy":
+    """The figure of a sweep, and the table that goes beside it.
+
+    `figure` is one of paper-fig3, best, entropy and capacity; `points` has a row for each size and
+    load.
+    """
+    name = known_figure(figure)
+    if name == "entropy":
         return _entropy_figure(points)
-    if figure == "capacity":
+    if name == "capacity":
         return _capacity_figure(points)
+
+    title = "greedy-BIHT, the paper's algorithm"
+    limits = None
+    if name == "best":
+        title = "the best search"
+        limits = capacity_limits(points)
+    curve = capacity_curve(evenly_spaced(99)).to_frame()
     picture = Figure(figsize=(7.4, 5.6), layout="constrained")
-    best = figure == "best"
-    title = "the best search" if best else "greedy-BIHT, the paper's algorithm"
-    limits = capacity_limits(points) if best else None
-    draw_smallest(
-        picture.subplots(), points, capacity_curve(evenly_spaced(99)).to_frame(), title, limits
-    )
+    draw_smallest(picture.subplots(), points, curve, title, limits)
     return picture, points
 
 
 def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """One column for each density: the entropy against the load, and below its extrapolation."""
     limits = entropy_limits(points)
     rhos = sorted(limits["rho"].unique(), reverse=True)
     picture = Figure(figsize=(4.2 * len(rhos), 7.4), layout="constrained")
-    inputs = "sphere" if "sphere" in set(points["inputs"]) else points["inputs"].iloc[0]
-    for above, below, rho in zip(*picture.subplots(2, len(rhos), squeeze=False), rhos, strict=True):
-        loads = np.linspace(2 * rho, limits.loc[limits["rho"] == rho, "alpha"].max(), 25)
-        curve = pd.DataFrame(
-            {"alpha": loads, "rs": [solve(float(alpha), rho).entropy for alpha in loads]}
-        )
-        draw_entropy_limits(above, limits, curve, rho)
-        shown = points[(points["rho"] == rho) & (points["inputs"] == inputs)].dropna(
-            subset="entropy"
-        )
-        theory = {
-            a: solve(a, rho).entropy - first_moment_exponent(a, rho)
-            for a in map(float, shown["alpha"].unique())
-        }
-        draw_extrapolations(below, shown, theory)
-        below.set(
+    upper_axes, lower_axes = picture.subplots(2, len(rhos), squeeze=False)
+
+    # The extrapolation is shown for one kind of inputs.
+    inputs = points["inputs"].iloc[0]
+    if "sphere" in set(points["inputs"]):
+        inputs = "sphere"
+
+    for upper, lower, rho in zip(upper_axes, lower_axes, rhos, strict=True):
+        largest_load = limits.loc[limits["rho"] == rho, "alpha"].max()
+        loads = np.linspace(2 * rho, largest_load, N_CURVE_POINTS)
+        entropies = [solve(float(alpha), rho).entropy for alpha in loads]
+        draw_entropy_limits(upper, limits, pd.DataFrame({"alpha": loads, "rs": entropies}), rho)
+
+        is_shown = (points["rho"] == rho) & (points["inputs"] == inputs)
+        extrapolated = points[is_shown].dropna(subset="entropy")
+        theory = {}
+        for alpha in loads_of(extrapolated):
+            theory[alpha] = solve(alpha, rho).entropy - first_moment_exponent(alpha, rho)
+        draw_extrapolations(lower, extrapolated, theory)
+        lower.set(
             ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
-            title=rf"{INPUTS[inputs][2]}, $\rho={rho:g}$",
+            title=rf"{INPUT_STYLES[inputs].label}, $\rho={rho:g}$",
         )
     return picture, limits
 
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Above, the extrapolation for each kind of inputs; below, the limits against the load."""
     limits = capacity_limits(points)
-    points = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
-    kinds = sorted(points["inputs"].unique())
+    large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
+    input_kinds = sorted(large_enough["inputs"].unique())
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
-    above, below = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
-    for ax, inputs in zip(above.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
-        shown = points[points["inputs"] == inputs]
-        draw_extrapolations(
-            ax,
-            shown,
-            {
-                a: density(a).rho - first_moment_density(a)
-                for a in map(float, shown["alpha"].unique())
-            },
-        )
-        ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUTS[inputs][2])
-    draw_capacity_limits(below.subplots(), limits)
+    upper, lower = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
+
+    upper_axes = upper.subplots(1, len(input_kinds), squeeze=False)[0]
+    for ax, inputs in zip(upper_axes, input_kinds, strict=True):
+        of_kind = large_enough[large_enough["inputs"] == inputs]
+        theory = {}
+        for alpha in loads_of(of_kind):
+            theory[alpha] = density(alpha).rho - first_moment_density(alpha)
+        draw_extrapolations(ax, of_kind, theory)
+        ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUT_STYLES[inputs].label)
+    draw_capacity_limits(lower.subplots(), limits)
     return picture, limits
+
+
+def loads_of(points: pd.DataFrame) -> list[float]:
+    """The loads that occur, each once."""
+    return [float(alpha) for alpha in points["alpha"].unique()]
 
 
 def draw_smallest(
@@ -117,8 +192,11 @@ def draw_smallest(
 ) -> None:
     """The paper's capacity figure: markers at (mean K/N, α) over α_VS and α_CG.
 
-    `points` has n, load, density, error, `curve` has rho, alpha_vs, cover_gardner, and `limits` (N → ∞) alpha, searched,
-    searched_error.
+    Parameters
+    ----------
+    points : columns n, load, density and error.
+    curve : columns rho, alpha_vs and cover_gardner.
+    limits : extrapolated to N → ∞, columns alpha, searched and searched_error.
     """
     ax.plot(
         curve["rho"],
@@ -132,14 +210,14 @@ def draw_smallest(
         color=COLOURS["cover-gardner"],
         label=r"$\alpha_{\rm CG}=2\rho$",
     )
-    for n, group in points.groupby("n"):
-        colour, marker = SIZES.get(n, ("0.3", "D"))
+    for n, of_size in points.groupby("n"):
+        style = SIZE_STYLES.get(n, OTHER_SIZE_STYLE)
         ax.errorbar(
-            group["density"],
-            group["load"],
-            xerr=group["error"],
-            color=colour,
-            marker=marker,
+            of_size["density"],
+            of_size["load"],
+            xerr=of_size["error"],
+            color=style.colour,
+            marker=style.marker,
             label=f"$N={n}$",
             **POINTS,
         )
@@ -164,26 +242,31 @@ def draw_smallest(
 
 
 def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho: float) -> None:
-    """Σ against α at one ρ: theory as a line (`curve` has alpha, rs), counts extrapolated to N → ∞ as points with error bars."""
+    """Σ against α at one ρ: theory as a line, extrapolated counts as points with error bars.
+
+    Parameters
+    ----------
+    limits : columns rho, inputs, alpha, exact and both, with their errors: limits N → ∞ of exact
+        counts, and of these with Monte Carlo counts.
+    curve : columns alpha and rs, the replica-symmetric entropy.
+    """
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
-    for inputs, group in limits[limits["rho"] == rho].groupby("inputs"):
-        colour, marker, label, shift = INPUTS[str(inputs)]
-        for name, fill, what, apart in (
-            ("exact", "none", "exact counts", 3),
-            ("both", colour, "with Monte Carlo", 1),
-        ):
-            if name in group and group[name].notna().any():
-                ax.errorbar(
-                    group["alpha"] + apart * shift,
-                    group[name],
-                    group[f"{name}_error"],
-                    color=colour,
-                    marker=marker,
-                    mfc=fill,
-                    capsize=2,
-                    label=f"{label}, {what}",
-                    **POINTS,
-                )
+    for inputs, of_kind in limits[limits["rho"] == rho].groupby("inputs"):
+        style = INPUT_STYLES[str(inputs)]
+        for counts in (EXACT_COUNTS, ALL_COUNTS):
+            if counts.column not in of_kind or of_kind[counts.column].isna().all():
+                continue
+            ax.errorbar(
+                of_kind["alpha"] + counts.shifts * style.shift,
+                of_kind[counts.column],
+                of_kind[f"{counts.column}_error"],
+                color=style.colour,
+                marker=style.marker,
+                markerfacecolor=style.colour if counts.filled else "none",
+                capsize=2,
+                label=f"{style.label}, {counts.label}",
+                **POINTS,
+            )
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
@@ -191,42 +274,53 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
 
 
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
-    """The difference from the first moment against 1/N, one colour for each load, with the fitted curve down to the limit.
+    """The difference from the first moment against 1/N, with the fitted curve down to the limit.
 
-    `theory` has the limit for each load.
+    Every load has its colour; loads whose points cannot be fitted are left out.
+
+    Parameters
+    ----------
+    points : columns alpha, n and difference, and those that `difference_errors` reads.
+    theory : load → the limit N → ∞ that theory gives, drawn as a star.
     """
-    fits = [
-        (float(alpha), group, fit)
-        for alpha, group in points.groupby("alpha")
-        if (fit := fit_differences(group))
-    ]
-    for k, (alpha, group, fit) in enumerate(fits):
-        colour = LOADS[k % len(LOADS)]
-        places = np.linspace(1e-9, 1 / group["n"].min(), 50)
+    colours = cycle(LOAD_COLOURS)
+    for alpha, at_load in points.groupby("alpha"):
+        fit = fit_differences(at_load)
+        if fit is None:
+            continue
+        colour = next(colours)
+        inverse_sizes = np.linspace(1e-9, 1 / at_load["n"].min(), 50)
         ax.errorbar(
-            1 / group["n"],
-            group["difference"],
-            difference_errors(group),
+            1 / at_load["n"],
+            at_load["difference"],
+            difference_errors(at_load),
             color=colour,
             marker="o",
             **POINTS,
         )
-        ax.plot(places, fit.at(1 / places), color=colour, linewidth=1, label=rf"$\alpha={alpha:g}$")
+        ax.plot(
+            inverse_sizes,
+            fit.at(1 / inverse_sizes),
+            color=colour,
+            linewidth=1,
+            label=rf"$\alpha={alpha:g}$",
+        )
         ax.plot(
             [0],
-            [theory[alpha]],
+            [theory[float(alpha)]],
             color=colour,
-            marker="*",
+            marker=STAR,
             markersize=11,
             clip_on=False,
             linestyle="none",
         )
     ax.set(xlabel="$1/N$", xlim=(-0.001, None))
+    # An entry of the legend for all stars.
     ax.plot(
         [],
         [],
         color=COLOURS["ink"],
-        marker="*",
+        marker=STAR,
         markersize=9,
         linestyle="none",
         label="replica theory",
@@ -235,7 +329,10 @@ def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, fl
 
 
 def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
-    """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs."""
+    """Extrapolated smallest share minus the symmetric ρ_VS against α, for both kinds of inputs.
+
+    `limits` has the columns alpha, inputs, searched, searched_error, rs and rsb.
+    """
     ax.axhline(0, color=COLOURS["rs"], label=r"$\rho_{\rm VS}$, replica symmetric")
     theory = limits.drop_duplicates("alpha").sort_values("alpha")
     ax.plot(
@@ -245,16 +342,16 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
         color=COLOURS["rsb"],
         label=r"$\rho_{\rm VS}$, one step of breaking",
     )
-    for inputs, group in limits.groupby("inputs"):
-        colour, marker, label, shift = INPUTS[str(inputs)]
+    for inputs, of_kind in limits.groupby("inputs"):
+        style = INPUT_STYLES[str(inputs)]
         ax.errorbar(
-            group["alpha"] + shift,
-            group["searched"] - group["rs"],
-            group["searched_error"],
-            color=colour,
-            marker=marker,
+            of_kind["alpha"] + style.shift,
+            of_kind["searched"] - of_kind["rs"],
+            of_kind["searched_error"],
+            color=style.colour,
+            marker=style.marker,
             capsize=2,
-            label=label,
+            label=style.label,
             **POINTS,
         )
     ax.set(xlabel=r"load $\alpha$", ylabel=r"smallest share, $N\to\infty$, minus $\rho_{\rm VS}$")

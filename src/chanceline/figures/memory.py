@@ -1,4 +1,4 @@
-"""Pictures of the associative memory: each function draws a result on a given ax and computes nothing."""
+"""Pictures of the associative memory: each function draws a result on given axes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from chanceline.figures.style import COLOURS, legend_below
 from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import Capacity
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once more.
-STYLES = {
+# Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once
+# more.
+WIRING_STYLES = {
     "selected": {"color": COLOURS["rs"], "marker": "o"},
     "hebbian-selected": {"color": COLOURS["cover-gardner"], "marker": "s"},
     "random": {"color": COLOURS["soft"], "marker": "^"},
@@ -20,59 +21,79 @@ STYLES = {
 
 
 def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
-    """Largest load against fan-in for each wiring, beside 2ρ, α_VS(ρ) and what Hebb's choice holds for N → ∞ at the same ρ.
+    """Largest load against fan-in for each wiring, beside theory for N → ∞.
 
-    Bars reach down to what all neurons hold.
+    Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
+    Lines are α_VS(ρ), what Hebb's choice of inputs holds, and 2ρ.
     """
-    rhos = [0, *(point.rho for point in theory)]
-    for loads_held, name, line in (
-        ([0, *(point.alpha for point in theory)], r"$\alpha_{VS}(\rho)$", "-"),
-        ([0, *(hebbian_capacity(point.rho) for point in theory)], "Hebb's choice", "-."),
-        ([2 * rho for rho in rhos], r"$2\rho$", "--"),
-    ):
-        ax.plot(rhos, loads_held, color="black", ls=line)
-        ax.annotate(name, (rhos[-1], loads_held[-1]), xytext=(4, -4), textcoords="offset points")
-    for wiring, style in STYLES.items():
-        points = sorted(
-            (point for point in loads if point.wiring == wiring), key=lambda point: point.rho
-        )
+    # Every line begins at the origin.
+    rhos = [0.0, *(point.rho for point in theory)]
+    chosen = [0.0, *(point.alpha for point in theory)]
+    hebbian = [0.0, *(hebbian_capacity(point.rho) for point in theory)]
+    random = [2 * rho for rho in rhos]
+    _draw_theory_line(ax, rhos, chosen, name=r"$\alpha_{VS}(\rho)$", linestyle="-")
+    _draw_theory_line(ax, rhos, hebbian, name="Hebb's choice", linestyle="-.")
+    _draw_theory_line(ax, rhos, random, name=r"$2\rho$", linestyle="--")
+
+    for wiring, style in WIRING_STYLES.items():
+        points = [point for point in loads if point.wiring == wiring]
+        points.sort(key=lambda point: point.rho)
         if points:
             typical = np.array([point.typical for point in points])
             below = typical - [point.network for point in points]
+            above = np.zeros_like(below)
             ax.errorbar(
                 [point.rho for point in points],
                 typical,
-                yerr=[below, np.zeros_like(below)],
+                yerr=[below, above],
                 ls="none",
                 capsize=3,
                 label=f"{wiring} inputs",
                 **style,
             )
-    sizes = ", ".join(map(str, sorted({point.n_neurons for point in loads})))
+
+    n_neurons = sorted({point.n_neurons for point in loads})
+    sizes = ", ".join(str(n) for n in n_neurons)
     ax.set(
         xlabel="density ρ, the share of inputs kept",
         ylabel="load α, patterns held for each input",
-        title=f"Largest load of {sizes} neurons\n(half of the neurons hold it; bar: down to what all hold)",
+        title=(
+            f"Largest load of {sizes} neurons\n"
+            "(half of the neurons hold it; bar: down to what all hold)"
+        ),
         xlim=(0, None),
         ylim=(0, None),
     )
     ax.legend(loc="upper left", frameon=False)
 
 
+def _draw_theory_line(
+    ax: Any, rhos: Sequence[float], loads: Sequence[float], *, name: str, linestyle: str
+) -> None:
+    """Draw a line of theory, with its name at its end."""
+    ax.plot(rhos, loads, color="black", ls=linestyle)
+    ax.annotate(name, (rhos[-1], loads[-1]), xytext=(4, -4), textcoords="offset points")
+
+
 def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> None:
-    """Overlap after recall against noise in the probe, for (wiring, load); darker lines are lower loads."""
+    """Overlap after recall against noise in the probe; `curves` has (wiring, load) → result.
+
+    Darker lines are lower loads.
+    """
     loads = sorted({load for _, load in curves})
     for (wiring, load), result in curves.items():
+        opacity = 1 - 0.7 * loads.index(load) / len(loads)
         ax.errorbar(
             result.noises,
             result.overlaps,
             yerr=result.errors,
-            alpha=1 - 0.7 * loads.index(load) / len(loads),
+            alpha=opacity,
             markersize=4,
             label=f"{wiring}, α = {load:g}",
-            **STYLES[wiring],
+            **WIRING_STYLES[wiring],
         )
-    noises = np.linspace(0, max(result.noises.max() for result in curves.values()), 2)
+    largest_noise = max(result.noises.max() for result in curves.values())
+    noises = np.array([0.0, largest_noise])
     ax.plot(noises, 1 - 2 * noises, color="black", ls=":", lw=1, label="the probe itself")
     ax.set(
         xlabel="share of flipped bits in the probe",
@@ -84,7 +105,10 @@ def draw_retrieval(ax: Any, curves: Mapping[tuple[str, float], Retrieval]) -> No
 
 
 def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
-    """Share of bits that keep their sign against the share of couplings cut, for each wiring and way of cutting."""
+    """Share of bits that keep their sign against the share of couplings cut.
+
+    `curves` has the wiring → one result for each way of cutting.
+    """
     for wiring, results in curves.items():
         for result in results:
             ax.plot(
@@ -93,7 +117,7 @@ def draw_cutting(ax: Any, curves: Mapping[str, Sequence[Cutting]]) -> None:
                 ls="-" if result.how == "weakest" else ":",
                 markersize=4,
                 label=f"{wiring}, {result.how} cut",
-                **STYLES[wiring],
+                **WIRING_STYLES[wiring],
             )
     ax.set(
         xlabel="share of couplings cut after learning",

@@ -1,167 +1,222 @@
-"""What features explain against their number, beside shuffled labels; the fewest errors found; samples along the rule, and its
-features.
+"""Pictures of the chance test and of the front of fewest errors.
+
+`draw_test` shows what features explain against their number, beside shuffled labels; `draw_front`
+the fewest errors found; `draw_samples` the samples along the rule, `draw_features` its features.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
+from chanceline.significance.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from chanceline.select.front_result import Front
     from chanceline.significance.result import SeparationTest
 
-BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]
-VERDICTS = {
-    STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], NOT_SHOWN: COLOURS["unclear"], UNDECIDED: COLOURS["unclear"],
-}  # fmt: skip
-MOST_BOXES = 8
+OBSERVED_COLOUR = COLOURS["rs"]
+SHUFFLED_COLOUR = COLOURS["breaks"]
+POSITIVE_COLOUR = COLOURS["rs"]
+NEGATIVE_COLOUR = COLOURS["cover-gardner"]
+VERDICT_COLOURS = {
+    Verdict.STRUCTURE: COLOURS["structure"],
+    Verdict.CHANCE: COLOURS["chance"],
+    Verdict.NOT_SHOWN: COLOURS["unclear"],
+    Verdict.UNDECIDED: COLOURS["unclear"],
+}
+MAX_BOXES = 8  # features that fit below each other
+MAX_NAME_LETTERS = 18  # of a name beside an axis
+SCATTER = 0.22  # samples of a class are scattered so far above and below their line
+BOX_SHIFT = 0.17  # the boxes of both classes lie so far above and below their feature's line
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def draw_test(ax: Axes, result: SeparationTest) -> None:
-    """R² against the number of features: the observed labels, the band of shuffled ones, and what the p-value rests on.
+    """R² against the number of features: the observed labels over the band of shuffled ones.
 
-    Below every number of features stand the fewest errors known with so many.
+    A star marks what the p-value rests on. Below every number of features stand the fewest errors
+    known with so many.
     """
     sizes = [point.k for point in result.front]
     explained = [point.explained for point in result.front]
+    verdict_colour = VERDICT_COLOURS[result.verdict]
+
     bands = [point.shuffled for point in result.front if point.shuffled is not None]
-    colour = VERDICTS[result.verdict]
     if len(bands) == len(sizes):
-        low = [band.low for band in bands]
-        median = [band.median for band in bands]
-        high = [band.high for band in bands]
         ax.fill_between(
             sizes,
-            low,
-            high,
-            color=GREY,
+            [band.low for band in bands],
+            [band.high for band in bands],
+            color=SHUFFLED_COLOUR,
             alpha=0.3,
             linewidth=0,
             label="shuffled labels, 90 % of them",
         )
-        ax.plot(sizes, median, color=GREY, linestyle="--", label="shuffled labels, median")
-    ax.plot(sizes, explained, "o-", color=BLUE, markersize=5, label="your labels")
+        ax.plot(
+            sizes,
+            [band.median for band in bands],
+            color=SHUFFLED_COLOUR,
+            linestyle="--",
+            label="shuffled labels, median",
+        )
+    ax.plot(sizes, explained, "o-", color=OBSERVED_COLOUR, markersize=5, label="your labels")
     evidence = result.evidence
     if evidence.k is not None and evidence.explained is not None:
         ax.plot(
             [evidence.k],
             [evidence.explained],
             "*",
-            color=colour,
+            color=verdict_colour,
             markersize=15,
             zorder=5,
             label="the p-value rests on this",
         )
+
     ax.set_xlim(0.5, max(sizes) + 0.5)
     ax.set_ylim(0.0, 1.02)
     ax.set_xticks(sizes, [f"{point.k}\n{point.errors}" for point in result.front])
     ax.set_xlabel(
-        f"number of features (of {result.n_features}), and fewest errors (of {result.n_samples} samples)"
+        f"number of features (of {result.n_features}), "
+        f"and fewest errors (of {result.n_samples} samples)"
     )
     ax.set_ylabel("R² of the labels")
-    ax.set_title(result.verdict, color=colour, weight="bold")
+    ax.set_title(result.verdict, color=verdict_colour, weight="bold")
     # Two lines of numbers stand between the axis and the legend.
     legend_below(ax, distance=0.22)
 
 
-def draw_front(ax: Axes, found: Front) -> None:
+def draw_front(ax: Axes, front: Front) -> None:
     """Steps of the fewest errors found; the first rule without errors is marked."""
-    sizes = [point.k for point in found.points]
-    ax.plot(sizes, found.errors, "o-", drawstyle="steps-post", color=BLUE, markersize=5)
-    for size, count in zip(sizes, found.errors, strict=True):
+    sizes = [point.k for point in front.points]
+    ax.plot(sizes, front.errors, "o-", drawstyle="steps-post", color=OBSERVED_COLOUR, markersize=5)
+    for point in front.points:
         ax.annotate(
-            str(count), (size, count), xytext=(4, 5), textcoords="offset points", fontsize="small"
+            str(point.errors),
+            (point.k, point.errors),
+            xytext=(4, 5),
+            textcoords="offset points",
+            fontsize="small",
         )
-    last = found.points[-1]
+    last = front.points[-1]
     if last.errors == 0:
         ax.plot([last.k], [0], "*", color=COLOURS["l0"], markersize=15, zorder=5, clip_on=False)
+
     ax.set_ylim(bottom=0)
-    _count(
-        ax,
-        f"features in the rule (of {found.n_features})",
-        f"fewest errors found (of {found.n_samples} samples)",
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel(f"features in the rule (of {front.n_features})")
+    ax.set_ylabel(f"fewest errors found (of {front.n_samples} samples)")
+
+
+class DrawnClass(NamedTuple):
+    """One of the two classes: its name, its samples as a mask (samples,), and its colour."""
+
+    name: str
+    members: NDArray[np.bool_]
+    is_positive: bool
+    colour: str
+
+
+def drawn_classes(result: SeparationTest) -> tuple[DrawnClass, DrawnClass]:
+    """The negative and the positive class, in this order."""
+    negative, positive = result.class_names
+    return (
+        DrawnClass(negative, result.labels < 0, is_positive=False, colour=NEGATIVE_COLOUR),
+        DrawnClass(positive, result.labels > 0, is_positive=True, colour=POSITIVE_COLOUR),
     )
 
 
 def draw_samples(ax: Axes, result: SeparationTest) -> None:
     """Every sample along the rule, one row for each class; those on the wrong side are ringed."""
-    along = result.scores / (np.abs(result.scores).max(initial=0.0) or 1.0)
+    largest_score = np.abs(result.scores).max(initial=0.0)
+    scaled_scores = result.scores / (largest_score or 1.0)
     rng = np.random.default_rng(0)
-    for place, (side, name, colour) in enumerate(
-        zip((-1, 1), result.class_names, (RED, BLUE), strict=True)
-    ):
-        members = result.labels * side > 0
-        height = place + rng.uniform(-0.22, 0.22, size=int(members.sum()))
+    for row, drawn in enumerate(drawn_classes(result)):
+        scores = scaled_scores[drawn.members]
+        heights = row + rng.uniform(-SCATTER, SCATTER, size=len(scores))
         ax.plot(
-            along[members],
-            height,
+            scores,
+            heights,
             "o",
-            color=colour,
+            color=drawn.colour,
             alpha=0.7,
             markersize=5,
             linestyle="none",
-            label=name,
+            label=drawn.name,
         )
         # A sample on the threshold is not predicted to be positive.
-        wrong = (along[members] > 0) != (side > 0)
+        is_wrong = (scores > 0) != drawn.is_positive
         ax.plot(
-            along[members][wrong],
-            height[wrong],
+            scores[is_wrong],
+            heights[is_wrong],
             "o",
             markerfacecolor="none",
             markeredgecolor=COLOURS["ink"],
             markersize=9,
         )
-    ax.axvline(0, color=GREY, linewidth=1)
-    ax.set_yticks([0, 1], [_short(name) for name in result.class_names])
+
+    ax.axvline(0, color=SHUFFLED_COLOUR, linewidth=1)
+    ax.set_yticks([0, 1], [name_on_axis(name) for name in result.class_names])
+    positive = name_on_axis(result.class_names[1])
     ax.set(
         ylim=(-0.5, 1.5),
-        xlabel=f"distance from the threshold (scaled); right of it: {_short(result.class_names[1])}",
+        xlabel=f"distance from the threshold (scaled); right of it: {positive}",
     )
 
 
 def draw_features(ax: Axes, result: SeparationTest) -> None:
-    """Features of the rule to use, by class, in standard deviations: quartiles as a bar, 5 % to 95 % as a line, medians."""
-    used = result.rule or result.separating
-    weights = dict(zip(used.features, used.weights, strict=True))
-    known = [name for name in used.features if name in result.columns]
-    names = sorted(known, key=lambda name: -abs(weights[name] * result.columns[name].std()))[
-        :MOST_BOXES
-    ]
-    for place, name in enumerate(reversed(names)):
+    """The features of the rule to use by class, in standard deviations, the heaviest on top.
+
+    Quartiles are a bar, 5 % to 95 % a line, the median a dot.
+    """
+    names = heaviest_features(result)
+    names_from_below = names[::-1]
+    for row, name in enumerate(names_from_below):
         values = result.columns[name]
-        values = (values - values.mean()) / (values.std() or 1.0)
-        for side, shift, colour in ((-1, -0.17, RED), (1, 0.17, BLUE)):
-            low, first, middle, third, high = np.quantile(
-                values[result.labels * side > 0], (0.05, 0.25, 0.5, 0.75, 0.95)
-            )
-            label = _short(result.class_names[side > 0]) if place == 0 else ""
-            ax.hlines(place + shift, low, high, color=colour, linewidth=1.5)
-            ax.hlines(
-                place + shift, first, third, color=colour, linewidth=8, alpha=0.6, label=label
-            )
-            ax.plot([middle], [place + shift], "o", color=COLOURS["ink"], markersize=4)
-    ax.set_yticks(range(len(names)), [_short(name) for name in reversed(names)])
+        standardized = (values - values.mean()) / (values.std() or 1.0)
+        for drawn in drawn_classes(result):
+            height = row + BOX_SHIFT if drawn.is_positive else row - BOX_SHIFT
+            # Each class has one entry in the legend.
+            label = name_on_axis(drawn.name) if row == 0 else ""
+            draw_box(ax, height, standardized[drawn.members], drawn.colour, label)
+
+    ax.set_yticks(range(len(names)), [name_on_axis(name) for name in names_from_below])
     ax.set(ylim=(-0.6, len(names) - 0.4), xlabel="standard deviations from the mean")
     legend_below(ax)
 
 
-def _count(ax: Axes, features: str, errors: str) -> None:
-    """Whole numbers on both axes."""
-    for axis, label in ((ax.xaxis, features), (ax.yaxis, errors)):
-        axis.set_major_locator(MaxNLocator(integer=True))
-        axis.set_label_text(label)
+def heaviest_features(result: SeparationTest) -> list[str]:
+    """The features of the rule to use (or that separate) with the largest |weight|·SD, in order."""
+    rule = result.rule or result.separating
+    weights = dict(zip(rule.features, rule.weights, strict=True))
+    known = [name for name in rule.features if name in result.columns]
+
+    def influence(name: str) -> float:
+        return float(abs(weights[name] * result.columns[name].std()))
+
+    return sorted(known, key=influence, reverse=True)[:MAX_BOXES]
 
 
-def _short(name: str) -> str:
-    """A class name that fits beside an axis; dollars would start a formula."""
+def draw_box(ax: Axes, height: float, values: NDArray[np.float64], colour: str, label: str) -> None:
+    """The distribution of values (samples,) at one height: a line, a bar and a dot."""
+    low, first_quartile, median, third_quartile, high = np.quantile(values, QUANTILES)
+    ax.hlines(height, low, high, color=colour, linewidth=1.5)
+    ax.hlines(
+        height, first_quartile, third_quartile, color=colour, linewidth=8, alpha=0.6, label=label
+    )
+    ax.plot([median], [height], "o", color=COLOURS["ink"], markersize=4)
+
+
+def name_on_axis(name: str) -> str:
+    """A name that fits beside an axis; dollars, which would start a formula, are escaped."""
     text = name.replace("$", r"\$")
-    return text if len(text) <= 18 else text[:17] + "…"
+    if len(text) > MAX_NAME_LETTERS:
+        return text[: MAX_NAME_LETTERS - 1] + "…"
+    return text

@@ -1,4 +1,4 @@
-"""One look for all figures and pages: the colours, what matplotlib makes of them, and how a figure becomes a file."""
+"""One look for all figures and pages: colours, matplotlib's settings, and figures as files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from chanceline._io import check_target, write_bytes
-from chanceline._lazy import lazy
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Name → colour on white and in the dark; figures are drawn with the first, pages follow the reader's choice.
+# Name → colour on white and in the dark. Figures are drawn with the first; pages follow the
+# reader's choice.
 PALETTE: dict[str, tuple[str, str]] = {
     # the page
     "paper": ("#fbfbfa", "#14171b"),
@@ -33,7 +33,8 @@ PALETTE: dict[str, tuple[str, str]] = {
     "chance-back": ("#fdebdc", "#43260f"),
     "unclear": ("#4f5560", "#c2c8d0"),
     "unclear-back": ("#eceef1", "#2a2f37"),
-    # zones of the diagram: noise is separated by every, a typical, a chosen set; by none; structure is proven
+    # zones of the diagram: noise is separated by every, a typical, a chosen set; by none;
+    # structure is proven
     "every": ("#f5bf94", "#6b3d17"),
     "typical": ("#f9d6b8", "#502f17"),
     "chosen": ("#fdecdc", "#38271a"),
@@ -53,37 +54,33 @@ PALETTE: dict[str, tuple[str, str]] = {
 }
 COLOURS = {name: light for name, (light, _) in PALETTE.items()}
 FORMATS = (".svg", ".png", ".pdf")
-# Letters in a line of a figure for a phone.
-NARROW_LETTERS = 38
+PHONE_LETTERS = 38  # in a line of a figure for a phone
 
 
 def figure_style() -> AbstractContextManager[None]:
-    """One look for all figures, without touching the user's settings."""
+    """Within the block figures have one look; the user's settings are not touched."""
     import matplotlib as mpl
 
-    ink: dict[Any, Any] = dict.fromkeys(
-        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
-        COLOURS["ink"],
-    )
-    return mpl.rc_context(
-        {
-            **ink,
-            "figure.dpi": 110,
-            "savefig.dpi": 160,
-            "font.size": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.25,
-            "legend.frameon": False,
-            "lines.linewidth": 1.8,
-            "svg.hashsalt": "chanceline",
-        }
-    )
+    settings: dict[Any, Any] = {
+        "figure.dpi": 110,
+        "savefig.dpi": 160,
+        "font.size": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.alpha": 0.25,
+        "legend.frameon": False,
+        "lines.linewidth": 1.8,
+        # The same figure is the same file.
+        "svg.hashsalt": "chanceline",
+    }
+    for part in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"):
+        settings[part] = COLOURS["ink"]
+    return mpl.rc_context(settings)
 
 
 def check_figure(path: Path | str) -> Path:
-    """The path if `save` can write a figure there, asked before hours of work."""
+    """Return the path if `save` can write a figure there, else refuse it before hours of work."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError(
             f"the figure's name must end in {', '.join(FORMATS)}, not {Path(path).name!r}."
@@ -93,14 +90,13 @@ def check_figure(path: Path | str) -> Path:
 
 def save(figure: Figure, path: Path | str) -> None:
     """Write a figure in the format that the name ends in; the file is whole or not there."""
-    kind = check_figure(path).suffix[1:].lower()
+    file_format = check_figure(path).suffix[1:].lower()
+    metadata = None
+    if file_format == "svg":
+        # Without a date the same figure is the same file.
+        metadata = {"Date": None}
     content = BytesIO()
-    figure.savefig(
-        content,
-        format=kind,
-        bbox_inches="tight",
-        metadata={"Date": None} if kind == "svg" else None,
-    )
+    figure.savefig(content, format=file_format, bbox_inches="tight", metadata=metadata)
     write_bytes(path, content.getvalue())
 
 
@@ -117,7 +113,10 @@ def draw_to_file(
 
 
 def legend_below(ax: Axes, columns: int = 2, distance: float = 0.16) -> None:
-    """A legend below the axes: inside, it would lie on the points. `distance` is a share of the axes' height."""
+    """A legend below the axes: inside, it would lie on the points.
+
+    `distance` from the axes is a share of their height.
+    """
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, -distance),
@@ -129,19 +128,21 @@ def legend_below(ax: Axes, columns: int = 2, distance: float = 0.16) -> None:
 
 
 def fit_phone(figure: Figure) -> None:
-    """Make a narrow figure readable: long labels in several lines, legends below, one entry in a line."""
+    """Make a narrow figure readable.
+
+    Long labels take several lines, and one legend below has the entries of all, one in a line.
+    """
     handles: list[Any] = []
     labels: list[str] = []
     for ax in figure.axes:
         for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+            # A formula must stay in one line.
             if "$" not in text.get_text():
-                text.set_text(fill(text.get_text(), NARROW_LETTERS))
-        if (legend := ax.get_legend()) is not None:
+                text.set_text(fill(text.get_text(), PHONE_LETTERS))
+        legend = ax.get_legend()
+        if legend is not None:
             handles += legend.legend_handles
             labels += [text.get_text() for text in legend.get_texts()]
             legend.remove()
     if handles:
         figure.legend(handles, labels, loc="outside lower left")
-
-
-__getattr__ = lazy(__name__, {}, {"house_style": "chanceline.figures.style:figure_style"})

@@ -1,4 +1,7 @@
-"""Pictures of the theory, with and without symmetry breaking between supports: tables drawn on given axes, nothing computed."""
+"""Pictures of the theory, with and without symmetry breaking between supports.
+
+Every function draws a table on given axes and computes nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,32 @@ import pandas as pd
 
 from chanceline.figures.style import COLOURS
 
-LOAD, DENSITY, LOAD_OF = r"load $\alpha$", r"density $\rho=M/N$", r"load $\alpha=P/N$"
+LOAD_LABEL = r"load $\alpha$"
+PATTERNS_LABEL = r"load $\alpha=P/N$"
+DENSITY_LABEL = r"density $\rho=M/N$"
+# From dark to light, for lines at several balances.
+BALANCE_SHADES = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
 
 
 def draw_overlaps(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Panel (a): q₁ and q₀ against α."""
-    _draw_lines(
-        ax,
-        table["alpha"],
-        (table["q1"], "rs", "-", "$q_1$, same choice of variables"),
-        (table["q0"], "cover-gardner", "-", "$q_0$, different choices"),
-    )
+    alpha = table["alpha"]
+    _draw_line(ax, alpha, table["q1"], "$q_1$, same choice of variables", colour="rs")
+    _draw_line(ax, alpha, table["q0"], "$q_0$, different choices", colour="cover-gardner")
     _mark_cover_gardner(ax, rho)
-    _label(ax, "upper left", xlabel=LOAD, ylabel="overlap", ylim=(0, 1.25 * rho))
+    _label(ax, "upper left", xlabel=LOAD_LABEL, ylabel="overlap", ylim=(0, 1.25 * rho))
 
 
 def draw_response(ax: Any, table: pd.DataFrame, rho: float) -> None:
     """Panel (b): χ = lim (ρ − q₁)/m above 2ρ; ρ − q₁ below in the inset."""
-    typical = table["regime"] == "typical"
-    ax.semilogy(table["alpha"][~typical], table["chi"][~typical], color=COLOURS["rs"])
+    typical = table[table["regime"] == "typical"]
+    selected = table[table["regime"] != "typical"]
+    ax.semilogy(selected["alpha"], selected["chi"], color=COLOURS["rs"])
     _mark_cover_gardner(ax, rho)
-    ax.set(xlabel=LOAD, ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
+    ax.set(xlabel=LOAD_LABEL, ylabel=r"$\chi=\lim_{m\to0}(\rho-q_1)/m$", xlim=(0, None))
+
     inset = ax.inset_axes((0.12, 0.14, 0.36, 0.36))
-    inset.plot(
-        table["alpha"][typical],
-        rho - table["q1"][typical],
-        color=COLOURS["cover-gardner"],
-        linewidth=1.3,
-    )
+    inset.plot(typical["alpha"], rho - typical["q1"], color=COLOURS["cover-gardner"], linewidth=1.3)
     inset.set_title(r"$\rho-q_1$", fontsize=8)
     inset.tick_params(labelsize=7)
 
@@ -53,17 +54,18 @@ def draw_entropy(ax: Any, table: pd.DataFrame, rho: float, capacity: float) -> N
     )
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
-    ax.set(xlabel=LOAD, ylabel=r"entropy $\Sigma$")
+    ax.set(xlabel=LOAD_LABEL, ylabel=r"entropy $\Sigma$")
 
 
 def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | None) -> None:
-    """Panel (d): both replicon products less 1. The paper's (within a support) is exactly marginal above 2ρ."""
-    _draw_lines(
-        ax,
-        table["alpha"],
-        (table["within"] - 1, "rs", "-", "within a support (the paper's)"),
-        (table["between"] - 1, "breaks", "-", "between supports"),
-    )
+    """Panel (d): both replicon products less 1.
+
+    The paper's (within a support) is exactly marginal above 2ρ; the one between supports becomes
+    unstable at the load `crossing`, None if it does not.
+    """
+    alpha = table["alpha"]
+    _draw_line(ax, alpha, table["within"] - 1, "within a support (the paper's)", colour="rs")
+    _draw_line(ax, alpha, table["between"] - 1, "between supports", colour="breaks")
     if crossing is not None:
         ax.annotate(
             rf"unstable from $\alpha={crossing:.4f}$",
@@ -74,32 +76,31 @@ def draw_stability(ax: Any, table: pd.DataFrame, rho: float, crossing: float | N
         )
     _mark_cover_gardner(ax, rho)
     ax.axhline(0, color="0.4", linewidth=0.8)
-    _label(ax, "upper left", xlabel=LOAD, ylabel=r"replicon product $-\,1$")
+    _label(ax, "upper left", xlabel=LOAD_LABEL, ylabel=r"replicon product $-\,1$")
 
 
 def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
-    """The capacity diagram: α_VS(ρ) between its closed-form neighbours."""
-    typical = (
-        r"$\alpha_{\rm CG}$, typical choice"
-        if "balance" in table
-        else r"$\alpha_{\rm CG}=2\rho$, typical choice"
-    )
-    _draw_lines(
-        ax,
-        table["rho"],
-        (table["union"], "union", ":", "union bound (rigorous)"),
-        (table["l0_gardner"], "l0", "--", r"$\ell_0$-Gardner"),
-        (table["alpha_vs"], "rs", "-", r"$\alpha_{\rm VS}$, replica symmetric"),
-        (table["cover_gardner"], "cover-gardner", "-", typical),
-        (table["vc"], "vc", "-", r"$\alpha_{\rm VC}=\rho$, every choice"),
-    )
+    """The capacity diagram: α_VS(ρ) between its closed-form neighbours.
+
+    `table` has the columns rho, union, l0_gardner, alpha_vs, cover_gardner and vc; replicon_alpha
+    if the stable part is to be shaded, and balance if patterns are not the plain ones.
+    """
+    typical_label = r"$\alpha_{\rm CG}=2\rho$, typical choice"
+    if "balance" in table:
+        typical_label = r"$\alpha_{\rm CG}$, typical choice"
+    rho = table["rho"]
+    _draw_line(ax, rho, table["union"], "union bound (rigorous)", colour="union", style=":")
+    _draw_line(ax, rho, table["l0_gardner"], r"$\ell_0$-Gardner", colour="l0", style="--")
+    _draw_line(ax, rho, table["alpha_vs"], r"$\alpha_{\rm VS}$, replica symmetric", colour="rs")
+    _draw_line(ax, rho, table["cover_gardner"], typical_label, colour="cover-gardner")
+    _draw_line(ax, rho, table["vc"], r"$\alpha_{\rm VC}=\rho$, every choice", colour="vc")
     if "replicon_alpha" in table:
         _shade_exact(ax, table, "replica symmetry is stable")
     _label(
         ax,
         "lower right",
-        xlabel=DENSITY,
-        ylabel=LOAD_OF,
+        xlabel=DENSITY_LABEL,
+        ylabel=PATTERNS_LABEL,
         xlim=(0, 1),
         ylim=(0, 1.1 * float(table["l0_gardner"].max())),
     )
@@ -108,47 +109,51 @@ def draw_capacity(ax: Any, table: pd.DataFrame) -> None:
 def draw_curve(ax: Any, table: pd.DataFrame) -> None:
     """A `Curve`: the diagram of capacities, or densities at their loads."""
     if "alpha_vs" in table:
-        return draw_capacity(ax, table)
-    ax.plot(
-        table["rho"],
-        table["alpha"],
-        color=COLOURS["rs"],
-        label=r"$\rho_{\rm VS}(\alpha)$, replica symmetric",
-    )
-    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
-    return None
+        draw_capacity(ax, table)
+        return
+    label = r"$\rho_{\rm VS}(\alpha)$, replica symmetric"
+    ax.plot(table["rho"], table["alpha"], color=COLOURS["rs"], label=label)
+    _label(ax, "lower right", xlabel=DENSITY_LABEL, ylabel=PATTERNS_LABEL)
 
 
 def draw_balances(ax: Any, table: pd.DataFrame) -> None:
     """α_VS(ρ) for several shares of positives, one line each, on log axes."""
-    shades = ("#0b2a4a", "#1f5f99", "#4f9bd9", "#9cc9ee")
-    for shade, (balance, line) in zip(shades, table.groupby("balance", sort=False), strict=False):
+    lines = table.groupby("balance", sort=False)
+    for shade, (balance, line) in zip(BALANCE_SHADES, lines, strict=False):
         ax.loglog(line["rho"], line["alpha_vs"], color=shade, label=f"balance {balance:g}")
-    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF)
+    _label(ax, "lower right", xlabel=DENSITY_LABEL, ylabel=PATTERNS_LABEL)
 
 
 def draw_signs(ax: Any, free: pd.DataFrame, given: pd.DataFrame) -> None:
-    """α against ρ with free and with given signs: typical and chosen inputs, and the smaller of both upper bounds."""
-    for table, colour, whose in (
-        (free, "rs", "free signs"),
-        (given, "cover-gardner", "given signs"),
-    ):
-        limit = table[["union", "l0_gardner"]].min(axis=1)
-        lines = (
-            (limit, ":", "limit"),
-            (table["alpha_vs"], "-", "chosen inputs"),
-            (table["cover_gardner"], "--", "typical inputs"),
-        )
-        _draw_lines(
-            ax,
-            table["rho"],
-            *((values, colour, style, f"{whose}: {name}") for values, style, name in lines),
-        )
-    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.1))
+    """α against ρ with free and with given signs of the weights.
+
+    Lines are those of typical and of chosen inputs, and the smaller of both upper bounds.
+    """
+    _draw_signs_of_one_kind(ax, free, "free signs", colour="rs")
+    _draw_signs_of_one_kind(ax, given, "given signs", colour="cover-gardner")
+    _label(
+        ax,
+        "lower right",
+        xlabel=DENSITY_LABEL,
+        ylabel=PATTERNS_LABEL,
+        xlim=(0, 1),
+        ylim=(0, 2.1),
+    )
+
+
+def _draw_signs_of_one_kind(ax: Any, table: pd.DataFrame, signs: str, *, colour: str) -> None:
+    """The three lines of `draw_signs` for free or for given signs."""
+    rho = table["rho"]
+    limit = table[["union", "l0_gardner"]].min(axis=1)
+    _draw_line(ax, rho, limit, f"{signs}: limit", colour=colour, style=":")
+    _draw_line(ax, rho, table["alpha_vs"], f"{signs}: chosen inputs", colour=colour)
+    _draw_line(
+        ax, rho, table["cover_gardner"], f"{signs}: typical inputs", colour=colour, style="--"
+    )
 
 
 def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, critical: float) -> None:
-    """Σ(α) with and without breaking, and the load up to which replica symmetry is exact."""
+    """Σ(α) with and without breaking; replica symmetry is exact up to the load `critical`."""
     ax.axvspan(
         symmetric["alpha"].min(),
         critical,
@@ -157,82 +162,89 @@ def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, criti
         linewidth=0,
         label="replica symmetry is exact",
     )
-    ax.plot(
-        symmetric["alpha"], symmetric["entropy"], color=COLOURS["rs"], label="replica symmetric"
-    )
-    ax.plot(
-        broken["alpha"], broken["entropy"], color=COLOURS["rsb"], label="one step between supports"
-    )
+    _draw_line(ax, symmetric["alpha"], symmetric["entropy"], "replica symmetric", colour="rs")
+    _draw_line(ax, broken["alpha"], broken["entropy"], "one step between supports", colour="rsb")
     ax.axhline(0, color="0.4", linewidth=0.8)
-    _label(ax, "upper right", xlabel=LOAD, ylabel=r"entropy $\Sigma$")
+    _label(ax, "upper right", xlabel=LOAD_LABEL, ylabel=r"entropy $\Sigma$")
 
 
 def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
     """x, 1/K and xK/10 along the one-step branch: all finite where Σ = 0."""
-    x, K = broken["x"], broken["K"]
-    _draw_lines(
-        ax,
-        broken["alpha"],
-        (x, "rsb", "-", "$x$"),
-        (1 / K, "cover-gardner", "-", "$1/K$"),
-        (x * K / 10, "union", "-", "$xK/10$"),
-    )
-    ax.axvline(
-        broken["alpha"][broken["entropy"] >= 0].max(), color="0.6", linewidth=0.9, linestyle=":"
-    )
-    _label(ax, "best", xlabel=LOAD, ylim=(0, None))
+    alpha = broken["alpha"]
+    x = broken["x"]
+    K = broken["K"]
+    _draw_line(ax, alpha, x, "$x$", colour="rsb")
+    _draw_line(ax, alpha, 1 / K, "$1/K$", colour="cover-gardner")
+    _draw_line(ax, alpha, x * K / 10, "$xK/10$", colour="union")
+    last_load = alpha[broken["entropy"] >= 0].max()
+    ax.axvline(last_load, color="0.6", linewidth=0.9, linestyle=":")
+    _label(ax, "best", xlabel=LOAD_LABEL, ylim=(0, None))
 
 
 def draw_diagram(ax: Any, table: pd.DataFrame) -> None:
-    """The capacity diagram with and without breaking; below the replicon line replica symmetry is exact."""
+    """The capacity diagram with and without breaking.
+
+    Below the replicon line replica symmetry is exact.
+    """
     _shade_exact(ax, table, "replica symmetry is exact")
-    _draw_lines(
+    rho = table["rho"]
+    breaking = "symmetry between supports breaks"
+    symmetric = r"$\alpha_{\rm VS}$, replica symmetric"
+    one_step = r"$\alpha_{\rm VS}$, one step of breaking"
+    _draw_line(ax, rho, table["replicon_alpha"], breaking, colour="breaks")
+    _draw_line(ax, rho, table["alpha_rs"], symmetric, colour="rs", style="--")
+    _draw_line(ax, rho, table["alpha_1rsb"], one_step, colour="rsb")
+    _draw_line(ax, rho, 2 * rho, r"$\alpha_{\rm CG}=2\rho$", colour="cover-gardner")
+    _label(
         ax,
-        table["rho"],
-        (table["replicon_alpha"], "breaks", "-", "symmetry between supports breaks"),
-        (table["alpha_rs"], "rs", "--", r"$\alpha_{\rm VS}$, replica symmetric"),
-        (table["alpha_1rsb"], "rsb", "-", r"$\alpha_{\rm VS}$, one step of breaking"),
-        (2 * table["rho"], "cover-gardner", "-", r"$\alpha_{\rm CG}=2\rho$"),
+        "lower right",
+        xlabel=DENSITY_LABEL,
+        ylabel=PATTERNS_LABEL,
+        xlim=(0, 1),
+        ylim=(0, 2.2),
     )
-    _label(ax, "lower right", xlabel=DENSITY, ylabel=LOAD_OF, xlim=(0, 1), ylim=(0, 2.2))
 
 
 def draw_corrections(ax: Any, table: pd.DataFrame) -> None:
-    """How far each α_VS lies above the limit of infinitely many steps, relative to it; the last line is the limit's error."""
+    """How far each α_VS lies above the limit of infinitely many steps, relative to it.
+
+    The last line is the limit's error.
+    """
     known = table.dropna(subset=["alpha_full"])
+    rho = known["rho"]
     full = known["alpha_full"]
-    _draw_lines(
-        ax,
-        known["rho"],
-        (known["alpha_rs"] / full - 1, "rs", "--", "replica symmetric"),
-        (known["alpha_1rsb"] / full - 1, "rsb", "-", "1 step"),
-        (known["alpha_2rsb"] / full - 1, "union", "-", "2 steps"),
-        (known["alpha_3rsb"] / full - 1, "l0", "-", "3 steps"),
-        (known["error_full"] / full, "breaks", ":", "error of the limit"),
-    )
+    symmetric = known["alpha_rs"] / full - 1
+    _draw_line(ax, rho, symmetric, "replica symmetric", colour="rs", style="--")
+    _draw_line(ax, rho, known["alpha_1rsb"] / full - 1, "1 step", colour="rsb")
+    _draw_line(ax, rho, known["alpha_2rsb"] / full - 1, "2 steps", colour="union")
+    _draw_line(ax, rho, known["alpha_3rsb"] / full - 1, "3 steps", colour="l0")
+    error = known["error_full"] / full
+    _draw_line(ax, rho, error, "error of the limit", colour="breaks", style=":")
     _label(
         ax,
         "best",
-        xlabel=DENSITY,
+        xlabel=DENSITY_LABEL,
         ylabel=r"$\alpha_{\rm VS}/\alpha_{\rm VS}^{\rm full}-1$",
         xlim=(0, 1),
         yscale="log",
     )
 
 
-def _draw_lines(ax: Any, x: pd.Series, *lines: tuple[Any, str, str, str]) -> None:
-    """Values, name of the colour, style and label of each line."""
-    for values, colour, style, label in lines:
-        ax.plot(x, values, color=COLOURS[colour], linestyle=style, label=label)
+def _draw_line(  # noqa: PLR0913 (two by keyword)
+    ax: Any, x: pd.Series, y: pd.Series, label: str, *, colour: str, style: str = "-"
+) -> None:
+    """Draw one line; `colour` is a name of the palette, `style` matplotlib's."""
+    ax.plot(x, y, color=COLOURS[colour], linestyle=style, label=label)
 
 
 def _label(ax: Any, legend: str, **labels: Any) -> None:
-    """Names and limits of the axes, and where the legend stands."""
+    """Set names and limits of the axes, and where the legend stands."""
     ax.set(**labels)
     ax.legend(loc=legend, fontsize=9)
 
 
 def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
+    """Shade the loads below the replicon line."""
     ax.fill_between(
         table["rho"],
         0,
@@ -245,4 +257,5 @@ def _shade_exact(ax: Any, table: pd.DataFrame, label: str) -> None:
 
 
 def _mark_cover_gardner(ax: Any, rho: float) -> None:
+    """Mark the load 2ρ, up to which typical choices separate."""
     ax.axvline(2 * rho, color="0.6", linewidth=0.9, linestyle=":")

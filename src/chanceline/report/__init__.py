@@ -1,28 +1,30 @@
-"""Results as pages: one self-contained HTML file each, readable offline, on paper and in the dark."""
+"""Results as pages: one self-contained HTML file each, readable offline, on paper and in the dark.
+
+Names load on first use: the page of a test needs no theory, no experiments.
+"""
 
 from typing import TYPE_CHECKING
 
 from chanceline._lazy import lazy
 
-# Name → its module. Names load on first use: the page of a test needs no theory, no experiments.
+# Public name → the module that it is imported from on first use.
 _HOMES = {
     "read_report": "chanceline.report.page",
     "write_explorer": "chanceline.report.explorer",
-    "write_reproduce_report": "chanceline.report.runs",
-    "write_sweep_report": "chanceline.report.runs",
+    "write_reproduce_report": "chanceline.report.reproduce",
+    "write_sweep_report": "chanceline.report.sweep",
     "write_test_report": "chanceline.report.separation",
     "write_theory_report": "chanceline.report.theory",
 }
 __all__ = [*_HOMES]
 
 if TYPE_CHECKING:
+    # The same names for type checkers, which do not run `__getattr__`; "as" makes them public.
     from chanceline.report.explorer import write_explorer as write_explorer
     from chanceline.report.page import read_report as read_report
-    from chanceline.report.runs import (
-        write_reproduce_report as write_reproduce_report,
-        write_sweep_report as write_sweep_report,
-    )
+    from chanceline.report.reproduce import write_reproduce_report as write_reproduce_report
     from chanceline.report.separation import write_test_report as write_test_report
+    from chanceline.report.sweep import write_sweep_report as write_sweep_report
     from chanceline.report.theory import write_theory_report as write_theory_report
 
 __getattr__ = lazy(__name__, _HOMES)

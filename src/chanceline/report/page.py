@@ -1,4 +1,7 @@
-"""The frame of every report: a Jinja2 template filled with escaped values, in one file that needs nothing else."""
+"""The frame of every report: a Jinja2 template filled with escaped values.
+
+A page is one file that needs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -26,39 +29,56 @@ from chanceline.errors import InputError
 from chanceline.figures.style import PALETTE, figure_style, fit_phone
 
 TEMPLATES = Path(__file__).parent / "templates"
+# Packages whose versions a page names.
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PAPER = (
     "Xu Y., Ohzeki M. and Kabashima Y., “Storage capacity of perceptron with variable selection”."
 )
 # Inches of a figure for a phone; its smallest letters are then 10 pixels high on a screen of 390.
 PHONE_WIDTH = 3.7
-# Letters.
-LONG_WORD = 24
+# A phone's figure is taller for its width than that for a wide screen, but not taller than wide.
+PHONE_STRETCH = 1.8
+LONG_WORD = 24  # letters; longer words, such as a hash, may be broken within
 
 
-def shown(value: object) -> object:
-    """Text from data with control characters and marks of direction written out; the template escapes it."""
-    return value if hasattr(value, "__html__") else visible(str(value))
+def shown_in_page(value: object) -> object:
+    """Text from data with everything unseen written out; the template escapes it afterwards.
+
+    What is HTML already, with a method `__html__`, stays as it is.
+    """
+    if hasattr(value, "__html__"):
+        return value
+    return visible(str(value))
 
 
 def prose(value: object) -> Markup:
-    """Our own words: escaped, 2.5e-8 rather than 2.5e-08, `ρ_VS` with its index below, and no line broken within `M = 3`."""
-    text = re.sub(
-        r"([αρ])_([A-Z]{2})\b", r"\1<sub>\2</sub>", _short_exponents(str(escape(shown(value))))
-    )
-    return Markup(re.sub(r"(?<![^\s(])([^\W\d_]) (=|≤) (?=\d)", "\\1\u00a0\\2\u00a0", text))
+    """Our own words as HTML.
+
+    They are escaped; 2.5e-08 is written as 2.5e-8, `ρ_VS` with its index below, and no line is
+    broken within `M = 3`.
+    """
+    text = str(escape(shown_in_page(value)))
+    text = _short_exponents(text)
+    text = re.sub(r"([αρ])_([A-Z]{2})\b", r"\1<sub>\2</sub>", text)
+    text = re.sub(r"(?<![^\s(])([^\W\d_]) (=|≤) (?=\d)", "\\1\u00a0\\2\u00a0", text)
+    return Markup(text)
 
 
-def number(value: float, digits: int = 4) -> str:
+def short_number(value: float, digits: int = 4) -> str:
     """A number to read, with few digits: 2.5e-8."""
     return _short_exponents(f"{value:.{digits}g}")
 
 
 def _short_exponents(text: str) -> str:
-    text = re.sub(r"(?<=\d)e[+-]00(?!\d)", "", text)
-    return re.sub(
-        r"(?<=\d)e([+-])0*(\d)", lambda found: f"e{found[1].removeprefix('+')}{found[2]}", text
-    )
+    """The text with 1e+00 as 1, 2.5e-08 as 2.5e-8 and 1e+12 as 1e12."""
+    without_zero = re.sub(r"(?<=\d)e[+-]00(?!\d)", "", text)
+    without_plus = re.sub(r"(?<=\d)e\+0*(\d)", r"e\1", without_zero)
+    return re.sub(r"(?<=\d)e-0*(\d)", r"e-\1", without_plus)
+
+
+def has_long_word(value: object) -> bool:
+    """Whether a cell of a table holds a word that may have to be broken within."""
+    return any(len(word) > LONG_WORD for word in str(value).split())
 
 
 def asset(name: str) -> Markup:
@@ -67,7 +87,7 @@ def asset(name: str) -> Markup:
 
 
 def script_hash(script: str) -> str:
-    """What a content security policy knows a script by."""
+    """What a content security policy knows a script by: its SHA-256 in base 64."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -78,13 +98,12 @@ _VARIABLES = " ".join(
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
-    finalize=shown,
+    finalize=shown_in_page,
     trim_blocks=True,
     lstrip_blocks=True,
 )
-# A word that may be broken within, such as a hash.
-ENVIRONMENT.tests["long"] = lambda value: any(len(word) > LONG_WORD for word in str(value).split())
-ENVIRONMENT.filters.update(prose=prose, number=number, sha256=script_hash)
+ENVIRONMENT.tests["long"] = has_long_word
+ENVIRONMENT.filters.update(prose=prose, number=short_number, sha256=script_hash)
 ENVIRONMENT.globals.update(
     asset=asset,
     version=__version__,
@@ -92,40 +111,58 @@ ENVIRONMENT.globals.update(
     variables=Markup(f"color-scheme: light; {_VARIABLES}"),
 )
 
+# What a figure is drawn for, "wide" or "phone" → the drawing.
+Drawings = dict[str, Markup]
 
-def drawn(
+
+def draw_for_page(
     draw: Callable[[Any], None], name: str, size: tuple[float, float] = (7.5, 4.4)
-) -> dict[str, Markup]:
-    """What `draw` puts on the axes as SVG, once for a wide screen and once for a phone.
+) -> Drawings:
+    """Draw a figure as SVG, once for a wide screen and once for a phone.
 
-    `name` tells the drawings of a page apart, so that each refers to its own parts.
+    Parameters
+    ----------
+    draw : puts the figure on the axes that it is given.
+    name : tells the drawings of a page apart, so that each refers to its own parts.
+    size : width and height for a wide screen, in inches.
     """
+    width, height = size
+    phone_height = PHONE_WIDTH * min(1.0, PHONE_STRETCH * height / width)
+    wide = _draw_svg(draw, f"{name} wide", size, for_phone=False)
+    phone = _draw_svg(draw, f"{name} phone", (PHONE_WIDTH, phone_height), for_phone=True)
+    return {"wide": svg_in_page(wide), "phone": svg_in_page(phone)}
+
+
+def _draw_svg(
+    draw: Callable[[Any], None], name: str, size: tuple[float, float], *, for_phone: bool
+) -> str:
+    """One drawing as the text of an SVG file; `name` makes the ids within it its own."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    drawings = {}
-    for screen, inches in {
-        "wide": size,
-        "phone": (PHONE_WIDTH, PHONE_WIDTH * min(1.0, 1.8 * size[1] / size[0])),
-    }.items():
-        with figure_style(), rc_context({"axes.grid": False, "svg.hashsalt": f"{name} {screen}"}):
-            chart = Figure(figsize=inches, layout="constrained")
-            draw(chart.subplots())
-            if screen == "phone":
-                fit_phone(chart)
-            content = StringIO()
-            chart.savefig(
-                content, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
-            )
-        drawings[screen] = in_page(content.getvalue())
-    return drawings
+    with figure_style(), rc_context({"axes.grid": False, "svg.hashsalt": name}):
+        chart = Figure(figsize=size, layout="constrained")
+        draw(chart.subplots())
+        if for_phone:
+            fit_phone(chart)
+        content = StringIO()
+        # Without date and creator the same figure is the same file.
+        chart.savefig(
+            content, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
+    return content.getvalue()
 
 
-def in_page(svg: str) -> Markup:
-    """A drawing of ours as an element of a page: without the head of a file, and in the page's own colours."""
-    names = {light: name for name, (light, _) in PALETTE.items()}
-    colours = re.compile("|".join(names) + r"(?![0-9a-f])")
-    return Markup(colours.sub(lambda found: f"var(--{names[found[0]]})", svg[svg.index("<svg") :]))
+def svg_in_page(svg: str) -> Markup:
+    """An SVG file of ours as an element of a page.
+
+    The head of the file is left out, and colours of the palette become the page's variables, which
+    change in the dark.
+    """
+    element = svg[svg.index("<svg") :]
+    colour_names = {light: name for name, (light, _) in PALETTE.items()}
+    known_colour = re.compile("|".join(colour_names) + r"(?![0-9a-f])")
+    return Markup(known_colour.sub(lambda match: f"var(--{colour_names[match[0]]})", element))
 
 
 def hash_arrays(*arrays: Any) -> str:
@@ -144,15 +181,18 @@ class Page:
     Attributes
     ----------
     template
-        File in `templates`, with the content of the page and a paragraph of methods to paste into a paper.
+        File in `templates`, with the content of the page and a paragraph of methods to paste into a
+        paper.
     title
         Heading and window title.
     record
         The whole result as plain data; it stands at the end of the page as JSON.
     values
-        What the template shows beside them.
+        What else the template shows.
     provenance
-        What is needed to repeat the run beside the versions: seeds, hash of the data.
+        What is needed to repeat the run besides the versions: seeds, hash of the data.
+    references
+        What the methods cite.
     """
 
     template: str
@@ -163,22 +203,12 @@ class Page:
     references: tuple[str, ...] = (PAPER,)
 
     def render(self) -> str:
-        record = plain(self.record)
-        content = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
-        if visible(content, keep="\n") != content:
-            # The escapes of JSON stand for the same letters, and what is unseen can be seen.
-            content = json.dumps(record, indent=1, allow_nan=False)
-        versions = {"chanceline": __version__, "Python": platform.python_version()} | {
-            name: version(name) for name in PACKAGES
-        }
-        made = {
-            **self.provenance,
-            "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
-        }
+        """The page as one HTML text."""
+        provenance = {**self.provenance, "versions": versions_in_use()}
         frame = {
             "title": self.title,
-            "record": escape(content),
-            "provenance": made.items(),
+            "record": escape(json_of(self.record)),
+            "provenance": provenance.items(),
             "references": self.references,
         }
         return ENVIRONMENT.get_template(self.template).render(self.values, **frame)
@@ -189,18 +219,35 @@ class Page:
         return Path(path)
 
 
+def versions_in_use() -> str:
+    """The versions of chanceline, Python and the packages that numbers depend on."""
+    versions = {"chanceline": __version__, "Python": platform.python_version()}
+    for name in PACKAGES:
+        versions[name] = version(name)
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
+
+
+def json_of(record: Mapping[str, Any]) -> str:
+    """A record as JSON, with escapes for all special letters if one of them cannot be seen."""
+    values = plain(record)
+    content = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
+    if visible(content, keep="\n") != content:
+        return json.dumps(values, indent=1, allow_nan=False)
+    return content
+
+
 def read_report(path: str | Path) -> dict[str, Any]:
-    """The JSON inside a report."""
+    """The record inside a report."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    found = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
-    if found is None:
+    element = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
+    if element is None:
         raise InputError(f"{path} is not a report of chanceline.")
     try:
-        content = json.loads(html.unescape(found.group(1)))
+        record = json.loads(html.unescape(element.group(1)))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path} is no whole report of chanceline ({error}); write it anew."
         ) from None
-    if not isinstance(content, dict):
+    if not isinstance(record, dict):
         raise InputError(f"{path} is not a report of chanceline.")
-    return content
+    return record

@@ -1,4 +1,8 @@
-"""The chance test as a page: verdict, picture, the rule to use, its features, what separates, what would change it."""
+"""The chance test as a page.
+
+The verdict comes first; then the picture, the rule to use, its features, what separates, and what
+would change the verdict.
+"""
 
 from __future__ import annotations
 
@@ -6,39 +10,47 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
-from chanceline.report.page import ENVIRONMENT, PAPER, Page, drawn, hash_arrays
+from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
 from chanceline.significance.features_table import stand_ins_of
+from chanceline.significance.readings import StatisticKind
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stages import Stage
 from chanceline.significance.text_output import readings
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.dataset import Dataset
+from chanceline.tables.dataset import Dataset, Severity
 from chanceline.tables.wording import plural
 
 # Verdict → the name of its colour in the style sheets.
-KINDS = {
+COLOUR_NAMES = {
     Verdict.STRUCTURE: "structure",
     Verdict.CHANCE: "chance",
     Verdict.NOT_SHOWN: "unclear",
     Verdict.UNDECIDED: "unclear",
 }
 COVER = (
-    "Cover T. M., “Geometrical and statistical properties of systems of linear inequalities with applications in "
-    "pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 (1965)."
+    "Cover T. M., “Geometrical and statistical properties of systems of linear inequalities with "
+    "applications in pattern recognition”, IEEE Transactions on Electronic Computers EC-14:326 "
+    "(1965)."
 )
 # What a p-value of the shuffles rests on: over the numbers of features, or over repeated searches.
-SHUFFLES = {
-    "front": "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993).",
-    "search": "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991).",
+SHUFFLE_REFERENCES: dict[str, str] = {
+    StatisticKind.FRONT: (
+        "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993)."
+    ),
+    StatisticKind.SEARCH: (
+        "Besag J. and Clifford P., “Sequential Monte Carlo p-values”, Biometrika 78:301 (1991)."
+    ),
 }
+MAX_STAND_INS = 3  # that a cell of the table holds
+# A feature is named as wider in one class if its standard deviation there is so many times larger.
+WIDER_RATIO = 2.0
+
 ENVIRONMENT.filters["pvalue"] = format_p
-# Stand-ins that a cell of the table holds.
-MAX_LISTED = 3
-# Of standard deviations, from which on a feature is named as wider in one class.
-WIDE = 2.0
 
 
 def write_test_report(
@@ -59,128 +71,175 @@ def write_test_report(
 
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
-    """The page before it is written."""
+    """The page before it is written; parameters as in `write_test_report`."""
     name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
-    given, usual = result.settings.to_dict(), type(result.settings)().to_dict()
-    changed = ", ".join(
-        f"{key} = {value}" for key, value in given.items() if value != usual[key] and key != "seed"
-    )
     provenance: dict[str, object] = {
         "seed": result.settings.seed,
-        "settings": changed or "the defaults",
+        "settings": changed_settings(result) or "the defaults",
     }
     if data is not None:
-        name, digest = data.source, hash_arrays(data.X, data.y)
+        name = data.source
+        digest = hash_arrays(data.X, data.y)
         record = {"source": name, "sha256": digest, **record}
         provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
-    shuffles = () if result.permutation is None else (SHUFFLES[result.permutation.statistic],)
+
+    references = [PAPER, COVER]
+    if result.permutation is not None:
+        references.append(SHUFFLE_REFERENCES[result.permutation.statistic])
     return Page(
-        "test.html",
-        f"Structure or chance? {name}",
-        record,
-        _values(result, data),
-        provenance,
-        (PAPER, COVER, *shuffles),
+        template="test.html",
+        title=f"Structure or chance? {name}",
+        record=record,
+        values=page_values(result, data),
+        provenance=provenance,
+        references=tuple(references),
     )
+
+
+def changed_settings(result: SeparationTest) -> str:
+    """The settings that are not the defaults, apart from the seed: `level = 0.01, errors = 2`."""
+    settings = result.settings.to_dict()
+    defaults = type(result.settings)().to_dict()
+    changed = [
+        f"{name} = {value}"
+        for name, value in settings.items()
+        if name != "seed" and value != defaults[name]
+    ]
+    return ", ".join(changed)
 
 
 def notebook_card(result: SeparationTest) -> str:
     """The verdict, what to expect, what separates, the picture: for a notebook."""
-    values = {
-        "front": drawn(lambda ax: draw_test(ax, result), "front")["wide"],
-        "result": result,
-        "kind": KINDS[result.verdict],
-    }
-    return ENVIRONMENT.get_template("card.html").render(values)
+    return ENVIRONMENT.get_template("card.html").render(
+        result=result,
+        colour=COLOUR_NAMES[result.verdict],
+        front=draw_for_page(lambda ax: draw_test(ax, result), "front")["wide"],
+    )
 
 
-def _values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows."""
-    used, frame = result.rule or result.separating, result.to_frame()
-    stand_ins = [_short_list(stand_ins_of(result, name)) for name in frame["feature"]]
-    sides = [result.class_names[int(label > 0)] for label in result.labels]
-    names, wrong = (
-        (data and data.rows) or range(1, len(sides) + 1),
-        result.rule.wrong if result.rule else (),
+def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
+    """What the template shows, by the names that it uses."""
+    by_front = False
+    if result.permutation is not None:
+        by_front = result.permutation.statistic == StatisticKind.FRONT
+    features = result.to_frame()
+    cells = features.assign(
+        stand_ins=[stand_ins_in_cell(stand_ins_of(result, name)) for name in features["feature"]]
     )
     return {
         "result": result,
-        "kind": KINDS[result.verdict],
-        "wrong": _short((names[row], sides[row], abs(float(result.scores[row]))) for row in wrong),
-        "features": (
-            tuple(frame.columns.str.replace("_", " ")),
-            _short(frame.assign(stand_ins=stand_ins).itertuples(index=False)),
-        ),
-        "csv": frame.to_csv(index=False),
-        "wider": _wider(result),
+        "colour": COLOUR_NAMES[result.verdict],
+        "is_structure": result.verdict is Verdict.STRUCTURE,
+        "preparations": result.checks(Severity.PREPARED),
+        "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
+        "wrong": wrong_samples(result, data),
+        "feature_columns": [name.replace("_", " ") for name in features.columns],
+        "feature_rows": cells_to_read(cells.itertuples(index=False)),
+        "csv": features.to_csv(index=False),
+        "wider": wider_in_one_class(result),
         "readings": readings(result),
         "stage": stage_sentence(result),
-        "shuffled": any(point.shuffled is not None for point in result.front),
-        "front": drawn(lambda ax: draw_test(ax, result), "front"),
-        "samples": drawn(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
-        "boxes": drawn(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6))
-        if used.features
-        else {},
+        "shuffled_by_front": by_front,
+        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
+        "front": draw_for_page(lambda ax: draw_test(ax, result), "front"),
+        "samples": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
+        "boxes": draw_boxes(result),
     }
 
 
-def _short_list(names: Sequence[str]) -> str:
+def draw_boxes(result: SeparationTest) -> Drawings:
+    """The features of the rule (or of the separating set) by class; empty if it has none."""
+    rule = result.rule or result.separating
+    if not rule.features:
+        return {}
+    return draw_for_page(lambda ax: draw_features(ax, result), "boxes", (7.5, 3.6))
+
+
+def wrong_samples(result: SeparationTest, data: Dataset | None) -> list[list[Any]]:
+    """Cells for every sample on the wrong side of the rule: its name, class and score."""
+    if result.rule is None:
+        return []
+    names: Sequence[Any] = range(1, result.n_samples + 1)
+    if data is not None and data.rows:
+        names = data.rows
+    rows = []
+    for sample in result.rule.wrong:
+        is_positive = result.labels[sample] > 0
+        class_name = result.class_names[int(is_positive)]
+        rows.append((names[sample], class_name, abs(float(result.scores[sample]))))
+    return cells_to_read(rows)
+
+
+def stand_ins_in_cell(names: Sequence[str]) -> str:
     """The first names, and how many there are if these are not all."""
-    text = listed(names, MAX_LISTED)
-    if len(names) > MAX_LISTED:
+    text = listed(names, MAX_STAND_INS)
+    if len(names) > MAX_STAND_INS:
         text += f" ({len(names)})"
     return text
 
 
 def stage_sentence(result: SeparationTest) -> str:
-    """For the methods paragraph: which stage gave the p-value, for which features, by what argument."""
+    """For the methods paragraph: which stage gave the p-value, for which features, and how."""
     p = format_p(result.log10_pvalue)
     evidence = result.evidence
-    who = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
+    features = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
     if result.stage is Stage.SHUFFLES:
-        about = (
-            f"The p-value is that of the shuffles, {p} with what the proofs before them may spend"
-        )
+        where = f"the evidence is largest for {features}"
         if evidence.spread:
-            return f"{about}; the evidence is spread over many features."
-        return f"{about}; the evidence is largest for {who}."
+            where = "the evidence is spread over many features"
+        return (
+            f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
+            f"{where}."
+        )
     if result.stage is Stage.ONE_FEATURE:
         return (
-            f"The p-value, at most {p}, is a rigorous bound for one feature, {evidence.features[0]}: an exponential bound on the "
-            "tail of its sum over the positives, by values and by ranks, and a union over all features."
+            f"The p-value, at most {p}, is a rigorous bound for one feature, "
+            f"{evidence.features[0]}: an exponential bound on the tail of its sum over the "
+            "positives, by values and by ranks, and a union over all features."
         )
     if result.stage is Stage.NOTHING:
         return f"No bound convinced and no labels were shuffled; p ≤ {p} is all that can be said."
-    errors = f"with {plural(evidence.errors, 'error')}" if evidence.errors else "without error"
-    paid = ""
+
+    # A bound for a set of features, whose errors were declared or counted.
+    errors = "without error"
+    if evidence.errors:
+        errors = f"with {plural(evidence.errors, 'error')}"
+    price = ""
     if result.stage is Stage.COUNTED_ERRORS:
-        paid = ", errors counted after looking included (a factor 2 each)"
+        price = ", errors counted after looking included (a factor 2 each)"
     return (
-        f"The p-value, at most {p}, is a rigorous bound for {who} {errors}: the probability that any set of that size does as "
-        f"well, by Cover's count of separable labellings and the union over all sets{paid}, whatever the dependence between "
-        "features and however the set was found."
+        f"The p-value, at most {p}, is a rigorous bound for {features} {errors}: the probability "
+        "that any set of that size does as well, by Cover's count of separable labellings and the "
+        f"union over all sets{price}, whatever the dependence between features and however the set "
+        "was found."
     )
 
 
-def _short(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Numbers with few digits and marks for yes, for a table to read."""
-    marks = {"True": "✓", "False": "", "nan": ""}
-    return [
-        [marks.get(str(one), float(f"{one:.3g}") if isinstance(one, float) else one) for one in row]
-        for row in rows
-    ]
+def cells_to_read(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Rows of a table with every value as `cell_to_read`."""
+    return [[cell_to_read(value) for value in row] for row in rows]
 
 
-def _wider(result: SeparationTest) -> list[str]:
-    """Features of the evidence that vary much more in one class than in the other."""
-    sides = [result.labels < 0, result.labels > 0]
-    spread = {
-        name: [result.columns[name][side].std() for side in sides]
-        for name in result.evidence.features
-    }
-    return [
-        f"{name} varies {max(pair) / min(pair):.1f} times as much in {result.class_names[int(pair[1] > pair[0])]}"
-        for name, pair in spread.items()
-        if 0 < WIDE * min(pair) < max(pair)
-    ]
+def cell_to_read(value: Any) -> Any:
+    """A value for a table to read: numbers with three digits, a mark for yes, nothing for no."""
+    if isinstance(value, bool | np.bool_):
+        return "✓" if value else ""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else float(f"{value:.3g}")
+    return value
+
+
+def wider_in_one_class(result: SeparationTest) -> list[str]:
+    """A sentence for every feature of the evidence that varies much more in one class."""
+    sentences = []
+    for name in result.evidence.features:
+        values = result.columns[name]
+        spread_of_negatives = values[result.labels < 0].std()
+        spread_of_positives = values[result.labels > 0].std()
+        smaller = min(spread_of_negatives, spread_of_positives)
+        larger = max(spread_of_negatives, spread_of_positives)
+        if 0 < WIDER_RATIO * smaller < larger:
+            wider_class = result.class_names[int(spread_of_positives > spread_of_negatives)]
+            sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
+    return sentences

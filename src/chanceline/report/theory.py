@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,117 +12,164 @@ from scipy.interpolate import CubicHermiteSpline
 
 from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
-from chanceline.report.explorer import interpolated_lines
-from chanceline.report.page import Page, drawn
+from chanceline.report.diagram_lines import interpolated_lines
+from chanceline.report.page import Page, draw_for_page
 from chanceline.theory.capacity import Capacity, capacity_curve, evenly_spaced
 from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
 from chanceline.theory.rs import Branch, Density
-from chanceline.theory.symmetric import ReplicaSolution
+from chanceline.theory.solution import Regime, ReplicaSolution
 
 Floats = NDArray[np.float64]
-REGIMES = {
-    "typical": (
-        "chance",
-        "Typical choices separate",
-        "random patterns are separated by typical choices of variables.",
-    ),
-    "selected": (
-        "chance",
-        "Chosen variables separate",
-        "typical choices fail, but exponentially many rare ones separate random patterns.",
-    ),
-    "beyond": (
-        "structure",
-        "Beyond capacity",
-        "no choice of variables separates random patterns at this load.",
-    ),
-}
-ANSATZ = {
-    "rs": "replica symmetry",
-    "1rsb": "one step of replica symmetry breaking between supports",
-    "full": "full replica symmetry breaking between supports (the limit of more and more steps)",
-}
-
 
 # What `solve`, `capacity` and `density` give: every one of them lies somewhere on the diagram.
 TheoryResult = ReplicaSolution | Capacity | Density
 
 
+class RegimeText(NamedTuple):
+    """A regime for the head of the page: the name of its colour, its heading, and a sentence."""
+
+    colour: str
+    heading: str
+    sentence: str
+
+
+REGIMES: dict[str, RegimeText] = {
+    Regime.TYPICAL: RegimeText(
+        colour="chance",
+        heading="Typical choices separate",
+        sentence="random patterns are separated by typical choices of variables.",
+    ),
+    Regime.SELECTED: RegimeText(
+        colour="chance",
+        heading="Chosen variables separate",
+        sentence=(
+            "typical choices fail, but exponentially many rare ones separate random patterns."
+        ),
+    ),
+    Regime.BEYOND: RegimeText(
+        colour="structure",
+        heading="Beyond capacity",
+        sentence="no choice of variables separates random patterns at this load.",
+    ),
+}
+# Ansatz → its name in the methods.
+ANSATZ = {
+    "rs": "replica symmetry",
+    "1rsb": "one step of replica symmetry breaking between supports",
+    "full": "full replica symmetry breaking between supports (the limit of more and more steps)",
+}
+N_DENSITIES_SOLVED = 59  # of a diagram for patterns whose lines are not shipped
+N_DENSITIES_SHIPPED = 199
+N_LOADS = 400  # of the entropy's curve
+# With errors the first load of the branch lies just above the typical load.
+BEFORE_BRANCH = 0.98
+# With given signs and half of the inputs or more the entropy stays positive up to the load of all
+# inputs; its curve ends this far below that load.
+NEAR_ALL_INPUTS = 1e-4
+
+
 def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
     """Write the result of `solve`, `capacity` or `density` as one HTML file."""
-    record, rho, alpha = result.to_dict(), result.rho, result.alpha
+    return theory_page(result).write(path)
+
+
+def theory_page(result: TheoryResult) -> Page:
+    """The page before it is written: where the result lies on the diagram, and all its numbers."""
+    record = result.to_dict()
     diagram = diagram_frame(result.ensemble)
+    flat_record = pd.json_normalize(record).to_dict("records")[0]
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
+        "is_solution": isinstance(result, ReplicaSolution),
         "ansatz": ANSATZ[record.get("ansatz", "rs")],
-        "rows": [
-            row
-            for row in pd.json_normalize(record).to_dict("records")[0].items()
-            if row[1] is not None
-        ],
-        "position": drawn(
-            lambda ax: _draw_position(ax, diagram, rho, alpha), "position", (7.5, 5.2)
+        "rows": [(name, value) for name, value in flat_record.items() if value is not None],
+        "position": draw_for_page(
+            lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
         ),
     }
     if isinstance(result, ReplicaSolution):
-        curve, entropy = entropy_curve(rho, result.ensemble), result.entropy
+        title = f"Replica solution at α = {result.alpha:g}, ρ = {result.rho:g}"
         values["regime"] = REGIMES[result.regime]
-        values["entropy"] = drawn(lambda ax: _draw_entropy(ax, *curve, alpha, entropy), "entropy")
-        return Page(
-            "theory.html", f"Replica solution at α = {alpha:g}, ρ = {rho:g}", record, values
-        ).write(path)
-    found = (
-        f"α_VS({rho:g}) = {alpha:.8g}"
-        if isinstance(result, Capacity)
-        else f"ρ_VS({alpha:g}) = {rho:.8g}"
-    )
-    return Page(
-        "theory.html", f"The chance line: {found}", record, {**values, "found": found}
-    ).write(path)
+        curve = entropy_curve(result.rho, result.ensemble)
+        values["entropy"] = draw_for_page(
+            lambda ax: draw_entropy_curve(ax, curve, result.alpha, result.entropy), "entropy"
+        )
+    else:
+        equation = chance_line_equation(result)
+        title = f"The chance line: {equation}"
+        values["equation"] = equation
+    return Page(template="theory.html", title=title, record=record, values=values)
+
+
+def chance_line_equation(result: Capacity | Density) -> str:
+    """The point of the chance line: α_VS at a density, or ρ_VS at a load."""
+    if isinstance(result, Capacity):
+        return f"α_VS({result.rho:g}) = {result.alpha:.8g}"
+    return f"ρ_VS({result.alpha:g}) = {result.rho:.8g}"
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
-    """The lines as `figures.theory.draw_capacity` wants them: from the shipped table, or solved for other patterns."""
-    if not ensemble.plain:
-        e = ensemble
-        table = capacity_curve(
-            evenly_spaced(59),
-            balance=e.balance,
-            margin=e.margin,
-            errors=e.error_rate,
-            signs=e.signs,
-        ).to_frame()
-        return table.drop(columns="signs").astype(float)
-    frame = pd.DataFrame(interpolated_lines([k / 200 for k in range(1, 200)])).rename(
-        columns={"alpha_rs": "alpha_vs"}
+    """The lines of the diagram as `figures.theory.draw_capacity` wants them.
+
+    They come from the shipped table, or are solved for other patterns.
+    """
+    if ensemble.plain:
+        densities = [k / (N_DENSITIES_SHIPPED + 1) for k in range(1, N_DENSITIES_SHIPPED + 1)]
+        lines = pd.DataFrame(interpolated_lines(densities)).rename(columns={"alpha_rs": "alpha_vs"})
+        return lines.assign(vc=lines["rho"], cover_gardner=2 * lines["rho"])
+    curve = capacity_curve(
+        evenly_spaced(N_DENSITIES_SOLVED),
+        balance=ensemble.balance,
+        margin=ensemble.margin,
+        errors=ensemble.error_rate,
+        signs=ensemble.signs,
     )
-    return frame.assign(vc=frame["rho"], cover_gardner=2 * frame["rho"])
+    return curve.to_frame().drop(columns="signs").astype(float)
 
 
-def entropy_curve(rho: float, ensemble: Ensemble) -> tuple[float, Floats, Floats]:
-    """The load up to which typical choices separate, and loads and replica-symmetric entropies from 0 to beyond capacity."""
+class EntropyCurve(NamedTuple):
+    """Entropies of separating choices against loads, from 0 to beyond capacity.
+
+    Attributes
+    ----------
+    typical_load : up to here typical choices separate, and the entropy is that of all choices.
+    loads, entropies : the curve, of shape (loads,) each.
+    """
+
+    typical_load: float
+    loads: Floats
+    entropies: Floats
+
+
+def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
+    """The replica-symmetric entropy at one density, against the load."""
     all_choices = binary_entropy(rho)
-    # With given signs and half of the inputs or more the entropy stays positive up to the load of all of them.
-    all_reached = 1e-4 if rho >= ensemble.widest else 0.0
-    whole = Branch(rho, ensemble).from_entrance(
-        lambda state: state.entropy < 0 or state.to_gardner < all_reached
+    smallest_distance = NEAR_ALL_INPUTS if rho >= ensemble.widest else 0.0
+    points = Branch(rho, ensemble).from_entrance(
+        lambda state: state.entropy < 0 or state.to_gardner < smallest_distance
     )
-    branch = [point.state for point in whole]
-    typical = rho * gardner(ensemble).load
+    branch = [point.state for point in points]
+    typical_load = rho * gardner(ensemble).load
     if ensemble.error_rate:
         # It counts from where there are fewer choices than all of them.
         branch = [state for state in branch if state.entropy < all_choices]
-        typical = min(typical, 0.98 * branch[0].alpha)
+        typical_load = min(typical_load, BEFORE_BRANCH * branch[0].alpha)
+
     # The branch is followed in long steps; its slope is known at each of them.
-    loads = [0.0, typical, *(state.alpha for state in branch)]
-    values = [all_choices] * 2 + [state.entropy for state in branch]
+    loads = [0.0, typical_load, *(state.alpha for state in branch)]
+    entropies = [all_choices, all_choices, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
-    dense = np.linspace(0, loads[-1], 400)
-    return typical, dense, CubicHermiteSpline(loads, values, slopes)(dense)
+    dense_loads = np.linspace(0, loads[-1], N_LOADS)
+    return EntropyCurve(
+        typical_load=typical_load,
+        loads=dense_loads,
+        entropies=CubicHermiteSpline(loads, entropies, slopes)(dense_loads),
+    )
 
 
-def _draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> None:
+def draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> None:
+    """Draw the capacity diagram, and a point at (ρ, α) that is called "here"."""
     draw_capacity(ax, diagram)
     ax.plot([rho], [alpha], "o", color=COLOURS["here"], markersize=9, zorder=5)
     ax.annotate(
@@ -135,11 +182,10 @@ def _draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> 
     )
 
 
-def _draw_entropy(
-    ax: Any, typical: float, loads: Floats, entropies: Floats, alpha: float, entropy: float
-) -> None:
-    ax.plot(loads, entropies, color=COLOURS["rs"])
+def draw_entropy_curve(ax: Any, curve: EntropyCurve, alpha: float, entropy: float) -> None:
+    """Draw the entropy against the load, with a point at (α, Σ)."""
+    ax.plot(curve.loads, curve.entropies, color=COLOURS["rs"])
     ax.axhline(0, color="0.5", linewidth=0.8)
-    ax.axvline(typical, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")
+    ax.axvline(curve.typical_load, color=COLOURS["cover-gardner"], linewidth=1, linestyle=":")
     ax.plot([alpha], [entropy], "o", color=COLOURS["here"], markersize=9)
     ax.set(xlabel="load α", ylabel="entropy of separating choices Σ")

@@ -8,10 +8,10 @@ nothing here may load NumPy.
 
 from __future__ import annotations
 
-from dataclasses import Field, InitVar, dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
-from chanceline._parallel import check_jobs, n_jobs_from
+from chanceline._parallel import check_jobs
 from chanceline.errors import InputError, real_number, whole_number
 
 
@@ -116,10 +116,8 @@ class TestSettings:
         None,
         "Seconds after which no further shuffle is begun. Those done by then make a valid p-value.",
     )
-    # The name of `n_jobs` until 0.2.
-    workers: InitVar[int | None] = None
 
-    def __post_init__(self, workers: int | None) -> None:
+    def __post_init__(self) -> None:
         """Check every setting; whole numbers such as 9.0 are kept as 9."""
         if self.null not in ("fixed", "coin"):
             raise InputError(
@@ -128,7 +126,7 @@ class TestSettings:
             )
         checked: dict[str, Any] = {
             "level": real_number(self.level, "the level", above=0, below=1),
-            "n_jobs": check_jobs(n_jobs_from(self.n_jobs, workers)),
+            "n_jobs": check_jobs(self.n_jobs),
         }
         if self.time_limit is not None:
             real_number(self.time_limit, "the time limit", above=0)

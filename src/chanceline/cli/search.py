@@ -1,0 +1,311 @@
+"""The commands that look for few features: `search` and `front`.
+
+Options of the table are fields of `TableSettings`: see `settings_options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+import chanceline
+from chanceline._io import write_text
+from chanceline.cli.options import (
+    BudgetOption,
+    DataArgument,
+    FigureOption,
+    InterceptOption,
+    JsonOption,
+    LabelOption,
+    QuietOption,
+    SeedOption,
+    SignsOption,
+    writable,
+)
+from chanceline.cli.settings_options import DESIGN_SETTINGS, options_from_settings
+from chanceline.cli.table import load_table
+from chanceline.cli.terminal import answer, progress_bar, say, status_line, write_figure
+from chanceline.errors import InputError
+from chanceline.tables import TableSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from chanceline.select import SearchOutcome
+    from chanceline.select.front_result import Front
+    from chanceline.tables import Dataset
+
+SIGN_VALUES = {"+": 1, "-": -1}
+# What --random takes, and how each value is read.
+RANDOM_PARAMETERS: dict[str, Callable[[str], Any]] = {
+    "N": int,
+    "alpha": float,
+    "P": int,
+    "seed": int,
+    "inputs": str,
+}
+MAX_RULE_LINES = 12  # of a rule in the answer; a file holds longer ones
+
+
+class SearchData(NamedTuple):
+    """What is searched: values (samples, features), labels ±1 and names; the second class is +1."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    feature_names: Sequence[str]
+    classes: tuple[Any, Any]
+
+
+@options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
+def search(
+    table: TableSettings,
+    data: DataArgument = None,
+    label: LabelOption = None,
+    random: str | None = typer.Option(
+        None, "--random", help="N=…,alpha=…[,seed=…,inputs=binary|gaussian|sphere]."
+    ),
+    method: str = typer.Option("auto", "--method", help="Search method, see above."),
+    errors: int = typer.Option(
+        0, "--errors", help="Samples that may be wrong (methods auto and exact)."
+    ),
+    budget: BudgetOption = None,
+    seed: SeedOption = 0,
+    intercept: InterceptOption = False,
+    signs: SignsOption = None,
+    target: int | None = typer.Option(
+        None, "--target", help="Stop when at most this many variables suffice."
+    ),
+    size: int | None = typer.Option(
+        None, "--size", help="Number of variables for the method biht."
+    ),
+    out: Path | None = typer.Option(
+        None, "--out", help="Write the features and their weights (CSV) here.", callback=writable
+    ),
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Find as few variables as possible whose perceptron classifies every sample, or all but --errors of them.
+
+    Methods: auto (the best), tabu, amp, omp, greedy-biht, biht, l1, reweighted-l1, and exact, which proves the minimum.
+    Budgets count iterations, so a result does not depend on the machine.
+
+    Example: [bold]chanceline search data.csv --label outcome --intercept[/bold]
+
+    Example: [bold]chanceline search data.csv --label outcome --intercept --errors 3[/bold]
+
+    Example: [bold]chanceline search data.csv --label outcome --intercept --signs age=+,albumin=-[/bold]
+
+    Example: [bold]chanceline search --random N=256,alpha=1,seed=0,inputs=binary[/bold]
+    """  # noqa: E501 (the help shows these lines as they are)
+    from chanceline.select import iter_search
+
+    if (data is None) == (random is None):
+        raise InputError(
+            "give a data file, or --random N=256,alpha=1 for a random problem (and not both)."
+        )
+    if random is None:
+        problem = search_data(load_table_and_tell(data, label, table))
+    else:
+        problem = random_search_data(random)
+
+    options: dict[str, Any] = {
+        "method": method,
+        "budget": budget,
+        "seed": seed,
+        "intercept": intercept,
+        "errors": errors,
+        "target": target,
+        "signs": parse_signs(signs, problem.feature_names),
+    }
+    if size is not None:
+        options["size"] = size  # biht alone takes it
+    with status_line(quiet=quiet) as tell:
+        for outcome in iter_search(problem.X, problem.y, **options):
+            if tell is not None:
+                tell(describe_improvement(outcome))
+
+    features = [problem.feature_names[j] for j in outcome.support]
+    if out is not None:
+        write_rule(out, outcome, features)
+        say(f"rule written to {out}")
+    record = {
+        **outcome.to_dict(),
+        "features": features,
+        "classes": problem.classes,
+        "positive_class": problem.classes[1],
+    }
+    answer(record, describe_outcome(outcome, problem), json)
+
+
+def load_table_and_tell(path: Path | None, label: str | None, settings: TableSettings) -> Dataset:
+    """Read a table, and say on stderr what was noticed about it."""
+    dataset = load_table(path, label, settings)
+    for finding in dataset.findings:
+        say(str(finding))
+    return dataset
+
+
+def search_data(dataset: Dataset) -> SearchData:
+    """The part of a data set that a search needs."""
+    return SearchData(
+        X=dataset.X,
+        y=dataset.y,
+        feature_names=dataset.feature_names,
+        classes=dataset.classes,
+    )
+
+
+def random_search_data(text: str) -> SearchData:
+    """A random problem from `N=…,alpha=…,seed=…,inputs=…`; P=… may stand for alpha=…."""
+    from chanceline.perceptron.random_patterns import random_problem
+
+    assignments = [part.strip().partition("=") for part in text.split(",")]
+    try:
+        values = {name: RANDOM_PARAMETERS[name](value) for name, _, value in assignments}
+        n = values["N"]
+    except (KeyError, ValueError):
+        raise InputError(
+            f"--random does not understand {text!r}; write N=256,alpha=1,seed=0,inputs=binary."
+        ) from None
+
+    X, y = random_problem(
+        n,
+        values.get("alpha"),
+        seed=values.get("seed", 0),
+        inputs=values.get("inputs", "binary"),
+        n_patterns=values.get("P"),
+    )
+    names = [f"x{j}" for j in range(X.shape[1])]
+    return SearchData(X=X, y=y, feature_names=names, classes=("-1", "+1"))
+
+
+def parse_signs(text: str | None, feature_names: Sequence[str]) -> list[int] | None:
+    """The sign asked of each feature's weight: 1, −1, or 0 if it is free; None without --signs.
+
+    `text` is + or - for all features, or `name=+,other=-`.
+    """
+    if text is None:
+        return None
+    if text in SIGN_VALUES:
+        return [SIGN_VALUES[text]] * len(feature_names)
+
+    signs = dict.fromkeys(feature_names, 0)
+    for part in text.split(","):
+        name, _, sign = part.strip().rpartition("=")
+        if name not in signs or sign not in SIGN_VALUES:
+            raise InputError(
+                f"--signs does not understand {part!r}; "
+                "write + or - for all features, or name=+,other=- for some."
+            )
+        signs[name] = SIGN_VALUES[sign]
+    return list(signs.values())
+
+
+def describe_improvement(outcome: SearchOutcome) -> str:
+    """How far the search has come, for one line of progress."""
+    text = f"iteration {outcome.iterations}: {outcome.n_selected} variables"
+    if outcome.errors:
+        text += f", {outcome.errors} errors"
+    return text
+
+
+def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
+    """The outcome of a search for people: what was found, the rule, and what it took."""
+    from chanceline.significance.sentences import rule_sentence
+
+    rule = fill(
+        rule_sentence(outcome.rule, problem.X, problem.feature_names, problem.classes),
+        width=98,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        max_lines=MAX_RULE_LINES,
+        placeholder=" … (--out FILE has all)",
+    )
+    effort = f"{outcome.method}, seed {outcome.seed}, {outcome.iterations} iterations"
+    if outcome.proof_size:
+        effort += f", a proof of {outcome.proof_size} nodes"
+    return f"{outcome.summary()}\n{rule}\n  {effort}; margin {outcome.margin:.3g}"
+
+
+def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> None:
+    """Write the features of a rule with their weights, and its intercept, as a CSV file."""
+    import pandas as pd
+
+    weights = dict(zip(features, outcome.weights.tolist(), strict=True))
+    weights["(intercept)"] = outcome.bias
+    write_text(path, pd.Series(weights, name="weight").to_csv(index_label="feature"))
+
+
+@options_from_settings(table=TableSettings, without=DESIGN_SETTINGS)
+def front(
+    table: TableSettings,
+    data: DataArgument = None,
+    label: LabelOption = None,
+    max_features: int = typer.Option(
+        10, "--max-features", min=0, help="Largest number of features."
+    ),
+    intercept: InterceptOption = True,
+    signs: SignsOption = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = 0,
+    figure: FigureOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """For every number of features, the fewest errors of a linear rule on some of them.
+
+    One run gives the whole front: the rule on 1, 2, 3 … features, up to the first that makes no error. Errors are counted
+    exactly; a sample on the threshold is one. Few errors are no evidence yet: [bold]chanceline test[/bold] tells whether
+    chance allows them.
+
+    Example: [bold]chanceline front data.csv --label outcome[/bold]
+
+    Example: [bold]chanceline front data.csv --label outcome --max-features 20 --figure front.svg[/bold]
+    """  # noqa: E501 (the help shows these lines as they are)
+    dataset = load_table_and_tell(data, label, table)
+    with progress_bar("swaps", quiet=quiet) as progress:
+        found_front = chanceline.front(
+            dataset.X,
+            dataset.y,
+            intercept=intercept,
+            max_features=max_features,
+            budget=budget,
+            seed=seed,
+            signs=parse_signs(signs, dataset.feature_names),
+            progress=progress,
+        )
+    found_front = replace(found_front, feature_names=dataset.feature_names)
+
+    # The file first: a reader of the pipe that has seen enough must not cost the figure.
+    if figure is not None:
+        from chanceline.figures.significance import draw_front
+
+        write_figure(lambda ax: draw_front(ax, found_front), figure, (6.5, 4.0))
+    record = {
+        "source": dataset.source,
+        "classes": dataset.classes,
+        "positive_class": dataset.classes[1],
+        **found_front.to_dict(),
+    }
+    answer(record, describe_front(found_front, dataset.source), json)
+
+
+def describe_front(front: Front, source: str) -> str:
+    """The front for people: one line for each number of features."""
+    lines = [
+        f"Fewest errors found among {front.n_samples} samples of {source}, "
+        f"{front.n_features} features",
+        "  k  errors  features (*: proven, no rule on so many makes fewer)",
+    ]
+    for point in front.points:
+        mark = "*" if point.proven else " "
+        features = ", ".join(front.features(point))
+        lines.append(f"{point.k:3d}  {point.errors:6d}{mark} {features}".rstrip())
+    return "\n".join(lines)

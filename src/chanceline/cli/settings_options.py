@@ -1,0 +1,156 @@
+"""Options that are made from the library's settings: one option for each field.
+
+| options | fields of | in the file |
+|---|---|---|
+| `--blocks`, `--missing`, `--transpose` … | `TableSettings` | `chanceline/tables/settings.py` |
+| `--level`, `--permutations`, `--method` … | `TestSettings` | `chanceline/significance/config.py` |
+
+So `--split-at` is declared as `TableSettings.split_at`: its name, type, default and help are those
+of the field. On the way back, Typer hands `split_at=2.5` to the function that
+`options_from_settings` made of the command; this builds `TableSettings(split_at=2.5, …)` and hands
+it to the command as its parameter `table`.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import Field, fields
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from chanceline.significance import TestSettings
+from chanceline.tables import TableSettings
+
+# Where the help lists the options of a class.
+PANELS: dict[type[Any], str] = {TableSettings: "The table", TestSettings: "The test"}
+# Settings of a table that say how the samples belong together have a panel of their own.
+DESIGN_SETTINGS = ("blocks", "groups", "pairs", "adjust", "independent")
+DESIGN_PANEL = "The design"
+
+Command = Callable[..., None]
+
+
+def options_from_settings(
+    *, without: Collection[str] = (), **settings_classes: type[Any]
+) -> Callable[[Command], Command]:
+    """Decorate a command that takes settings: it gets one option for each of their fields.
+
+    As in::
+
+        @options_from_settings(table=TableSettings, without=("blocks",))
+        def search(table: TableSettings, seed: SeedOption = 0) -> None: ...
+
+    Parameters
+    ----------
+    settings_classes : parameter of the command → the dataclass that it takes.
+    without : fields that are no options of this command; they keep their defaults.
+    """
+
+    def decorate(command: Command) -> Command:
+        options = command_options(command, settings_classes, without)
+
+        @wraps(command)
+        def command_with_options(**values: Any) -> None:
+            for parameter, settings_class in settings_classes.items():
+                values[parameter] = take_settings(values, settings_class, without)
+            command(**values)
+
+        # Typer reads the options from the signature.
+        annotations = {option.name: option.annotation for option in options}
+        command_with_options.__annotations__ = annotations
+        command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        return command_with_options
+
+    return decorate
+
+
+def command_options(
+    command: Command, settings_classes: Mapping[str, type[Any]], without: Collection[str]
+) -> list[inspect.Parameter]:
+    """The parameters of a command, with the options of its fields in place of each settings."""
+    options: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        if name in settings_classes:
+            settings_class = settings_classes[name]
+            for field in fields_without(settings_class, without):
+                options.append(make_option(field, settings_class))
+        else:
+            options.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    return options
+
+
+def take_settings(
+    values: dict[str, Any], settings_class: type[Any], without: Collection[str]
+) -> Any:
+    """Take the values of the options out of `values`, and make the settings of them."""
+    settings = {}
+    for field in fields_without(settings_class, without):
+        settings[field.name] = setting_value(field, values.pop(field.name))
+    return settings_class(**settings)
+
+
+def fields_without(settings_class: type[Any], without: Collection[str]) -> list[Field[Any]]:
+    """The fields of a class of settings, apart from those named."""
+    return [field for field in fields(settings_class) if field.name not in without]
+
+
+def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Parameter:
+    """The option of one setting, as the parameter of a function that Typer understands."""
+    default = None if takes_names(field) else field.default
+    value_type = option_type(get_type_hints(settings_class)[field.name])
+    if default is None:
+        value_type = value_type | None
+
+    flags = f"--{field.name.replace('_', '-')}"
+    if default is True:
+        flags = f"{flags}/--no-{field.name.replace('_', '-')}"
+
+    panel = PANELS[settings_class]
+    if field.name in DESIGN_SETTINGS:
+        panel = DESIGN_PANEL
+
+    option = typer.Option(
+        flags,
+        help=field.metadata["help"],
+        show_default=default is not False,
+        rich_help_panel=panel,
+    )
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[value_type, option],
+    )
+
+
+def option_type(type_hint: Any) -> Any:
+    """The type of an option's value: that of a flag or a number, else text."""
+    for number_type in (bool, int, float):
+        if type_hint in (number_type, number_type | None):
+            return number_type
+    return str
+
+
+def takes_names(field: Field[Any]) -> bool:
+    """Whether a setting is a tuple of names, which the command line takes as a,b,c."""
+    return field.default == ()
+
+
+def setting_value(field: Field[Any], option_value: Any) -> Any:
+    """The value of a setting from that of its option."""
+    if takes_names(field):
+        return split_names(option_value)
+    return option_value
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Comma-separated names; quotes protect commas, and None holds no names."""
+    if text is None:
+        return ()
+    rows = csv.reader(text.splitlines(), skipinitialspace=True)
+    names = [name.strip() for row in rows for name in row]
+    return tuple(name for name in names if name)

@@ -1,0 +1,126 @@
+"""The lines of the (ρ, α) diagram, from tables shipped with the package.
+
+`data/diagram.csv` has the lines for equal classes without errors, `data/chance_line.csv` the chance
+line for unequal classes and errors. `scripts/make_diagram_table.py` solves both; here they are read
+and interpolated, in the same way as in the explorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BarycentricInterpolator
+from scipy.special import expit, logit
+
+Floats = NDArray[np.float64]
+
+DATA = Path(__file__).parents[1] / "data"
+DIAGRAM_TABLE = DATA / "diagram.csv"
+UNEQUAL_TABLE = DATA / "chance_line.csv"
+
+# Densities that the diagram covers; beyond them nothing is drawn and no value is given.
+SMALLEST_DENSITY = 1e-6
+LARGEST_DENSITY = 0.9995
+# The columns of the table are the density and the load of every line.
+LINES = ("replicon_alpha", "alpha_rs", "union", "l0_gardner")
+DIAGRAM_COLUMNS = ("rho", *LINES)
+
+# Limits and numbers of the nodes for unequal classes and errors.
+UNEQUAL_DENSITIES = (1e-5, 0.99)
+SMALLEST_BALANCE = 0.01
+LARGEST_ERROR_SHARE = 0.8  # of the rarer class
+N_DENSITIES = 11
+N_BALANCES = 6
+N_ERROR_SHARES = 8
+
+
+class UnequalNodes(NamedTuple):
+    """Where the chance line for unequal classes is solved; errors are shares of the rarer class."""
+
+    densities: list[float]
+    balances: list[float]
+    error_shares: list[float]
+
+
+def lobatto_points(low: float, high: float, n_points: int) -> Floats:
+    """Chebyshev points with both ends, from `high` to `low`: m + h·cos(πk/(n − 1)).
+
+    m is the middle and h half the length of the interval.
+    """
+    middle = (low + high) / 2
+    half = (high - low) / 2
+    inner = middle + half * np.cos(np.pi * np.arange(1, n_points - 1) / (n_points - 1))
+    # The ends are set as they are, without rounding.
+    return np.array([high, *inner, low])
+
+
+def unequal_nodes() -> UnequalNodes:
+    """The nodes for unequal classes: Chebyshev points of transformed variables.
+
+    These are logit ρ, (logit balance)² and the cube root of the share of errors, in which the line
+    is smooth.
+    """
+    smallest, largest = UNEQUAL_DENSITIES
+    densities = expit(lobatto_points(logit(smallest), logit(largest), N_DENSITIES))
+    squares = lobatto_points(0.0, logit(SMALLEST_BALANCE) ** 2, N_BALANCES)
+    cube_roots = lobatto_points(0.0, LARGEST_ERROR_SHARE ** (1 / 3), N_ERROR_SHARES)
+    return UnequalNodes(
+        densities=densities.tolist(),
+        balances=expit(-np.sqrt(squares)).tolist(),
+        error_shares=(cube_roots**3).tolist(),
+    )
+
+
+def unequal_table() -> dict[str, Any]:
+    """What the explorer draws for unequal classes and errors.
+
+    "chance", of shape (balances, error shares, densities), is ln of the chance line over that of
+    equal classes; "typical", (balances, error shares), is ln of the typical line over 2ρ.
+    """
+    nodes = unequal_nodes()
+    shape = (len(nodes.balances), len(nodes.error_shares), len(nodes.densities))
+    table = np.genfromtxt(UNEQUAL_TABLE, delimiter=",", names=True).reshape(shape)
+    # Equal classes without errors come last.
+    equal_classes = table["alpha"][-1, -1]
+    chance = np.log(table["alpha"] / equal_classes)
+    # The typical line is proportional to ρ: one density says all.
+    typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
+    return {
+        "densities": nodes.densities,
+        "balances": nodes.balances,
+        "shares": nodes.error_shares,
+        "chance": chance.round(9).tolist(),
+        "typical": typical.round(9).tolist(),
+    }
+
+
+def diagram_table() -> dict[str, Any]:
+    """Every line at the nodes, column by column, and the densities that they cover."""
+    table = np.genfromtxt(DIAGRAM_TABLE, delimiter=",", names=True)
+    columns = {name: table[name].tolist() for name in DIAGRAM_COLUMNS}
+    return {
+        "first": SMALLEST_DENSITY,
+        "last": LARGEST_DENSITY,
+        "names": list(LINES),
+        **columns,
+    }
+
+
+def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
+    """Every line at the densities `rhos`, by its name; "rho" has the densities.
+
+    ln(α/2ρ) is a polynomial in logit ρ through its values at the nodes.
+    """
+    table = diagram_table()
+    nodes = np.asarray(table["rho"])
+    densities = np.asarray(rhos)
+    lines = {"rho": densities.tolist()}
+    for name in LINES:
+        values = np.log(np.asarray(table[name]) / (2 * nodes))
+        polynomial = BarycentricInterpolator(logit(nodes), values)
+        lines[name] = (2 * densities * np.exp(polynomial(logit(densities)))).tolist()
+    return lines

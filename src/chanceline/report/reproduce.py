@@ -1,0 +1,212 @@
+"""The folder that `chanceline reproduce` wrote as a page: every figure, and the numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from markupsafe import Markup
+
+from chanceline.errors import InputError
+from chanceline.report.page import Page, short_number, svg_in_page
+
+SMALLEST_LETTER = 10  # pixels, for a figure to be readable
+GLYPH_SIZE = 100  # of the outlines in which matplotlib draws letters, before they are scaled
+# An error below this share of its number is not shown.
+NEGLIGIBLE_ERROR = 1e-4
+
+
+class FigureText(NamedTuple):
+    """What stands around a figure: its heading, and a caption that says what is drawn."""
+
+    heading: str
+    caption: str
+
+
+class FigureOnPage(NamedTuple):
+    """A figure as the template takes it; `width` in pixels, at which its letters can be read."""
+
+    name: str
+    heading: str
+    caption: str
+    drawing: Markup
+    width: int
+
+
+FIGURES = {
+    "panels": FigureText(
+        heading="How the space of solutions shrinks as patterns are added",
+        caption=(
+            "The paper's four panels at ρ = 0.5, against the load α: (a) overlaps within and "
+            "between supports, (b) the response χ, (c) the entropy of separating choices, (d) "
+            "both stability conditions."
+        ),
+    ),
+    "capacity": FigureText(
+        heading="The chance line: how much noise a choice of variables separates",
+        caption=(
+            "Capacity against the density ρ, the share of variables kept, between its closed-"
+            "form neighbours."
+        ),
+    ),
+    "unequal_classes": FigureText(
+        heading="Unequal classes are easier to separate",
+        caption=(
+            "The chance line for several shares of positive patterns; the rule has a free "
+            "threshold."
+        ),
+    ),
+    "entropy_breaking": FigureText(
+        heading="Entropy with breaking of symmetry between supports",
+        caption=(
+            "Left: entropy of separating choices, replica symmetric and with one step; right: "
+            "the parameters of the step."
+        ),
+    ),
+    "capacity_breaking": FigureText(
+        heading="How far breaking moves the chance line",
+        caption=(
+            "Left: the capacity with and without breaking (shaded: where replica symmetry is "
+            "exact); right: the corrections."
+        ),
+    ),
+    "experiments-paper-fig3": FigureText(
+        heading="The paper's search on finite problems",
+        caption=(
+            "Smallest sets that greedy-BIHT finds, over the chance line and the line without "
+            "choice."
+        ),
+    ),
+    "experiments-best": FigureText(
+        heading="The best search on the same problems",
+        caption="Smallest sets of the default search; crosses: extrapolated to N → ∞.",
+    ),
+    "experiments-entropy": FigureText(
+        heading="Counting separating choices, beside theory",
+        caption=(
+            "Above: entropy against load, theory as lines and extrapolated counts as points; "
+            "below: the extrapolation in 1/N."
+        ),
+    ),
+    "experiments-capacity": FigureText(
+        heading="Smallest sets for N → ∞, beside theory",
+        caption=(
+            "The difference from the first moment against 1/N for both kinds of inputs, and the"
+            " limits minus ρ_VS."
+        ),
+    ),
+    "memory_capacity": FigureText(
+        heading="An associative memory that chooses its inputs: how much it holds",
+        caption=(
+            "Largest load against the share of inputs kept, for three ways of wiring, beside "
+            "the theory."
+        ),
+    ),
+    "memory_stability": FigureText(
+        heading="How well it recalls, and what lost couplings cost",
+        caption=(
+            "Left: overlap after recall against the share of flipped bits in the probe; right: "
+            "bits held against couplings cut."
+        ),
+    ),
+}
+
+
+def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -> Path:
+    """Write the figures and numbers of a `reproduce` folder as one HTML file.
+
+    `path` is the file to write, by default `report.html` in the folder.
+    """
+    folder = Path(folder)
+    if not (folder / "provenance.json").is_file():
+        raise InputError(
+            f"{folder} was not written by chanceline reproduce: it has no provenance.json."
+        )
+    try:
+        page = reproduce_page(folder)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder} is damaged ({error}), or another version wrote it; run reproduce again."
+        ) from error
+    return page.write(folder / "report.html" if path is None else path)
+
+
+def reproduce_page(folder: Path) -> Page:
+    """The page of a folder: provenance.json names the figures, numbers.csv holds the numbers."""
+    made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    numbers = pd.read_csv(folder / "numbers.csv").astype(object)
+    figures = []
+    data = hashlib.sha256()
+    for name in made["figures"]:
+        figures.append(read_figure(folder, name))
+        data.update((folder / f"{name}.csv").read_bytes())
+
+    packages = [f"{name} {number}" for name, number in made["packages"].items()]
+    return Page(
+        template="reproduce.html",
+        title="The paper's figures, recomputed",
+        record={
+            "provenance": made,
+            "numbers": numbers.where(numbers.notna(), None).to_dict("records"),
+        },
+        values={
+            "made": made,
+            "figures": figures,
+            "numbers": [number_cells(row) for row in numbers.fillna("").itertuples()],
+        },
+        provenance={
+            "mode": made["mode"],
+            "made with": ", ".join(packages),
+            "SHA-256 of the data": data.hexdigest(),
+        },
+    )
+
+
+def read_figure(folder: Path, name: str) -> FigureOnPage:
+    """A figure of the folder with its words; one that has none is called by its name."""
+    svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
+    text = FIGURES.get(name, FigureText(heading=name, caption=name))
+    return FigureOnPage(
+        name=name,
+        heading=text.heading,
+        caption=text.caption,
+        drawing=svg_in_page(svg),
+        width=readable_width(svg),
+    )
+
+
+def number_cells(row: Any) -> tuple[str, str, str, str]:
+    """A row of numbers.csv as cells: quantity, value, what it is, and the paper's value."""
+    quantity = row.quantity.replace("rho=", "ρ = ").replace("alpha=", "α = ")
+    return quantity, rounded(row.value, row.error), row.source, row.paper
+
+
+def readable_width(svg: str) -> int:
+    """Pixels of width at which the smallest letters of a drawing are 10 pixels high.
+
+    matplotlib draws letters as outlines of size 100 and scales them; 0 if there are none.
+    """
+    view_box = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+) [\d.]+"', svg)
+    scales = [float(scale) for scale in re.findall(r"scale\((0\.\d+) -0", svg)]
+    if view_box is None or not scales:
+        return 0
+    width = float(view_box[1])
+    smallest_letter = min(GLYPH_SIZE * scale for scale in scales)
+    return ceil(width * SMALLEST_LETTER / smallest_letter)
+
+
+def rounded(value: float, error: Any) -> str:
+    """A number for reading: to the first digit of its error, or to five digits without one.
+
+    `error` is empty text where the table has none.
+    """
+    if not error or error <= NEGLIGIBLE_ERROR * abs(value):
+        return short_number(value, 5)
+    exponent = int(f"{error:e}".partition("e")[2])
+    places = max(0, -exponent)
+    return f"{value:.{places}f} ± {error:.{places}f}"

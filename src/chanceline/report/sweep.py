@@ -1,0 +1,172 @@
+"""A sweep's store as a page: averages with their errors, and pictures of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from chanceline.errors import InputError
+from chanceline.experiments.extrapolation import mean_estimate
+from chanceline.experiments.store import Record, Store
+from chanceline.figures.style import legend_below
+from chanceline.report.page import Drawings, Page, draw_for_page
+
+# More lines than this in one picture tell nothing.
+MAX_LINES = 10
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Results of one kind of task, averaged over the trials of each point.
+
+    Attributes
+    ----------
+    table : one row for each point: its parameters, the number of trials, and for every result its
+        mean and, in the column `error_column`, its standard error.
+    parameters : names of the columns that tell the points apart.
+    results : names of the columns of means.
+    """
+
+    table: pd.DataFrame
+    parameters: list[str]
+    results: list[str]
+
+
+def error_column(result: str) -> str:
+    """The column with the standard errors of a result."""
+    return f"± {result}"
+
+
+def write_sweep_report(store: str | Path, path: str | Path) -> Path:
+    """Write the results of a sweep's store as one HTML file."""
+    with Store(store) as results:
+        records = list(results.records())
+    if not records:
+        raise InputError(f"the store {store} holds no finished task yet; run a sweep first.")
+    return sweep_page(Path(store).name, records).write(path)
+
+
+def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
+    """The page of the finished tasks of a store."""
+    averages = {}
+    for kind in sorted({record.task.kind for record in records}):
+        averages[kind] = average_trials([record for record in records if record.task.kind == kind])
+    tables = {kind: of_kind.table for kind, of_kind in averages.items()}
+    seconds = sum(record.seconds for record in records)
+    made_with = sorted({record.made_with for record in records})
+    task_ids = "\n".join(record.task.id for record in records)
+
+    return Page(
+        template="sweep.html",
+        title=f"Sweep {store_name}",
+        record={
+            "store": store_name,
+            "tasks": len(records),
+            "seconds": seconds,
+            "made_with": made_with,
+            "averages": {kind: table.to_dict("records") for kind, table in tables.items()},
+        },
+        values={
+            "tasks": len(records),
+            "seconds": seconds,
+            "tables": tables,
+            "pictures": {kind: draw_averages(of_kind) for kind, of_kind in averages.items()},
+        },
+        provenance={
+            "store": store_name,
+            "SHA-256 of the task ids": hashlib.sha256(task_ids.encode()).hexdigest(),
+            "seeds": "derived from each task's id",
+            "made with": "; ".join(made_with),
+        },
+    )
+
+
+def average_trials(records: Sequence[Record]) -> Averages:
+    """Mean and error (`mean_estimate`) of every numeric result over the trials of each point.
+
+    Parameters that are the same for all tasks are left out.
+    """
+    parameters = pd.DataFrame([record.task.parameters for record in records])
+    results = pd.DataFrame([record.result for record in records])
+
+    # A point is a value of every parameter that varies; the trials of a point differ by their seed.
+    keys = sorted(key for key in parameters.columns if key != "trial")
+    varied = [key for key in keys if parameters[key].nunique(dropna=False) > 1] or keys[:1]
+    points = [parameters[key] for key in varied]
+
+    grouped = parameters.groupby(points, dropna=False, sort=True)
+    table = grouped.size().rename("trials").reset_index()
+    numeric_results = list(results.select_dtypes(("number", "bool")))
+    for name in numeric_results:
+        trials = results[name].groupby(points, dropna=False, sort=True)
+        estimates = [mean_estimate(values.dropna()) for _, values in trials]
+        table[name] = [mean for mean, _ in estimates]
+        table[error_column(name)] = [error for _, error in estimates]
+    return Averages(table=table, parameters=varied, results=numeric_results)
+
+
+def draw_averages(averages: Averages) -> dict[str, Drawings]:
+    """Caption → picture of every result against the numeric parameter with most values.
+
+    The other parameters tell the lines apart. Nothing is drawn where no number varies, or where
+    there are too many lines.
+    """
+    numeric = averages.table[averages.parameters].select_dtypes("number")
+    if numeric.empty or numeric.nunique().max() < 2:
+        return {}
+    x_name = str(numeric.nunique().idxmax())
+    line_names = [name for name in averages.parameters if name != x_name]
+    lines = _lines_of(averages.table, line_names)
+    if len(lines) > MAX_LINES:
+        return {}
+
+    pictures = {}
+    for result in averages.results:
+        caption = f"{result} against {x_name}, mean and standard error over trials"
+        draw = partial(_draw_result, lines=lines, x_name=x_name, result=result)
+        pictures[caption] = draw_for_page(draw, caption)
+    return pictures
+
+
+class Line(NamedTuple):
+    """A part of a table that is drawn as one line; the label is empty if it is the whole table."""
+
+    label: str
+    rows: pd.DataFrame
+
+
+def _lines_of(table: pd.DataFrame, names: list[str]) -> list[Line]:
+    """The rows that agree in the columns `names`, one line for each combination of values."""
+    if not names:
+        return [Line(label="", rows=table)]
+    lines = []
+    for values, rows in table.groupby(names, dropna=False):
+        pairs = zip(names, values, strict=True)
+        lines.append(Line(", ".join(f"{name} = {value}" for name, value in pairs), rows))
+    return lines
+
+
+def _draw_result(ax: Any, lines: Sequence[Line], x_name: str, result: str) -> None:
+    """Draw a result against a parameter, with error bars."""
+    for line in lines:
+        ax.errorbar(
+            line.rows[x_name],
+            line.rows[result],
+            line.rows[error_column(result)],
+            marker="o",
+            label=_without_formulas(line.label) or None,
+        )
+    ax.set(xlabel=_without_formulas(x_name), ylabel=_without_formulas(result))
+    if lines[0].label:
+        legend_below(ax)
+
+
+def _without_formulas(text: str) -> str:
+    """Text for matplotlib, in which a dollar sign would start a formula."""
+    return text.replace("$", r"\$")
