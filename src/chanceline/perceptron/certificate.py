@@ -5,9 +5,9 @@ evaluated in rational arithmetic; floating-point numbers are rationals, so the v
 any data.
 
 Not separable: by Gordan's theorem some λ ≥ 0, λ ≠ 0, has Σ λ_μ a_μ = 0. A linear program (HiGHS)
-finds the patterns it needs; for integer data λ itself is then solved for in integers, which makes it
-a proof. Where a weight has a prescribed sign s_j, s_j Σ λ_μ a_μj ≤ 0 proves as much: s_j e_j is one
-more row, whose margin need only be ≥ 0.
+finds the patterns it needs; for integer data λ itself is then solved for in integers, which makes
+it a proof. Where a weight has a prescribed sign s_j, s_j Σ λ_μ a_μj ≤ 0 proves as much: s_j e_j
+is one more row, whose margin need only be ≥ 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Certificate(Result):
 
     Attributes
     ----------
-    separable : True (weights checked), False (multipliers found), or None if neither could be shown.
+    separable : True (weights checked), False (multipliers found), or None if undecided.
     exact : the verdict holds in exact arithmetic; otherwise up to `resolution`.
     resolution : without exactness, every w of length 1 has a margin of at most this.
     margin : smallest margin of the weights checked, nan without weights.
@@ -112,7 +112,7 @@ def certify(
     intercept: bool = False,
     signs: ArrayLike | None = None,
 ) -> Certificate:
-    """Decide whether (X, y) is separable on the given columns, with weights or multipliers as proof.
+    """Decide whether (X, y) is separable on these columns, with weights or multipliers as proof.
 
     With `signs` (+1, −1 or 0 for every column of X) by weights that have them.
     """
@@ -175,7 +175,7 @@ def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Cer
 
 
 def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
-    """The patterns y_μ x_μ on these columns, the intercept last; below them s_j e_j for every sign."""
+    """The patterns y_μ x_μ on these columns, the intercept last; below them s_j e_j per sign."""
     rows = problem.y[:, None] * problem.X[:, columns]
     if problem.intercept:
         rows = np.column_stack([rows, problem.y])
@@ -213,7 +213,7 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
 
 
 def _integer_multipliers(rows: NDArray[np.int64], positive: NDArray[np.int64]) -> list[int] | None:
-    """λ ≥ 0 in integers, zero but on the `positive` rows, with Σ λ_μ a_μ = 0; None if none is found.
+    """λ ≥ 0 in integers, zero but on the `positive` rows, with Σ λ_μ a_μ = 0; else None.
 
     The null space of a minimal set of rows is one-dimensional. Where it is larger, the vector with
     all free multipliers equal to 1 is tried. The result is checked.

@@ -1,10 +1,10 @@
 """Proofs that nothing separates some rows, from multipliers that floating point has found.
 
 Rows a_μ are in conflict if Σ λ_μ a_μ = 0 for some λ ≥ 0, λ ≠ 0 (Gordan's theorem): then no w has
-a_μ·w > 0 for all of them. `margin.py` finds such λ up to rounding. Three things can be said of them:
+a_μ·w > 0 for all of them. `margin.py` finds such λ up to rounding. Three things can be said then:
 
-- `conflict_is_certain`: where k + 1 rows of k columns carry λ and are not nearly dependent, the exact
-  λ is proven to be positive too, rounding included;
+- `conflict_is_certain`: where k + 1 rows of k columns carry λ and are not nearly dependent, the
+  exact λ is proven to be positive too, rounding included;
 - `conflict_is_exact`: where the columns are small integers, λ is computed in integers;
 - `largest_gap`: else the conflict holds up to this gap.
 """
@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.compile import (
+    NONE,
+    ZERO,
+    counter,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+)
 from chanceline.kernels.vectors import add_scaled, dot_first
 
 UNIT_ROUNDOFF = 2.0**-53  # the largest relative error of one operation
@@ -26,6 +33,7 @@ NEGLIGIBLE_MULTIPLIER = 1e-9  # of those of sum 1: it may be zero but for roundi
 MAX_INTEGER = 4e18  # 64 bits hold it
 MAX_INVERSE_ERROR = 0.5  # |C B − 1| below 1 proves that B has an inverse; below this it is useful
 TINY_PIVOT = 1e-300
+FIRST_PIVOT = counter(1)  # of Bareiss' elimination, before there is one
 
 
 class Conflict(NamedTuple):
@@ -79,9 +87,9 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     The rows with λ > 0, each with a last place (1 for patterns, 0 for the others), are the columns
     of a matrix B, and B λ = e with e = (0, …, 0, 1). If B is square and not singular, λ is unique.
     An approximate inverse C bounds it: with R = C B − 1 and |R| < 1 in the row sum norm, B is not
-    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|). Sums
-    of n products are right up to n + 1 roundings of the sum of their absolute values, and entries
-    of the rows up to `ENTRY_ROUNDINGS`.
+    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|).
+    Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
+    entries of the rows up to `ENTRY_ROUNDINGS`.
 
     `basis` and `inverse`, (columns + 1, columns + 1) or more, are scratch for B and C.
     """
@@ -103,10 +111,10 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     # The last column of C is the approximation of λ.
     error = bound_solution_error(basis, inverse, size, rounding)
     error *= (1.0 + rounding) / (1.0 - inverse_error)
+    is_positive = True
     for i in range(size):
-        if not inverse[i, size - 1] > error:
-            return False
-    return True
+        is_positive = is_positive and inverse[i, size - 1] > error
+    return is_positive
 
 
 @inlined_kernel()
@@ -252,54 +260,46 @@ class IntegerConflict(NamedTuple):
     unit_places: NDArray[np.int64]
 
 
+class IntegerReduction(NamedTuple):
+    """A matrix of integers after elimination: pivots in `rank` rows, and one column without.
+
+    free : the column without a pivot; −1 where there is none or several, or integers became too
+        large.
+    pivot : the value of all pivots.
+    """
+
+    free: int
+    rank: int
+    pivot: int
+
+
 @kernel()
 def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
-    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers; False also where they become too large.
+    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers.
 
     The b_i are the patterns and unit vectors of the `IntegerConflict`. No λ ≠ 0 of theirs has
-    Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor.
-
-    Bareiss' elimination, above the pivots too: no division has a remainder, all pivots become equal
-    to the last, p, and with one column f left without a pivot λ_f = p and
-    λ_i = −(entry of column f in the row of the pivot of i).
+    Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor. After the
+    elimination, with column f left without a pivot p, λ_f = p and
+    λ_i = −(entry of column f in the row of the pivot of i). False also where integers become too
+    large.
 
     `work`, (columns, patterns + unit vectors) or more, is scratch in 64-bit integers.
     """
     if not fill_integers(conflict, work):
         return False
-
-    n_columns = conflict.n_columns
     n_members = conflict.patterns.size + conflict.unit_places.size
-    rank = 0
-    free = NONE
-    last_pivot = 1
-    for column in range(n_members):
-        pivot_row = first_nonzero(work, column, rank, n_columns)
-        if pivot_row < 0:
-            if free >= 0:
-                return False  # λ is not unique
-            free = column
-            continue
-        for i in range(n_members):
-            moved = work[pivot_row, i]
-            work[pivot_row, i] = work[rank, i]
-            work[rank, i] = moved
-        pivot = work[rank, column]
-        for j in range(n_columns):
-            if j != rank and not eliminate_row(work, j, rank, column, n_members, last_pivot):
-                return False
-        last_pivot = pivot
-        rank += 1
+    reduction = reduce_integers(work, conflict.n_columns, n_members)
+    if reduction.free < 0:
+        return False
 
-    if free < 0:
-        return False  # the rows are independent
-    for j in range(rank):
-        # λ_j / λ_f = −work[j, free] / last_pivot.
-        if last_pivot > 0 and not work[j, free] < 0:
-            return False
-        if last_pivot < 0 and not work[j, free] > 0:
-            return False
-    return True
+    is_positive = True
+    for j in range(reduction.rank):
+        entry = work[j, reduction.free]
+        if reduction.pivot > 0:
+            is_positive = is_positive and entry < 0
+        else:
+            is_positive = is_positive and entry > 0
+    return is_positive
 
 
 @inlined_kernel()
@@ -318,8 +318,48 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
 
 
 @inlined_kernel()
+def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduction:
+    """Bareiss' elimination of the leading places of `work`, above the pivots too.
+
+    No division has a remainder, and all pivots become equal to the last.
+    """
+    nothing = IntegerReduction(free=NONE, rank=ZERO, pivot=ZERO)
+    rank = ZERO
+    free = NONE
+    last_pivot = FIRST_PIVOT
+    for column in range(n_columns):
+        pivot_row = first_nonzero(work, column, rank, n_rows)
+        if pivot_row < 0:
+            if free >= 0:
+                return nothing
+            free = column
+            continue
+
+        for i in range(n_columns):
+            moved = work[pivot_row, i]
+            work[pivot_row, i] = work[rank, i]
+            work[rank, i] = moved
+        pivot = work[rank, column]
+        for j in range(n_rows):
+            if j != rank:
+                is_small = eliminate_row(
+                    work,
+                    row=j,
+                    pivot_row=rank,
+                    column=column,
+                    n_columns=n_columns,
+                    last_pivot=last_pivot,
+                )
+                if not is_small:
+                    return nothing
+        last_pivot = pivot
+        rank += 1
+    return IntegerReduction(free=free, rank=rank, pivot=last_pivot)
+
+
+@inlined_kernel()
 def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
-    """The first row from `start` up to `stop` with an entry in this column, −1 if there is none."""
+    """The first of the rows start … stop − 1 with an entry in this column, −1 if there is none."""
     for j in range(start, stop):
         if work[j, column] != 0:
             return j
@@ -328,7 +368,7 @@ def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
 
 @inner_kernel()
 def eliminate_row(  # noqa: PLR0913
-    work: NDArray, row: int, pivot_row: int, column: int, n_members: int, last_pivot: int
+    work: NDArray, row: int, pivot_row: int, column: int, n_columns: int, last_pivot: int
 ) -> bool:
     """One row of Bareiss' elimination; False where products could be more than 64 bits hold.
 
@@ -336,7 +376,7 @@ def eliminate_row(  # noqa: PLR0913
     """
     pivot = work[pivot_row, column]
     factor = work[row, column]
-    for i in range(n_members):
+    for i in range(n_columns):
         own_product = abs(float(pivot) * float(work[row, i]))
         pivot_product = abs(float(factor) * float(work[pivot_row, i]))
         if own_product + pivot_product > MAX_INTEGER:

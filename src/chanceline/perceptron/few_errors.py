@@ -52,7 +52,7 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
 
 
 def rule_on(X: Floats, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
-    """The rule of largest margin on these features if they separate, else one that makes few errors.
+    """The rule of largest margin on these features if they separate, else one of few errors.
 
     X is (samples, features), y = ±1. Rows that contradict a majority of equal rows do not take part
     in the fit, but count as errors.

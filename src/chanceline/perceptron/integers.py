@@ -55,9 +55,10 @@ def _simplify_one_size(X: Floats, integers: Floats) -> None:
 def integer_columns(
     problem: Problem, support: NDArray[np.int64] | slice = slice(None)
 ) -> NDArray[np.float64]:
-    """y_μ x_μ on a support in small integers: (columns, samples), the intercept last; NaN for others.
+    """y_μ x_μ on a support in small integers: (columns, samples), the intercept last.
 
-    Columns whose weight must not be positive are reversed, as those of the problem are.
+    NaN for columns that are none. Columns whose weight must not be positive are reversed, as those
+    of the problem are.
     """
     integers = small_integers(problem, support) * problem.y
     if problem.signs is not None:

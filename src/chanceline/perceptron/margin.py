@@ -4,9 +4,9 @@ Patterns are the rows a_μ = y_μ x_μ. With w = Σ λ_μ a_μ and s = Σ λ_μ,
 
     |Σ_μ λ_μ a_μ|² + unit · (1 − Σ_μ λ_μ)²   over λ ≥ 0
 
-has a_μ·w ≥ unit · (1 − s) for all μ: w is the direction of the largest margin, or w = 0 and λ proves
-that nothing separates (Gordan's theorem). `unit` is the squared length of the longest row, so that
-neither term drowns the other.
+has a_μ·w ≥ unit · (1 − s) for all μ: w is the direction of the largest margin, or w = 0 and λ
+proves that nothing separates (Gordan's theorem). `unit` is the squared length of the longest row,
+so that neither term drowns the other.
 
 Weights that must not be negative are one more row e_j each, whose margin w_j need only be ≥ 0: it
 has no part in Σ λ_μ.
@@ -14,7 +14,7 @@ has no part in Σ λ_μ.
 In floating point w is never quite zero: up to `RESOLUTION` it counts as zero, which is no proof.
 `conflicts.py` and `rational.py` prove.
 
-Lawson and Hanson's method keeps a passive set, the rows with λ > 0, which are independent. One pass:
+Lawson and Hanson's method keeps a passive set: independent rows, those with λ > 0. One pass:
 
     settle the least squares on the passive set (rows whose λ would be negative leave)
       → w = 0: INSEPARABLE
@@ -372,7 +372,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
 
 @inlined_kernel()
 def solve_unconstrained(passive: Any, n_patterns: int, unit: float) -> None:
-    """Fill `goal` with the least squares on the members: unit · G⁻¹ b, b = 1 for patterns, else 0."""
+    """Fill `goal` with least squares on the members: unit · G⁻¹ b, b = 1 for patterns, else 0."""
     for i in range(passive.size[0]):
         total = 0.0
         for j in range(passive.size[0]):

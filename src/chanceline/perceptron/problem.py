@@ -1,7 +1,7 @@
-"""A problem: data (X, y) that are checked, and the rows a_μ = y_μ x_μ that a separating w must satisfy.
+"""A problem: data (X, y) that are checked, and the scaled columns that searchers work on.
 
-w separates if a_μ·w > 0 for all μ. Searchers work on scaled columns; `Problem` translates their
-weights back into the units of X.
+w separates if a_μ·w > 0 for all rows a_μ = y_μ x_μ. `Problem` translates the searchers' weights
+back into the units of X.
 """
 
 from __future__ import annotations

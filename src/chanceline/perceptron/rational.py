@@ -5,8 +5,8 @@ Doubles are rationals, so whether some w separates has an exact answer. It is fo
 
     min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + unit² (1 − Σ_μ λ_μ)².
 
-At the minimum either Σ_μ λ_μ a_μ = 0, and nothing separates (Gordan's theorem), or w = Σ_μ λ_μ a_μ has
-a_μ·w > 0 for all μ.
+At the minimum either Σ_μ λ_μ a_μ = 0, and nothing separates (Gordan's theorem), or w = Σ_μ λ_μ a_μ
+has a_μ·w > 0 for all μ.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class ExactTable:
     def _in_units_of_X(
         self, weights: Integers, columns: list[_ScaledColumn], raised: list[int], bits: int
     ) -> Decision:
-        """The separating weights of rows like `_pattern_rows`, as slopes and bias in the units of X."""
+        """The separating weights of `_pattern_rows` as slopes and bias in the units of X."""
         slopes = []
         for column, up, weight in zip(columns, raised, weights[: len(columns)], strict=True):
             slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + up))

@@ -29,7 +29,7 @@ class ExactSeparation(NamedTuple):
 def separating_rule(
     table: ExactTable, support: NDArray[np.int64], samples: NDArray[np.int64] | None = None
 ) -> ExactSeparation:
-    """Decide in rational arithmetic whether these columns separate these samples (by default all)."""
+    """Decide exactly whether these columns separate these samples (by default all)."""
     decision = table.decide(support, samples)
     if not decision.separable:
         return ExactSeparation(separable=False, rule=None)
@@ -69,11 +69,14 @@ def rule_in_doubles(
     for attempt in range(MAX_ROUNDINGS):
         factor = inverse_length * (1 + attempt * LENGTH_STEP)
         weights = np.array([float(slope * factor) for slope in slopes])
-        bias: float | None = float(decision.bias * factor)
+        bias = float(decision.bias * factor)
         if not strictly_right(entries, labels, weights, bias).all():
-            bias = _bias_between(entries, labels, weights) if problem.intercept else None
-        if bias is None:
-            continue
+            if not problem.intercept:
+                continue
+            middle = _bias_between(entries, labels, weights)
+            if middle is None:
+                continue
+            bias = middle
         rule = make_rule(problem.X, problem.y, columns, weights, bias)
         if not np.isin(rule.wrong, rows).any():
             return rule

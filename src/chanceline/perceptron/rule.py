@@ -78,7 +78,8 @@ def strictly_right(columns: Floats, y: Floats, weights: Floats, bias: float) -> 
     margins = y * (columns @ weights + bias)
     is_right = margins > 0
 
-    # Rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of absolute values.
+    # The rounding of a dot product of n terms is below n·eps/(1 − n·eps) times the sum of their
+    # absolute values.
     absolute = np.abs(columns) @ np.abs(weights) + abs(bias)
     rounding = 4 * (columns.shape[1] + 2) * np.finfo(float).eps * absolute
     for i in np.flatnonzero(np.abs(margins) <= rounding):

@@ -31,7 +31,7 @@ def separate(
     intercept: bool = False,
     signs: ArrayLike | None = None,
 ) -> Rule:
-    """The perceptron of largest margin on the given columns, or multipliers that prove there is none.
+    """The perceptron of largest margin on the given columns, or multipliers that refute all.
 
     With `signs` (+1, −1 or 0 for every column of X) the weights have them, and those that are zero
     leave the support. What rounding could decide is decided in rational arithmetic. Only on more
@@ -56,16 +56,7 @@ def separate(
     if is_affordable(columns.size + problem.n_unpenalized, problem.n_samples):
         if is_refuted(problem, columns, margin):
             return inseparable
-        exact = separating_rule(ExactTable(problem), columns)
-        if not exact.separable:
-            return inseparable
-        if exact.rule is None:
-            raise ConvergenceError(
-                "These columns separate by so narrow a gap that no weights in double precision "
-                "were found; round their values."
-            )
-        return replace(exact.rule, multipliers=multipliers)
-
+        return _separate_exactly(problem, columns, inseparable)
     if margin.verdict == INSEPARABLE:
         return inseparable
     if margin.verdict == SEPARABLE:
@@ -76,10 +67,23 @@ def separate(
     )
 
 
+def _separate_exactly(problem: Problem, support: NDArray[np.int64], inseparable: Rule) -> Rule:
+    """A separating rule found in rational arithmetic, or `inseparable` where there is none."""
+    exact = separating_rule(ExactTable(problem), support)
+    if not exact.separable:
+        return inseparable
+    if exact.rule is None:
+        raise ConvergenceError(
+            "These columns separate by so narrow a gap that no weights in double precision "
+            "were found; round their values."
+        )
+    return replace(exact.rule, multipliers=inseparable.multipliers)
+
+
 def _rule_without_weights(
     problem: Problem, support: NDArray[np.int64], multipliers: Floats
 ) -> Rule:
-    """The rule with weights zero, which gets every sample wrong; it stands for "nothing separates"."""
+    """The rule with weights zero, which gets every sample wrong: nothing separates."""
     return Rule(
         support=support,
         weights=np.zeros(support.size),
@@ -117,7 +121,7 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     n_columns = rows.shape[1]
     multipliers = margin.multipliers / margin.multipliers.sum()
 
-    # Multipliers of the rows e_j make up for negative sums. They are rounded, but all is checked below.
+    # Multipliers of the rows e_j make up for negative sums. They are rounded; all is checked below.
     nonnegative = problem.nonnegative_on(support)
     sign_multipliers = np.maximum(-(multipliers @ rows)[nonnegative], 0.0)
     negligible = NEGLIGIBLE_MULTIPLIER * np.abs(rows).max()

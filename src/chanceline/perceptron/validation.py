@@ -1,4 +1,4 @@
-"""Checks of X, y, signs and supports from outside: one sentence says what is wrong and how to mend it."""
+"""Checks of X, y, signs and supports: one sentence says what is wrong and how to mend it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SUGGESTIONS = 2  # of features with a name like the one that is not there
 def check_arrays(
     X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...]]:
-    """Check data of two classes: X (samples, features), y (samples,) as ±1, and a name for each feature.
+    """Check data of two classes: X (samples, features), y (samples,) as ±1, and feature names.
 
     The larger of the two values of y becomes +1.
     """
@@ -38,7 +38,7 @@ def check_arrays(
 def check_matrix(
     X: ArrayLike, feature_names: Sequence[str] | None = None
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Check that X (samples, features) holds finite numbers; return it with a name for each feature.
+    """Check that X (samples, features) holds finite numbers; return it with feature names.
 
     Polars and Arrow tables are read by way of pandas. Without names features are x0, x1, ….
     """

@@ -53,9 +53,10 @@ class SupportCount(Result):
 def count(
     X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None
 ) -> SupportCount:
-    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24.
+    """Count the supports of `size` variables on which some w separates (X, y).
 
-    With `signs` (+1, −1 or 0 for every column) a weight has its sign or is zero.
+    For up to about 24 variables. With `signs` (+1, −1 or 0 for every column) a weight has its sign
+    or is zero.
     """
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:

@@ -1,10 +1,10 @@
 """Cuts of ±1 variables: every few patterns that cancel on a support refute it.
 
-If Σ_μ λ_μ a_μj = 0 with λ ≥ 0 for all j of a support, nothing separates there (Gordan's theorem). So
-every separating support contains a variable of the cut D = {j : Σ_μ λ_μ a_μj ≠ 0}. Two patterns cancel
-on half of the variables, four with equal λ on 3/8, six on 5/16 of them; the latter are so many that
-they refute nearly every support too small to separate. A variable whose weight must not be negative
-is in the cut only if Σ_μ λ_μ a_μj > 0.
+If Σ_μ λ_μ a_μj = 0 with λ ≥ 0 for all j of a support, nothing separates there (Gordan's theorem).
+So every separating support contains a variable of the cut D = {j : Σ_μ λ_μ a_μj ≠ 0}. Two
+patterns cancel on half of the variables, four with equal λ on 3/8, six on 5/16 of them; the
+latter are so many that they refute nearly every support too small to separate. A variable whose
+weight must not be negative is in the cut only if Σ_μ λ_μ a_μj > 0.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def list_cuts(
 
 @kernel()
 def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scratch: Any) -> None:
-    """Fill `cuts` and `sizes` as `list_cuts` says, by all choices of `scratch.chosen.size` patterns.
+    """Fill `cuts` and `sizes` as `list_cuts` says, by all choices of chosen.size patterns.
 
     Patterns are chosen in falling order, one at each level: chosen[1] > chosen[2] > …. The last one
     is chosen by an inner loop over all that are smaller.

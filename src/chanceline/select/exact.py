@@ -24,8 +24,8 @@ def run_exact(
     """Search a good support, then refute size by size until one suffices or all are refuted.
 
     The budget counts nodes of the proof. When it ends, the outcome holds the best support and the
-    bound so far. After so many `decisions` in rational arithmetic at one size, the bound holds up to
-    a gap.
+    bound so far. After so many `decisions` in rational arithmetic at one size, the bound holds up
+    to a gap.
     """
     search_budget = None
     proof_budget = EXACT_NODES
@@ -112,8 +112,8 @@ def prove(  # noqa: PLR0913
 def _next_size(refuted: int, smallest: int) -> int:
     """The size to refute next, where `refuted` is refuted and `smallest` suffices.
 
-    A size refuted refutes all below it, and costs a few times as much as the one before. So the last
-    but one is left out: it is refuted with the last.
+    A size refuted refutes all below it, and costs a few times as much as the one before. So the
+    last but one is left out: it is refuted with the last.
     """
     last = smallest - 1
     if refuted >= last - 2:

@@ -2,13 +2,13 @@
 
 Nothing is refuted by a tolerance. A conflict that floating point has found counts if exact
 multipliers near it are proven to be positive (`perceptron/conflicts.py`). Else the answer is
-UNDECIDED, unless the state says that rounding is to be trusted; then the gap is noted up to which the
-refutation holds.
+UNDECIDED, unless the state says that rounding is to be trusted; then the gap is noted up to which
+the refutation holds.
 
 Where a set of patterns cannot all be right, few of them (one more than the columns at most) already
-cannot: those with a positive multiplier. At least one of them is an error, so a search that gives up
-each in turn is exhaustive. Disjoint sets of that kind cost one error each, which bounds the errors
-from below.
+cannot: those with a positive multiplier. At least one of them is an error, so a search that gives
+up each in turn is exhaustive. Disjoint sets of that kind cost one error each, which bounds the
+errors from below.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
     """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
 
-    SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is the
-    set that separates, if there is one, else as it was.
+    SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
+    the set that separates, if there is one, else as it was.
 
     multipliers : (patterns,), a start; filled with those of the fit without errors.
     early : whether any separating weights will do.
@@ -170,8 +170,7 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
     verdict = fit_rest(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
-    for pattern in range(n_patterns):
-        conflict[pattern] = multipliers[pattern] > 0.0 and not certain[pattern]
+    mark_conflict(multipliers, certain, conflict)
     if has_more_conflicts(fit, max_errors, multipliers, early):
         return INSEPARABLE
 
@@ -192,6 +191,13 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
         if conflict[pattern]:
             certain[pattern] = False
     return verdict
+
+
+@inlined_kernel()
+def mark_conflict(multipliers: NDArray, certain: NDArray, conflict: NDArray) -> None:
+    """Fill `conflict` with the patterns of positive multiplier that may be given up."""
+    for pattern in range(conflict.size):
+        conflict[pattern] = multipliers[pattern] > 0.0 and not certain[pattern]
 
 
 @inlined_kernel()
@@ -315,7 +321,7 @@ def confirm_conflict(fit: Any, conflict: Any) -> int:
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `values`: those of the rest, then those of nonnegative weights.
+    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights.
     """
     state = fit.state
     scratch = fit.scratch

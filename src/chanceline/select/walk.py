@@ -1,8 +1,8 @@
 """One walk over all supports of a size, with errors or without, for proofs and for counting.
 
-A support that suffices contains a variable of every cut: of every set of variables without which the
-others do not suffice. The walk branches on the variables of a small cut not yet met: j₁ included;
-j₁ excluded, j₂ included; j₁, j₂ excluded, j₃ included; …
+A support that suffices contains a variable of every cut: of every set of variables without which
+the others do not suffice. The walk branches on the variables of a small cut not yet met: j₁
+included; j₁ excluded, j₂ included; j₁, j₂ excluded, j₃ included; …
 
 Cuts come from two sources. The hard margin gives one anywhere: the heaviest variables |w_j| are
 excluded one after the other until what is included or open does not suffice. For ±1 variables there
@@ -23,14 +23,16 @@ alone.
                            └──────────────────────────┘   ▼
                                                    FOUND, or counted
 
-Where rounding leaves a doubt after `fit_open` or `fit_chosen`, the walk returns ASKED; `supports.py`
-answers in rational arithmetic. Where that would take too long, the walk goes on with what floating
-point says, and its bound holds up to the gap that it notes.
+Where rounding leaves a doubt after `fit_open` or `fit_chosen`, the walk returns ASKED, and
+`supports.py` answers in rational arithmetic. Where that would take too long, the walk goes on with
+what floating point says, and its bound holds up to the gap that it notes.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
@@ -57,10 +59,16 @@ EXHAUSTED = 0  # no further support
 PAUSED = 1
 FOUND = 2  # the included variables suffice
 ASKED = 3  # whether the included variables (and the open ones, for a cut) suffice
+WALKING = 4  # it does not yet
 
 # Where there are cuts of few patterns, a hard margin is worth its time only while so many variables
 # are still to be chosen.
 MARGIN_FROM = 5
+
+# Whether a fit may stop at the first separating weights. To Numba a plain True has a type of its
+# own, and every function that gets it would be compiled once more.
+ANY_WEIGHTS = np.bool_(True)
+LARGEST_MARGIN = np.bool_(False)
 
 
 @kernel()
@@ -71,47 +79,65 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     is one.
     """
     levels = walk.levels
-    question = walk.question
     tally = walk.fit.state.tally
     limit = tally[NODES] + max_nodes
     if tally[NODES] == 0:
         enter_level(walk, ZERO)
 
     while levels.current[0] >= 0:
-        if tally[NODES] >= limit and question.is_asked[0] == 0:
+        if tally[NODES] >= limit and walk.question.is_asked[0] == 0:
             return PAUSED
         level = levels.current[0]
-        is_last = level == walk.size - 1
-
         if levels.method[level] == GROWING:
-            verdict = fit_open(walk, level)
-            if is_question(question, verdict):
-                return ASKED
-            grow_cut(walk, level, verdict)
-            continue
-
-        # The next branch, unless the answer for this one is to come.
-        if question.is_asked[0] == 0:
-            if not next_choice(walk, level):
-                levels.current[0] = level - 1
-                continue
-            if not (is_last or walk.counting):
-                enter_level(walk, level + 1)
-                continue
-
-        verdict = fit_chosen(walk)
-        if is_question(question, verdict):
-            return ASKED
-        if verdict == SEPARABLE:
-            if not walk.counting:
-                return FOUND
-            # All supports that contain the included variables suffice.
-            tally[COUNTED_SUPPORTS] += n_completions(walk.variables.status, walk.size - level - 1)
-        elif not is_last:
-            enter_level(walk, level + 1)
-        elif verdict == UNDECIDED:
-            tally[UNDECIDED_SUPPORTS] += 1
+            event = step_of_cut(walk, level)
+        else:
+            event = step_of_choice(walk, level)
+        if event != WALKING:
+            return event
     return EXHAUSTED
+
+
+@inlined_kernel()
+def step_of_cut(walk: Any, level: int) -> int:
+    """Fit what is included or open, and let the cut of this level grow: WALKING or ASKED."""
+    verdict = fit_open(walk, level)
+    if is_question(walk.question, verdict):
+        return ASKED
+    grow_cut(walk, level, verdict)
+    return WALKING
+
+
+@inlined_kernel()
+def step_of_choice(walk: Any, level: int) -> int:
+    """Take the next branch of this level, test it or enter the next level: WALKING, FOUND or ASKED.
+
+    A branch is tested at the last level, and at every level when supports are counted: if it
+    suffices, all supports that contain the included variables do.
+    """
+    is_last = level == walk.size - 1
+    tally = walk.fit.state.tally
+
+    # The next branch, unless the answer for this one is to come.
+    if walk.question.is_asked[0] == 0:
+        if not next_choice(walk, level):
+            walk.levels.current[0] = level - 1
+            return WALKING
+        if not (is_last or walk.counting):
+            enter_level(walk, level + 1)
+            return WALKING
+
+    verdict = fit_chosen(walk)
+    if is_question(walk.question, verdict):
+        return ASKED
+    if verdict == SEPARABLE:
+        if not walk.counting:
+            return FOUND
+        tally[COUNTED_SUPPORTS] += n_completions(walk.variables.status, walk.size - level - 1)
+    elif not is_last:
+        enter_level(walk, level + 1)
+    elif verdict == UNDECIDED:
+        tally[UNDECIDED_SUPPORTS] += 1
+    return WALKING
 
 
 @inner_kernel()
@@ -168,7 +194,7 @@ def fit_open(walk: Any, level: int) -> int:
     if is_first and levels.method[level - 1] == BY_MARGIN and walk.question.is_asked[0] == 0:
         return SEPARABLE  # by the fit of the level above
 
-    use_variables(walk, with_open=True)
+    use_variables(walk, also=OPEN)
     if state.n_used[0] == 0:
         return SEPARABLE
     row = levels.first_fit[level] + levels.n_waiting[level]
@@ -176,7 +202,7 @@ def fit_open(walk: Any, level: int) -> int:
         fit=walk.fit,
         max_errors=walk.max_errors,
         multipliers=walk.cut_fits.multipliers[row],
-        early=False,
+        early=LARGEST_MARGIN,
     )
     for i in range(state.n_used[0] - walk.n_unpenalized):
         walk.cut_fits.weights[row, state.used[i]] = state.weights[i]
@@ -185,15 +211,15 @@ def fit_open(walk: Any, level: int) -> int:
 
 @inlined_kernel()
 def fit_chosen(walk: Any) -> int:
-    """Whether the included variables suffice. An answer to a question takes the place of the fit."""
+    """Whether the included variables suffice, by the answer to a question or by a fit."""
     if walk.question.answer[0] != NO_ANSWER:
         return walk.question.answer[0]
-    use_variables(walk, with_open=False)
+    use_variables(walk, also=INCLUDED)
     multipliers = walk.cut_fits.of_support
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
     verdict = errors_suffice(
-        fit=walk.fit, max_errors=walk.max_errors, multipliers=multipliers, early=True
+        fit=walk.fit, max_errors=walk.max_errors, multipliers=multipliers, early=ANY_WEIGHTS
     )
     if walk.counting and verdict == SEPARABLE and not weights_are_certain(walk.fit):
         return UNDECIDED
@@ -201,14 +227,14 @@ def fit_chosen(walk: Any) -> int:
 
 
 @inner_kernel()
-def use_variables(walk: Any, with_open: bool) -> None:
-    """Fit the included variables next, also the open ones if asked for; no pattern is given up."""
+def use_variables(walk: Any, also: int) -> None:
+    """Fit the included variables next, and those of status `also`; no pattern is given up."""
     state = walk.fit.state
     status = walk.variables.status
     n_used = ZERO
     for j in range(state.used.size):
         is_unpenalized = j >= status.size
-        if is_unpenalized or status[j] == INCLUDED or (with_open and status[j] == OPEN):
+        if is_unpenalized or status[j] == INCLUDED or status[j] == also:
             state.used[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
@@ -232,8 +258,8 @@ def is_question(question: Any, verdict: int) -> bool:
 def grow_cut(walk: Any, level: int, verdict: int) -> None:
     """After a fit of what is included or open: exclude the heaviest open variable if it suffices.
 
-    If it does not suffice, the cut is complete. If the cut would not be smaller than the smallest one
-    of few patterns, or in doubt, that one is taken.
+    If it does not suffice, the cut is complete. If the cut would not be smaller than the smallest
+    one of few patterns, or in doubt, that one is taken.
     """
     levels = walk.levels
     status = walk.variables.status
@@ -268,7 +294,7 @@ def grow_cut(walk: Any, level: int, verdict: int) -> None:
 
 @inlined_kernel()
 def next_choice(walk: Any, level: int) -> bool:
-    """Open the variable chosen at this level, and include the next that waits; False if none does."""
+    """Open the variable chosen last, and include the next that waits; False if none does."""
     levels = walk.levels
     if levels.chosen[level] >= 0:
         set_status(walk.variables, levels.chosen[level], OPEN)

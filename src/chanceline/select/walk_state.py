@@ -59,8 +59,8 @@ class Levels(NamedTuple):
     n_waiting : (levels,), that many of them, the first ones, are still to be included; meanwhile
         they are excluded.
     chosen : (levels,), the one that is included, −1 at first.
-    max_branches : (levels,), the size of the smallest cut of few patterns: one by the margin must be
-        smaller.
+    max_branches : (levels,), the size of the smallest cut of few patterns: one by the margin must
+        be smaller.
     first_fit : (levels,), the place in `CutFits` of the fit before the cut's first variable was
         excluded.
     """
@@ -75,7 +75,7 @@ class Levels(NamedTuple):
 
 
 class CutFits(NamedTuple):
-    """Fits of all variables that are included or open, one for every variable excluded by the margin.
+    """Fits of the variables that are included or open, one per variable excluded by the margin.
 
     weights : (features + 1, features).
     multipliers : (features + 1, patterns).
