@@ -136,9 +136,11 @@ def _load(
 def _show_test(result: SeparationTest, dataset: Dataset) -> None:
     from rich.console import Console
 
-    from chanceline.significance.text import CHANCE, STRUCTURE
+    from chanceline.significance.verdict import Verdict
 
-    colour = {STRUCTURE: "bold green", CHANCE: "bold red"}.get(result.verdict, "bold yellow")
+    colour = {Verdict.STRUCTURE: "bold green", Verdict.CHANCE: "bold red"}.get(
+        result.verdict, "bold yellow"
+    )
     text, word = visible(in_flags(str(result)), keep="\n"), result.verdict.upper()
     before, _, rest = text.partition(word)
     console = Console(highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from chanceline.figures.style import COLOURS, legend_below
-from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
+from chanceline.significance.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]
 VERDICTS = {
-    STRUCTURE: COLOURS["structure"], CHANCE: COLOURS["chance"], NOT_SHOWN: COLOURS["unclear"], UNDECIDED: COLOURS["unclear"],
-}  # fmt: skip
+    Verdict.STRUCTURE: COLOURS["structure"],
+    Verdict.CHANCE: COLOURS["chance"],
+    Verdict.NOT_SHOWN: COLOURS["unclear"],
+    Verdict.UNDECIDED: COLOURS["unclear"],
+}
 MOST_BOXES = 8
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
-from chanceline.significance.permutation import PermutationReading
+from chanceline.significance.readings import PermutationReading
 from chanceline.significance.verdict import Grounds, Verdict
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 BEFORE_RELYING_ON_STRUCTURE = (
     "structure need not be what you look for: rule out batch effects, confounders and leakage "
@@ -69,13 +69,13 @@ def _about_more_permutations(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
     """Whether more shuffles, or only more samples, would help."""
-    scheme = grounds.plan.scheme
+    design = grounds.plan.design
     level = grounds.level
     spent = grounds.plan.spending.before_shuffles
     if verdict is Verdict.CHANCE:
         return None
-    if verdict is not Verdict.UNDECIDED or scheme.smallest_p + spent > level:
-        n_units = scheme.sizes.n_units
+    if verdict is not Verdict.UNDECIDED or design.smallest_p + spent > level:
+        n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
     if permutation.floor + spent > level:
         n_permutations = ceil(1 / (level - spent))
@@ -97,7 +97,7 @@ def permutations_that_settle(permutation: PermutationReading, level: float) -> i
 
 def _about_more_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
     """With how many samples the separating rule would convince; None if that does not help."""
-    if samples_needed is None or samples_needed <= grounds.plan.scheme.sizes.n_units:
+    if samples_needed is None or samples_needed <= grounds.plan.design.sizes.n_units:
         return None
     separating = grounds.separating
     features = plural(separating.n_selected, "feature")

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import check_arrays
-from chanceline.significance.design import Floats
-from chanceline.tables.columns import classes_of_array
+from chanceline.significance.arrays import Floats
+from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.subjects import SampleColumns, find_suspect
+from chanceline.tables.classes import classes_of_array
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.subjects import check_declared, named_index, undeclared_design
+from chanceline.tables.raw_table import named_index
 
 # Name of the column that y becomes beside a DataFrame whose blocks, groups or pairs are named.
 LABEL_COLUMN = "y (given beside the table)"
@@ -80,7 +82,13 @@ def _undeclared_design(X: Any, data: Floats, labels: Floats, names: Sequence[str
     """The sentence about a column or an index that looks like subjects; empty if there is none."""
     numbers = pd.DataFrame(data, columns=list(names), copy=False)
     no_texts = numbers[[]]  # an array has no columns of text
-    return undeclared_design(no_texts, numbers, labels, names=named_index(X), names_are="the index")
+    columns = SampleColumns(
+        text=no_texts, numbers=numbers, names=named_index(X), names_place="the index"
+    )
+    suspect = find_suspect(columns, labels)
+    if suspect is None:
+        return ""
+    return suspect.sentence
 
 
 def _about_declared(design: Mapping[str, NDArray[Any]], labels: Floats) -> tuple[Finding, ...]:

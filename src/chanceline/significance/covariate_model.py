@@ -23,12 +23,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from chanceline.errors import InputError
-from chanceline.prediction.covariates import FEWEST_IN_LEVEL
-from chanceline.prediction.rule import ridge_logistic
+from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
+from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.significance.arrays import Floats, Ints, block_means
 
 # Where labels are modelled within blocks, these need so many units on average.
-MIN_MEAN_BLOCK_SIZE = FEWEST_IN_LEVEL
+MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL
 # Covariates that leave less than this share of the labels open nearly determine them.
 MIN_OPEN_SHARE = 0.2
 # A slight ridge keeps covariates that separate the classes from infinite weights.
@@ -156,12 +156,9 @@ def fit_covariate_model(
     block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
     indicators = block_of_row[:, None] == np.arange(n_blocks)
     model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
-    # One fit, trained on all rows, with one penalty.
-    one_fit = model_matrix[None]
-    all_rows = np.ones((1, len(units)))
-    penalties = np.array([RIDGE])
-    n_unpenalized = n_blocks
-    weights = ridge_logistic(one_fit, labels[units], all_rows, penalties, n_unpenalized)[0, 0]
+    weights = fit_one_ridge_logistic(
+        model_matrix, labels[units], penalty=RIDGE, n_unpenalized=n_blocks
+    )
     log_odds = model_matrix @ weights
 
     block_log_odds = []

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,15 +29,8 @@ from chanceline.prediction.covariates import (
     make_encoder,
     read_columns,
 )
-from chanceline.prediction.samples import codes
-
-# The types and block_means are written `X as X` for callers that still take them from here.
-from chanceline.significance.arrays import (
-    Bools as Bools,
-    Floats as Floats,
-    Ints as Ints,
-    block_means as block_means,
-)
+from chanceline.prediction.samples import number_values
+from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.covariate_model import (
     MIN_MEAN_BLOCK_SIZE,
     CovariateModel,
@@ -141,24 +133,6 @@ class NullDesign:
         labels[np.argsort(self.block_of_unit, kind="stable")] = self.unit_labels[order]
         return labels
 
-    # Old names, until the callers follow.
-
-    @property
-    def unit_of(self) -> Ints:
-        return self.unit_of_sample
-
-    @property
-    def block_of(self) -> Ints:
-        return self.block_of_unit
-
-    @property
-    def model(self) -> CovariateModel | None:
-        return self.covariate_model
-
-    @property
-    def basis(self) -> Floats | None:
-        return self.covariate_basis
-
 
 def make_design(
     y: Floats, declared: DeclaredRoles = DeclaredRoles(), null: str = FIXED_NULL
@@ -177,7 +151,7 @@ def make_design(
     if declared.groups is None:
         unit_of_sample = np.arange(len(y))
     else:
-        unit_of_sample = codes(declared.groups, len(y), "groups")
+        unit_of_sample = number_values(declared.groups, len(y), "groups")
     sample_of_unit = np.unique(unit_of_sample, return_index=True)[1]
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
@@ -216,9 +190,9 @@ def make_design(
 def _code_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
     """The number of every sample's block or pair, 0 if there are none: (samples,)."""
     if declared.pairs is not None:
-        return codes(declared.pairs, n_samples, "pairs")
+        return number_values(declared.pairs, n_samples, "pairs")
     if declared.blocks is not None:
-        return codes(declared.blocks, n_samples, "blocks")
+        return number_values(declared.blocks, n_samples, "blocks")
     return np.zeros(n_samples, dtype=np.int64)
 
 
@@ -284,12 +258,3 @@ def can_be_blocks(strata: Ints, unit_labels: Floats) -> bool:
     has_both_classes = (positives > 0) & (positives < sizes)
     n_exchangeable = sizes[has_both_classes].sum()
     return bool(n_exchangeable >= MIN_EXCHANGEABLE_SHARE * n_units)
-
-
-# Old names, until the callers follow.
-LabelScheme = NullDesign
-LabelModel = CovariateModel
-
-
-def make_scheme(y: Floats, null: str = FIXED_NULL, **declared: Any) -> NullDesign:
-    return make_design(y, DeclaredRoles(**declared), null)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from chanceline.prediction.worth import FeatureReading, effect
+from chanceline.prediction.metrics import area_under_curve, standardized_difference
+from chanceline.prediction.stability import FeatureReading
 from chanceline.significance.result import SeparationTest
 
 NOT_IN_RULE = -1  # column of a feature that the rule to use does not have
@@ -61,11 +62,12 @@ def reading_of(result: SeparationTest, name: str) -> FeatureReading:
         # `stand_ins` has the names in the order of the readings.
         position = list(result.rule.stand_ins).index(name)
         return result.rule.firmness.readings[position]
-    difference, auc = effect(result.columns[name], result.labels > 0)
+    values = result.columns[name]
+    is_positive = result.labels > 0
     return FeatureReading(
         feature=NOT_IN_RULE,
         selected=np.nan,
-        difference=difference,
-        auc=auc,
+        difference=standardized_difference(values, is_positive),
+        auc=area_under_curve(values, is_positive),
         stand_ins=(),
     )

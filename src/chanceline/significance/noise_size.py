@@ -18,7 +18,7 @@ from chanceline._results import Result
 from chanceline.chance.bound import check_shape
 from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
 from chanceline.errors import ConvergenceError
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.ensemble import Ensemble, gardner
 from chanceline.theory.rs import density

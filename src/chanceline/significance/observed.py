@@ -14,10 +14,11 @@ import numpy as np
 
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import first_rule, path_rules, searched_rules
-from chanceline.significance.plan import FeatureBound, Plan, feature_bound
+from chanceline.significance.plan import Plan
+from chanceline.significance.single_feature import FeatureBound, feature_bound
 from chanceline.significance.stages import Stage1Proof, Stage2Proofs
 
 LOG10_ONE = 0.0  # of a p-value that says nothing
@@ -116,23 +117,23 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
     """
     if plan.features is not None or plan.settings.search is not None:
         return rules[0]
-    acceptable = [rule for rule in rules if rule.errors <= (plan.declared or 0)]
+    acceptable = [rule for rule in rules if rule.errors <= (plan.declared_errors or 0)]
     return min(acceptable, key=lambda rule: rule.n_selected, default=rules[0])
 
 
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
-    scheme = plan.scheme
-    values = path.columns.fitted  # (samples, columns)
-    if len(scheme.unit_labels) < len(values):
-        values = summed_over_units(values, scheme.unit_of)
+    design = plan.design
+    values = path.columns.normalized  # (samples, columns)
+    if len(design.unit_labels) < len(values):
+        values = summed_over_units(values, design.unit_of_sample)
     bound = feature_bound(
         values,
-        scheme.unit_labels,
-        scheme.block_of,
+        design.unit_labels,
+        design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    column = int(path.columns.index[bound.feature])
+    column = int(path.columns.feature_of_column[bound.feature])
     return replace(bound, feature=column, name=plan.data.feature_names[column])
 
 

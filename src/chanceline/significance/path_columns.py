@@ -132,19 +132,6 @@ class PathColumns:
             return rows
         return rows @ self.frame.axes.T
 
-    # Old names, until the callers follow.
-
-    @property
-    def index(self) -> Ints:
-        return self.feature_of_column
-
-    @property
-    def fitted(self) -> Floats:
-        return self.normalized
-
-    def centred(self, values: Floats) -> Floats:
-        return self.residuals(values)
-
 
 def make_path_columns(
     X: Floats,

@@ -14,17 +14,12 @@ from chanceline.significance.arrays import Ints
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
-
-# Old home of the bound for one feature, until the callers follow.
-from chanceline.significance.single_feature import (
-    FeatureBound as FeatureBound,
-    feature_bound as feature_bound,
-)
 from chanceline.significance.stages import AlphaSpending
-from chanceline.significance.union_bound import UnionBound as UnionBound
-from chanceline.tables.columns import examine, plain_text
+from chanceline.significance.union_bound import UnionBound
+from chanceline.tables.checks.advice import examine
+from chanceline.tables.checks.near_rows import near_rows
 from chanceline.tables.dataset import Dataset, Finding
-from chanceline.tables.subjects import near_rows
+from chanceline.tables.spelling import plain_text
 
 # Shuffles by default: the most that take no longer than `MAX_SECONDS`, and the least whatever they
 # take.
@@ -80,20 +75,6 @@ class Plan:
     def names_of(self, support: Iterable[int]) -> tuple[str, ...]:
         """The names of some features."""
         return tuple(self.data.feature_names[j] for j in support)
-
-    # Old names, until the callers follow.
-
-    @property
-    def scheme(self) -> NullDesign:
-        return self.design
-
-    @property
-    def declared(self) -> int | None:
-        return self.declared_errors
-
-    @property
-    def distinct(self) -> Ints:
-        return self.distinct_features
 
 
 def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:

@@ -46,7 +46,7 @@ def detectable_effect(plan: Plan) -> float:
 
 def unit_blocks(plan: Plan) -> tuple[tuple[int, int], ...]:
     """(units, positive units) of every block; one block where none were declared."""
-    sizes = plan.scheme.sizes
+    sizes = plan.design.sizes
     if sizes.blocks is None:
         return ((sizes.n_units, sizes.positives),)
     return sizes.blocks
@@ -55,18 +55,18 @@ def unit_blocks(plan: Plan) -> tuple[tuple[int, int], ...]:
 def variance_within_blocks(plan: Plan) -> float:
     """s(1−s), the share of positives times that of negatives, averaged over the units."""
     total = sum(positives * (size - positives) / size for size, positives in unit_blocks(plan))
-    return total / plan.scheme.sizes.n_units
+    return total / plan.design.sizes.n_units
 
 
 def degrees_of_freedom(plan: Plan) -> int:
     """f: units less one for the feature, one for every block and one for every covariate term."""
-    basis = plan.scheme.basis  # (samples, terms)
+    basis = plan.design.covariate_basis  # (samples, terms)
     n_covariate_terms = 0 if basis is None else basis.shape[1]
-    return plan.scheme.sizes.n_units - len(unit_blocks(plan)) - 1 - n_covariate_terms
+    return plan.design.sizes.n_units - len(unit_blocks(plan)) - 1 - n_covariate_terms
 
 
 def n_tested_features(plan: Plan) -> int:
     """N: the features that were fixed beforehand, or all distinct ones."""
     if plan.settings.preregistered and plan.features is not None:
         return len(plan.features)
-    return len(plan.distinct)
+    return len(plan.distinct_features)

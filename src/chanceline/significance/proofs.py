@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan
 from chanceline.significance.stages import LOG10_2, OverallP, Stage
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 
 @dataclass(frozen=True)

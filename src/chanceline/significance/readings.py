@@ -17,7 +17,7 @@ from math import log10
 import numpy as np
 
 from chanceline._results import Result
-from chanceline.prediction.worth import clopper_pearson
+from chanceline.prediction.interval import clopper_pearson
 from chanceline.significance.arrays import Bools
 
 
@@ -116,7 +116,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class FrontReading:
+class SizeReading:
     """What k features do.
 
     Attributes

@@ -20,22 +20,22 @@ from chanceline._results import Result, plain
 from chanceline.chance.bound import chance_bound, format_p
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
+from chanceline.significance.arrays import Floats
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import Floats
 from chanceline.significance.evidence import Evidence
-from chanceline.significance.permutation import (
-    FrontReading,
+from chanceline.significance.proofs import Proof
+from chanceline.significance.readings import (
     PermutationReading,
+    SizeReading,
     SpreadReading,
 )
-from chanceline.significance.plan import FeatureBound
-from chanceline.significance.proofs import Proof
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
+from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.columns import plain_text
 from chanceline.tables.dataset import Finding
+from chanceline.tables.spelling import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ class SeparationTest(Result):
     evidence: Evidence
     rule: RuleToUse | None
     separating: Separating
-    front: tuple[FrontReading, ...]
+    front: tuple[SizeReading, ...]
     spread: SpreadReading | None
     feature_bound: FeatureBound | None
     proofs: tuple[Proof, ...]

@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule
-from chanceline.prediction.worth import (
-    LOOKED_AT,
-    ExpectedError,
-    Firmness,
-    Scorecard,
-    expected_error,
-    firmness,
-    scorecard,
+from chanceline.prediction.candidates import MAX_SMALL_FEATURES
+from chanceline.prediction.crossval import ExpectedError, expected_error
+from chanceline.prediction.rule import PredictionRule, fit_rule
+from chanceline.prediction.scorecard import Scorecard, scorecard
+from chanceline.prediction.stability import (
+    N_LARGEST_WEIGHTS,
+    SelectionStability,
+    selection_stability,
 )
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.plan import Plan
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula
-from chanceline.tables.dataset import Dataset, plural
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.wording import plural
 
 
 class Standing(Enum):
@@ -88,7 +88,7 @@ class RuleToUse(PredictionRule):
     along: Floats
     wrong: tuple[int, ...]
     expected_error: ExpectedError | None
-    firmness: Firmness
+    firmness: SelectionStability
     stand_ins: dict[str, tuple[str, ...]]
     alternatives: tuple[tuple[str, ...], ...]
     features_named: bool = False
@@ -129,8 +129,8 @@ class RuleToUse(PredictionRule):
         if n_features == 0:
             return "no feature helps"
         text = f"rule of {plural(n_features, 'feature')}"
-        if self.dense and n_features > MOST_FEATURES and self.may_beat_guessing:
-            text += f"; no set of {MOST_FEATURES} or fewer does as well"
+        if self.dense and n_features > MAX_SMALL_FEATURES and self.may_beat_guessing:
+            text += f"; no set of {MAX_SMALL_FEATURES} or fewer does as well"
         return text
 
 
@@ -184,16 +184,16 @@ def _fitted_rule(plan: Plan) -> PredictionRule:
     )
 
 
-def _selection_stability(plan: Plan, rule: PredictionRule) -> Firmness:
+def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability:
     """How firm the choice of the rule's features is."""
     data = plan.data
-    return firmness(
+    return selection_stability(
         data.X,
         data.y,
         _heaviest_features(rule, data.X),
         **_design(plan),
         penalty=rule.penalty,
-        kind=rule.kind,
+        family=rule.family,
     )
 
 
@@ -203,7 +203,7 @@ def _design(plan: Plan) -> dict[str, Any]:
         "groups": plan.data.groups,
         "blocks": _blocks_or_pairs(plan.data),
         "covariates": plan.data.covariates,
-        "encoder": plan.scheme.encoder,
+        "encoder": plan.design.encoder,
         "seed": plan.settings.seed,
     }
 
@@ -211,7 +211,7 @@ def _design(plan: Plan) -> dict[str, Any]:
 def _feature_choice(plan: Plan) -> dict[str, Any]:
     """The arguments about features: those named, and how many there may be."""
     # A scorecard is for a rule that people can add up.
-    max_features = MOST_FEATURES if plan.settings.integer else None
+    max_features = MAX_SMALL_FEATURES if plan.settings.integer else None
     return {"features": plan.features, "max_features": max_features}
 
 
@@ -233,7 +233,7 @@ def _heaviest_features(rule: PredictionRule, X: Floats) -> Ints:
     weight_of_one_sd = np.abs(rule.weights) * X[:, rule.support].std(axis=0)
     heaviest_first = rule.support[np.argsort(-weight_of_one_sd)]
     if rule.dense:
-        return heaviest_first[:LOOKED_AT]
+        return heaviest_first[:N_LARGEST_WEIGHTS]
     return heaviest_first
 
 

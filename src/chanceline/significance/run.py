@@ -36,8 +36,9 @@ from chanceline.significance.shuffle_stage import (
     shuffles_are_needed,
 )
 from chanceline.significance.stage_results import results_of_stages
-from chanceline.tables.dataset import Dataset, TableSettings
-from chanceline.tables.read import load_data
+from chanceline.tables.dataset import Dataset
+from chanceline.tables.load import load_data
+from chanceline.tables.settings import TableSettings
 
 
 def separation_test(

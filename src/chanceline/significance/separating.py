@@ -11,12 +11,12 @@ from chanceline._results import Result
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
-from chanceline.significance.design import Floats
+from chanceline.significance.arrays import Floats
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan
 from chanceline.significance.replica import ChanceSize, ReplicaReading, replica_reading
 from chanceline.significance.sentences import rule_sentence
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +97,7 @@ def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
     second stage.
     """
     is_given = plan.features is not None or plan.settings.search is not None
-    is_within_declared = observed.rule.errors <= (plan.declared or 0)
+    is_within_declared = observed.rule.errors <= (plan.declared_errors or 0)
     if is_given or is_within_declared:
         return ShownRule(observed.rule, observed.bound)
 
@@ -137,7 +137,7 @@ def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
     """The set on the paper's diagram; None unless it separates and was chosen after looking."""
     if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
         return None
-    sizes = plan.scheme.sizes
+    sizes = plan.design.sizes
     return replica_reading(
         n_samples=sizes.n_units,
         n_features=max(plan.bounds.n_features, rule.n_selected),

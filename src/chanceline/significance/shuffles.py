@@ -21,7 +21,7 @@ from chanceline.significance.design import NullDesign
 from chanceline.significance.path import ForwardPaths, follow_paths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import StopCause
-from chanceline.significance.shuffled_front import ShuffledFront
+from chanceline.significance.shuffled_paths import ShuffledPaths
 
 # Labellings in one batch; with a chunk of columns they stay in the cache of the processor.
 BATCH_SIZE = 128
@@ -104,13 +104,13 @@ def labelling(design: NullDesign, seed: int, number: int) -> Floats:
     return design.draw(np.random.default_rng([seed, number]))
 
 
-def shuffle_front(
+def shuffle_paths(
     columns: PathColumns,
     design: NullDesign,
     plan: ShufflePlan,
     n_steps: int,
     first_batch: ForwardPaths | None = None,
-) -> tuple[ShuffledFront, ForwardPaths]:
+) -> tuple[ShuffledPaths, ForwardPaths]:
     """Follow the paths of the observed labels and of the draws.
 
     Parameters
@@ -143,7 +143,7 @@ def shuffle_front(
         # Stopped within the very first batch: the observed labels alone.
         batches = [follow_paths(columns, design.y[None], n_steps)]
     losses = [np.column_stack([batch.losses, -batch.spread]) for batch in batches]
-    front = ShuffledFront(
+    front = ShuffledPaths(
         losses=np.concatenate(losses),
         errors=batches[0].errors,
         requested=plan.n_shuffles,

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.design import Floats
+from chanceline.significance.arrays import Floats
 from chanceline.significance.rounding import names_with_weights, shortest_inequality
-from chanceline.tables.formats import is_number
+from chanceline.tables.spelling import is_number
 
 SPREADSHEET_DIGITS = 15  # what spreadsheets keep of a number
 MAX_FORMULA_LENGTH = 8192  # characters that Excel takes

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import fewest_errors_known
-from chanceline.significance.permutation import FrontReading
 from chanceline.significance.plan import Plan
+from chanceline.significance.readings import SizeReading
 from chanceline.significance.separating import ShownRule, rule_to_show
 from chanceline.significance.shuffle_stage import ShuffleResults
 
@@ -29,7 +29,7 @@ class StageResults:
     path: ObservedPath
     observed: ObservedFit
     shuffles: ShuffleResults
-    front: tuple[FrontReading, ...]
+    front: tuple[SizeReading, ...]
     shown: ShownRule
 
 
@@ -44,17 +44,17 @@ def results_of_stages(
         path=path,
         observed=observed,
         shuffles=shuffles,
-        front=front_readings(plan, observed, path, shuffles),
+        front=size_readings(plan, observed, path, shuffles),
         shown=rule_to_show(plan, observed),
     )
 
 
-def front_readings(
+def size_readings(
     plan: Plan,
     observed: ObservedFit,
     path: ObservedPath,
     shuffles: ShuffleResults,
-) -> tuple[FrontReading, ...]:
+) -> tuple[SizeReading, ...]:
     """For K = 1, 2, … the fewest errors known, and what least squares explains.
 
     The same on shuffled labels stands beside it. p-values are there only if labels were shuffled
@@ -64,11 +64,11 @@ def front_readings(
     bands = shuffles.draws.bands()
     pvalues: list[float | None] = [None] * len(bands)
     if shuffles.permutation is not None and shuffles.draws.done:
-        pvalues = shuffles.draws.adjusted().tolist()
+        pvalues = shuffles.draws.adjusted_pvalues().tolist()
     readings = []
     for step, loss in enumerate(path.losses.tolist()):
         n_selected = step + 1
-        reading = FrontReading(
+        reading = SizeReading(
             k=n_selected,
             errors=errors[step],
             features=plan.names_of(path.support(n_selected)),

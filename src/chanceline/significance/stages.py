@@ -180,7 +180,3 @@ class AlphaSpending:
             return OverallP(min(0.0, log10_p), Stage.NOTHING)
         log10_p = log10(permutation_p + self.before_shuffles)
         return OverallP(min(0.0, log10_p), Stage.SHUFFLES)
-
-
-DeclaredErrors = Stage1Proof  # old name, until the callers follow
-CountedLater = Stage2Proofs  # old name, until the callers follow

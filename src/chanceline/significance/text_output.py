@@ -17,7 +17,7 @@ from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.stages import Stage
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 WIDTH = 98  # letters in a line
 ROW_NAME_WIDTH = 10

@@ -27,21 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from chanceline.chance.bound import (
-    LARGEST as MAX_SAMPLES,
-    Bound,
-    bound_curve,
-    chance_bound,
-    first_convincing,
-)
+from chanceline.chance.bound import Bound, bound_curve, chance_bound
+from chanceline.chance.first_count import first_convincing
+from chanceline.chance.shape import MAX_COUNT
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.arrays import Floats
 from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
 from chanceline.significance.stages import (
     LOG10_2,
     AlphaSpending,
-    CountedLater,
-    DeclaredErrors,
+    Stage1Proof,
+    Stage2Proofs,
     combine_stages,
 )
 
@@ -163,11 +159,11 @@ class UnionBound:
             return self.counted_errors(n_selected, errors)
         return self._bound_at(min(n_selected, self.n_features), 0).log10_p
 
-    def first_stage(self, bound: Bound) -> DeclaredErrors:
+    def first_stage(self, bound: Bound) -> Stage1Proof:
         """The first stage of a bound that `bound` gave."""
-        return DeclaredErrors(bound.log10_p)
+        return Stage1Proof(bound.log10_p)
 
-    def second_stage(self, log10_counted: float, log10_feature: float) -> CountedLater:
+    def second_stage(self, log10_counted: float, log10_feature: float) -> Stage2Proofs:
         """The second stage, after a first one without errors (or with those declared).
 
         Parameters
@@ -257,7 +253,7 @@ class UnionBound:
         def convinces(count: int) -> bool:
             sizes = self.sizes.resized(count)
             has_both_classes = 0 < sizes.positives < sizes.n_units
-            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_SAMPLES:
+            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_COUNT:
                 return False
             resized = replace(self, sizes=sizes)
             return resized._bound_at(n_selected, errors).log10_p <= max_log10_p
@@ -273,8 +269,3 @@ class UnionBound:
             return len(self.sizes.blocks)
         smaller_class = min(self.sizes.positives, self.sizes.n_units - self.sizes.positives)
         return ceil(self.sizes.n_units / max(smaller_class, 1)) + 1
-
-    # Old name, until the callers follow.
-
-    def largest(self, gate: float) -> int:
-        return self.largest_convincing(gate)

@@ -13,13 +13,13 @@ from math import inf, log10
 
 from chanceline._results import listed
 from chanceline.significance.evidence import Evidence, EvidenceSource
-from chanceline.significance.permutation import PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.power import POWER, detectable_effect
 from chanceline.significance.proofs import Proof
+from chanceline.significance.readings import PermutationReading, SpreadReading
 from chanceline.significance.separating import Separating
 from chanceline.significance.stages import OverallP
-from chanceline.tables.dataset import plural
+from chanceline.tables.wording import plural
 
 # "Chance allows this" is said where a feature whose class means lie so many standard deviations
 # apart would have been seen: alone it classifies 84 % of the samples.
@@ -92,7 +92,7 @@ class Grounds:
     def unit(self) -> str:
         """What labels belong to, as a noun."""
         n_samples = len(self.plan.data.y)
-        return "sample" if self.plan.scheme.sizes.n_units == n_samples else "group"
+        return "sample" if self.plan.design.sizes.n_units == n_samples else "group"
 
 
 def decide(grounds: Grounds) -> ReasonedVerdict:
@@ -108,8 +108,8 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     plan = grounds.plan
     if plan.named_after:
         return _about_named_features(grounds)
-    if plan.scheme.model is not None and plan.scheme.model.determined:
-        return ReasonedVerdict(Verdict.UNDECIDED, f"{plan.scheme.model.determined}.")
+    if plan.design.covariate_model is not None and plan.design.covariate_model.determined:
+        return ReasonedVerdict(Verdict.UNDECIDED, f"{plan.design.covariate_model.determined}.")
     shown = evidence_in_words(grounds)
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, shown + _joint_evidence(grounds))
@@ -155,9 +155,9 @@ def why_undecided(grounds: Grounds) -> str | None:
         return NOTHING_SHUFFLED
     if permutation.void:
         return BLIND_SEARCH
-    smallest_p = plan.scheme.smallest_p
+    smallest_p = plan.design.smallest_p
     if smallest_p + plan.spending.before_shuffles > grounds.level:
-        design = plural(plan.scheme.sizes.n_units, grounds.unit)
+        design = plural(plan.design.sizes.n_units, grounds.unit)
         limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
         return f"This design ({design}) {limit}."
     low, high = permutation.interval

@@ -25,7 +25,7 @@ BAND_QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledFront:
+class ShuffledPaths:
     """Losses and errors of the observed labelling (row 0) and of the draws.
 
     Attributes
@@ -116,11 +116,3 @@ class ShuffledFront:
             stopped_by=self.stopped_by,
         )
         return replace(read_draws(draws), statistic=StatisticKind.FRONT)
-
-    # Old names, until the callers follow.
-
-    def adjusted(self) -> Floats:
-        return self.adjusted_pvalues()
-
-    def alone(self, columns: PathColumns, y: Floats) -> Floats:
-        return self.feature_pvalues(columns, y)
