@@ -165,7 +165,7 @@ def _largest(
     bounds = [bound for bound in (largest.bound, largest.next_bound) if bound is not None]
     lines = [f"  M = {bound.n_selected}: p ≤ {format_p(bound.log10_p)}" for bound in bounds]
     lines += (
-        [f"For comparison: {noise.needs()} (theory, for orientation)."] if noise is not None else []
+        [f"For comparison: {noise.in_words()} (theory, for orientation)."] if noise is not None else []
     )
     record = {
         "n_samples": samples,

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
+from chanceline.chance.poisson_binomial import poisson_binomial_pmf
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
@@ -80,7 +81,7 @@ class CovariateModel:
             labels = self.labels[members]
             n_positive = int(np.count_nonzero(labels > 0))
             log_independent = log_expit(labels * log_odds).sum()
-            log_condition = np.log(_probability_of_count(expit(log_odds), n_positive))
+            log_condition = np.log(poisson_binomial_pmf(expit(log_odds), n_positive))
             total += float(log_independent - log_condition)
         return total
 
@@ -117,16 +118,6 @@ def _draw_block(log_odds: Floats, n_positive: int, rng: np.random.Generator) -> 
         accepted = np.flatnonzero(np.count_nonzero(proposals, axis=1) == n_positive)
         if len(accepted):
             return np.where(proposals[accepted[0]], 1.0, -1.0)
-
-
-def _probability_of_count(probabilities: Floats, count: int) -> float:
-    """The probability that exactly `count` of independent events happen."""
-    # of_count[k]: the probability of k events among those looked at so far.
-    of_count = np.append(1.0, np.zeros(count))
-    for probability in probabilities:
-        one_fewer = np.append(0.0, of_count[:-1])
-        of_count = of_count * (1 - probability) + one_fewer * probability
-    return float(of_count[-1])
 
 
 def fit_covariate_model(

@@ -12,9 +12,10 @@ from chanceline.chance.bound import Bound
 from chanceline.perceptron.problem import contradicting_rows
 from chanceline.perceptron.rule import Rule, consistent_rows
 from chanceline.significance.arrays import Floats
+from chanceline.significance.noise_size import ChanceSize
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan
-from chanceline.significance.replica import ChanceSize, ReplicaReading, replica_reading
+from chanceline.significance.replica import ReplicaReading, replica_reading
 from chanceline.significance.sentences import rule_sentence
 from chanceline.tables.wording import plural
 
@@ -78,7 +79,7 @@ class Separating(Result):
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
             text = f"{features} leave{ending} {errors}{self.unavoidable}"
         if self.noise_needs is not None:
-            text += f"; {self.noise_needs.needs()} (theory, for orientation)"
+            text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
 
 
