@@ -235,7 +235,7 @@ def test_draws_depend_on_seed_and_number_alone():
         columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4
     )
     assert np.array_equal(by_two_jobs.losses, longer.losses)
-    assert np.array_equal(by_two_jobs.errors, longer.errors)
+    assert np.array_equal(by_two_jobs.first_batch_errors, longer.first_batch_errors)
     other_seed, _ = shuffle_paths(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
     assert np.array_equal(other_seed.losses[0], longer.losses[0])
     assert not np.array_equal(other_seed.losses[1:], longer.losses[1:BATCH_SIZE])

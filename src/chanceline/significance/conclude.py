@@ -41,7 +41,7 @@ def conclude(
     decision = decide(grounds)
     samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
     columns_shown = columns_to_show(plan, grounds, rule)
-    marginal_pvalues = results.shuffles.marginal_pvalues
+    pvalues = results.shuffles.marginal_pvalues
     log10_p = grounds.overall.log10_p
     return SeparationTest(
         verdict=decision.verdict,
@@ -66,9 +66,7 @@ def conclude(
         scores=scores_to_show(plan, results.shown.rule, rule),
         labels=data.y,
         columns={name: data.X[:, j].astype(float) for name, j in columns_shown.items()},
-        alone={
-            name: marginal_pvalues[j] for name, j in columns_shown.items() if j in marginal_pvalues
-        },
+        marginal_pvalues={name: pvalues[j] for name, j in columns_shown.items() if j in pvalues},
         largest_convincing=plan.bounds.largest_convincing(plan.spending.stage1_level),
         samples_needed=samples_needed,
         advice=advise(grounds, decision.verdict, samples_needed),
@@ -130,5 +128,5 @@ def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dic
 def scores_to_show(plan: Plan, shown_rule: Rule, rule: RuleToUse | None) -> Floats:
     """Every sample along the rule to use, else along the separating rule, (samples,)."""
     if rule is not None:
-        return rule.along
+        return rule.sample_scores
     return plan.data.X[:, shown_rule.support] @ shown_rule.weights + shown_rule.bias

@@ -18,9 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import (
@@ -215,26 +216,59 @@ def _with_covariates(
         if np.any(values[sample_of_unit][design.unit_of_sample] != values):
             raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
 
-    # Strata: units of the same block and the same categories.
-    categories = [item for item in encoder.covariates if isinstance(item, Category)]
-    levels = [item.codes(columns[item.name])[sample_of_unit] for item in categories]
-    block_and_levels = np.column_stack([design.block_of_unit, *levels])
-    strata = np.unique(block_and_levels, axis=0, return_inverse=True)[1]
-    strata = strata.reshape(-1).astype(np.int64)
-    block_of_unit = design.block_of_unit
-    modelled = encoder
+    strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
-        block_of_unit = strata
+        design = replace(design, block_of_unit=strata, encoder=encoder)
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
-    design = replace(design, block_of_unit=block_of_unit, encoder=encoder)
-
+    else:
+        design = replace(design, encoder=encoder)
+        modelled = encoder
     terms = modelled.transform(columns, len(design.y))
+    return _with_model(design, tuple(covariates), terms, sample_of_unit)
+
+
+def _strata(
+    design: NullDesign,
+    encoder: CovariateEncoder,
+    columns: Mapping[str, NDArray[Any]],
+    sample_of_unit: Ints,
+) -> Ints:
+    """Numbers 0, 1, … of the strata, units of the same block and the same categories: (units,).
+
+    Parameters
+    ----------
+    design : its blocks.
+    encoder : which covariates are categories.
+    columns : one value for each sample, by name.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    block_and_levels = [design.block_of_unit]
+    for covariate in encoder.covariates:
+        if isinstance(covariate, Category):
+            levels = covariate.codes(columns[covariate.name])
+            block_and_levels.append(levels[sample_of_unit])
+    combinations = np.column_stack(block_and_levels)
+    strata = np.unique(combinations, axis=0, return_inverse=True)[1]
+    return strata.reshape(-1).astype(np.int64)
+
+
+def _with_model(
+    design: NullDesign, names: tuple[str, ...], terms: Floats, sample_of_unit: Ints
+) -> NullDesign:
+    """The design with a model of the labels; as it is if the terms are constant within blocks.
+
+    Parameters
+    ----------
+    names : of the covariates.
+    terms : (samples, terms) those that are modelled.
+    sample_of_unit : (units,) one sample of each unit.
+    """
     basis = residual_basis(terms, design.block_of_sample)
     if basis is None:
         return design
     model = fit_covariate_model(
-        names=tuple(covariates),
+        names=names,
         terms=terms[sample_of_unit],
         labels=design.unit_labels,
         block_of_unit=design.block_of_unit,

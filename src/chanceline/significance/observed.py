@@ -78,8 +78,7 @@ def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
     """Stage 1 for the rules found so far."""
     rule = smallest_within_declared_errors(plan, rules)
     bound = plan.bounds.bound(rule)
-    stage1 = plan.bounds.first_stage(bound)
-    return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=stage1)
+    return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=Stage1Proof(bound.log10_p))
 
 
 def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> ObservedFit:
@@ -100,7 +99,7 @@ def best_with_counted_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 
 def log10_with_counted_errors(plan: Plan, rule: Rule) -> float:
     """log₁₀ of 2^e·bound(K, e) at the size and the errors of a rule."""
-    return plan.bounds.counted_errors(rule.n_selected, rule.errors)
+    return plan.bounds.log10_p_counted(rule.n_selected, rule.errors)
 
 
 def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
@@ -124,17 +123,19 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
     design = plan.design
-    values = path.columns.normalized  # (samples, columns)
+    columns = path.columns
+    values = columns.normalized  # (samples, columns)
     if len(design.unit_labels) < len(values):
         values = summed_over_units(values, design.unit_of_sample)
-    bound = feature_bound(
+    column_bound = feature_bound(
         values,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    column = int(path.columns.feature_of_column[bound.feature])
-    return replace(bound, feature=column, name=plan.data.feature_names[column])
+    # The bound has the position among the path's columns; the result has the column of X.
+    feature = int(columns.feature_of_column[column_bound.feature])
+    return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
 
 
 def summed_over_units(values: Floats, unit_of_sample: Ints) -> Floats:

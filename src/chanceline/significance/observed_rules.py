@@ -48,12 +48,14 @@ def smallest_rule(plan: Plan) -> Rule:
 
     search = procedure(plan)
     rule = search.find(X, y)
+    if rule.errors > search.errors or plan.settings.permutations != 0:
+        # It is not what was looked for, or shuffles will decide.
+        return rule
+
+    # If the bound would accept one feature less, it is worth while to search once more.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
-    has_one_feature_too_many = rule.n_selected == largest_convincing + 1 > 1
-    # No shuffles will decide, and the bound would accept one feature less: it is worth while to
-    # search once more.
-    only_proofs = plan.settings.permutations == 0
-    if only_proofs and has_one_feature_too_many and rule.errors <= search.errors:
+    has_one_too_many = rule.n_selected == largest_convincing + 1
+    if largest_convincing > 0 and has_one_too_many:
         smaller = search_again(plan, search, largest_convincing)
         if smaller is not None:
             return smaller
@@ -146,7 +148,7 @@ def searched_rules(plan: Plan, path_errors: Ints, *, without_swaps: bool) -> tup
     log10_convincing = log10(plan.spending.stage1_level)
     half_the_errors = (path_errors // 2).tolist()
     swaps_may_convince = any(
-        plan.bounds.at_front(n_selected, errors) <= log10_convincing
+        plan.bounds.log10_p_at(n_selected, errors) <= log10_convincing
         for n_selected, errors in enumerate(half_the_errors, start=1)
     )
     budget = 0
@@ -176,8 +178,9 @@ def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | No
 def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -> list[int]:
     """For K = 1, 2, … the fewest errors known of a rule on at most K features.
 
-    It does not matter what found the rule. With blocks or covariates least squares may have them
-    besides, which a plain rule is a case of.
+    It does not matter what found the rule. With blocks or covariates, least squares on the path's
+    features counts too, with a threshold for every block and a weight for every covariate: a rule
+    on features alone is a special case of such a rule.
     """
     with_design = plan.design.sizes.blocks is not None or plan.design.covariate_basis is not None
     fewest = len(plan.data.y)
@@ -186,6 +189,6 @@ def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -
         candidates = [rule.errors for rule in rules if rule.n_selected <= n_selected]
         if with_design:
             candidates.append(path.least_squares_errors(plan, path.support(n_selected)))
-        fewest = min(fewest, *candidates)
+        fewest = min([fewest, *candidates])
         fewest_by_size.append(fewest)
     return fewest_by_size

@@ -70,6 +70,11 @@ class ForwardPaths:
     pair: Ints
     spread: Floats
 
+    @property
+    def losses_and_spread(self) -> Floats:
+        """(labellings, steps + shares) the losses, then the negative spreads: small is good."""
+        return np.column_stack([self.losses, -self.spread])
+
     def support(self, row: int, size: int) -> Ints:
         """Features of the best set of this size for one labelling, sorted."""
         has_pair = self.pair[row, 0] != NO_FEATURE

@@ -13,6 +13,7 @@ column alone may say nothing and their difference everything.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -162,12 +163,11 @@ def make_path_columns(
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
-        residuals = values
         if intercept:
             values = clip_outliers(values)
-            residuals = values - _threshold_part(values, block_of_sample)
-        if design.covariate_basis is not None:
-            residuals = residuals - _covariate_part(residuals, design.covariate_basis)
+            residuals = _column_residuals(values, block_of_sample, design.covariate_basis)
+        else:
+            residuals = values
         normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
 
     if not varies.any():
@@ -210,17 +210,20 @@ def _medians(values: Floats) -> Floats:
     return medians
 
 
-def _threshold_part(values: Floats, block_of_sample: Ints | None) -> Floats:
-    """What a threshold (of every block) explains of the columns: their means."""
+def _column_residuals(
+    values: Floats, block_of_sample: Ints | None, covariate_basis: Floats | None
+) -> Floats:
+    """What a threshold (of every block) and covariates leave of columns: (samples, columns).
+
+    `PathColumns.residuals` does the same to rows.
+    """
     if block_of_sample is None:
-        means: Floats = values.mean(axis=0)
-        return means
-    return block_means(values, block_of_sample)
-
-
-def _covariate_part(values: Floats, basis: Floats) -> Floats:
-    """What covariates explain of the columns: their projection on the basis."""
-    return basis @ (basis.T @ values)
+        residuals = values - values.mean(axis=0)
+    else:
+        residuals = values - block_means(values, block_of_sample)
+    if covariate_basis is not None:
+        residuals = residuals - covariate_basis @ (covariate_basis.T @ residuals)
+    return residuals
 
 
 def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
@@ -269,30 +272,59 @@ def correlated_pairs(
     """
     n_columns = normalized.shape[1]
     max_pairs = max(n_columns, min_pairs)
-    # The pair (i, j) as one number, i·n_columns + j.
-    pair_code = np.zeros(0, dtype=np.int64)
-    overlap = np.zeros(0)
-    least_listed = 0.0
+    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0))
+    least_overlap = 0.0
     for start in range(0, n_columns, chunk_size):
-        products = normalized[:, start : start + chunk_size].T @ normalized[:, start:]
-        size = np.abs(products)
-        # Of a copy, 1 − g² ≈ 2(1 − |g|) of its squared length is outside the other column.
-        is_copy = size >= 1 - MIN_SQUARED_LENGTH / 2
-        is_candidate = (size >= least_listed) & ~is_copy
-        # Pairs i < j are above the diagonal.
-        is_candidate[np.tril_indices(len(products), m=products.shape[1])] = False
-        row, column = np.nonzero(is_candidate)
-        pair_code = np.append(pair_code, (row + start) * n_columns + column + start)
-        overlap = np.append(overlap, products[row, column])
-        if len(pair_code) > max_pairs:
-            # Ties are settled by the code, so that the list depends on the table alone.
-            by_size = np.lexsort((pair_code, -np.round(np.abs(overlap), OVERLAP_DECIMALS)))
-            pair_code = pair_code[by_size[:max_pairs]]
-            overlap = overlap[by_size[:max_pairs]]
-            least_listed = float(np.abs(overlap).min()) - TOLERANCE
-    order = np.argsort(pair_code)
+        added = _pairs_of_chunk(normalized, slice(start, start + chunk_size), least_overlap)
+        listed = _CodedPairs(
+            code=np.append(listed.code, added.code),
+            overlap=np.append(listed.overlap, added.overlap),
+        )
+        if len(listed.code) > max_pairs:
+            listed = _most_overlapping(listed, max_pairs)
+            # Pairs of later chunks with less overlap would be dropped again.
+            least_overlap = float(np.abs(listed.overlap).min()) - TOLERANCE
+    order = np.argsort(listed.code)
     return ColumnPairs(
-        first=pair_code[order] // n_columns,
-        second=pair_code[order] % n_columns,
-        overlap=overlap[order],
+        first=listed.code[order] // n_columns,
+        second=listed.code[order] % n_columns,
+        overlap=listed.overlap[order],
     )
+
+
+class _CodedPairs(NamedTuple):
+    """Pairs (i, j) of columns, i < j, each as one number i·n_columns + j, with their overlaps."""
+
+    code: Ints
+    overlap: Floats
+
+
+def _pairs_of_chunk(normalized: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
+    """The pairs of a column of the chunk with any later column, copies left out.
+
+    Parameters
+    ----------
+    normalized : (samples, columns) of length 1.
+    chunk : columns.
+    least_overlap : pairs whose absolute overlap is smaller are left out.
+    """
+    n_columns = normalized.shape[1]
+    products = normalized[:, chunk].T @ normalized[:, chunk.start :]  # (chunk, later columns)
+    size = np.abs(products)
+    # Of a copy, 1 − g² ≈ 2(1 − |g|) of its squared length is outside the other column.
+    is_copy = size >= 1 - MIN_SQUARED_LENGTH / 2
+    is_candidate = (size >= least_overlap) & ~is_copy
+    # Pairs i < j are above the diagonal.
+    n_rows, n_later = products.shape
+    is_candidate[np.tril_indices(n_rows, m=n_later)] = False
+    row, later = np.nonzero(is_candidate)
+    first = row + chunk.start
+    second = later + chunk.start
+    return _CodedPairs(code=first * n_columns + second, overlap=products[row, later])
+
+
+def _most_overlapping(pairs: _CodedPairs, max_pairs: int) -> _CodedPairs:
+    """So many pairs of largest absolute overlap; ties by the code, whatever the chunks were."""
+    rounded = np.round(np.abs(pairs.overlap), OVERLAP_DECIMALS)
+    largest = np.lexsort((pairs.code, -rounded))[:max_pairs]
+    return _CodedPairs(code=pairs.code[largest], overlap=pairs.overlap[largest])

@@ -106,32 +106,23 @@ def separation_test(
     """
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
     roles = {role: values for role, values in given_roles.items() if values is not None}
-
-    # Columns are named though y is an array: y becomes a column of their table.
     if y is not None and _names_columns(roles, independent):
-        X = table_with_labels(X, y)
-        y = None
-        label = LABEL_COLUMN
-
-    # A DataFrame or a file that `load_data` reads.
-    if label is not None:
-        table_options, changes = _split_options(changes)
-        if positive is not None:
-            table_options["positive"] = str(positive)
-            positive = None
-        X = load_data(X, label, **roles, independent=independent, **table_options)
-        roles = {}
-
-    settings = replace(settings or TestSettings(), **changes)
-    if isinstance(X, Dataset):
-        if roles or y is not None or feature_names is not None or positive is not None:
-            raise InputError(
-                "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
-                "Dataset."
-            )
+        # Columns are named though y is an array: y becomes a column of their table.
+        _refuse_beside_table(feature_names)
+        table = table_with_labels(X, y)
+        options, changes = _split_options(changes, independent=independent, positive=positive)
+        dataset = load_data(table, LABEL_COLUMN, **roles, **options)
+    elif label is not None:
+        # A DataFrame or a file.
+        _refuse_beside_table(y, feature_names)
+        options, changes = _split_options(changes, independent=independent, positive=positive)
+        dataset = load_data(X, label, **roles, **options)
+    elif isinstance(X, Dataset):
+        _refuse_beside_table(y, feature_names, positive, *roles.values())
         dataset = X
     else:
         dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
+    settings = replace(settings or TestSettings(), **changes)
     return run(make_plan(dataset, features, settings), progress)
 
 
@@ -140,11 +131,31 @@ def _names_columns(roles: Mapping[str, Any], independent: Sequence[str]) -> bool
     return bool(independent) or any(isinstance(values, str) for values in roles.values())
 
 
-def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of `load_data`, and the others."""
+def _refuse_beside_table(*arguments: Any) -> None:
+    """Refuse arguments (those that are not None) about what the table says itself."""
+    if any(argument is not None for argument in arguments):
+        raise InputError(
+            "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
+            "Dataset."
+        )
+
+
+def _split_options(
+    changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of `load_data`, and the changes of the test's settings.
+
+    Parameters
+    ----------
+    changes : both, by name.
+    independent, positive : further options of `load_data`; `positive` None for the usual class.
+    """
     table_names = {field.name for field in fields(TableSettings)}
-    for_table = {name: value for name, value in options.items() if name in table_names}
-    for_test = {name: value for name, value in options.items() if name not in table_names}
+    for_table = {name: value for name, value in changes.items() if name in table_names}
+    for_test = {name: value for name, value in changes.items() if name not in table_names}
+    for_table["independent"] = independent
+    if positive is not None:
+        for_table["positive"] = str(positive)
     return for_table, for_test
 
 

@@ -5,7 +5,7 @@ It is shown beside the p-value and has no part in it: the stages of the p-value 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chanceline._results import Result
 from chanceline.chance.bound import Bound
@@ -77,7 +77,9 @@ class Separating(Result):
             text = f"{features} separate{ending} all {self.n_samples} samples"
         else:
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
-            text = f"{features} leave{ending} {errors}{self.unavoidable}"
+            # `, 2 of which cannot be avoided (…)`, or nothing.
+            unavoidable_text = self.unavoidable
+            text = f"{features} leave{ending} {errors}{unavoidable_text}"
         if self.noise_needs is not None:
             text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
@@ -103,16 +105,15 @@ def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
         return ShownRule(observed.rule, observed.bound)
 
     def most_surprising_first(rule: Rule) -> tuple[float, int, int]:
-        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
+        log10_p = plan.bounds.log10_p_at(rule.n_selected, rule.errors)
         return log10_p, rule.errors, rule.n_selected
 
     with_features = [rule for rule in observed.rules if rule.n_selected > 0]
     rule = min(with_features, key=most_surprising_first)
-    bound = plan.bounds.bound(rule)
     if plan.settings.errors is None:
-        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
-        bound = replace(bound, errors=rule.errors, log10_p=log10_p)
-    return ShownRule(rule, bound)
+        return ShownRule(rule, plan.bounds.bound_after_looking(rule))
+    # A number of errors was declared, and no other may be counted instead: nothing is said (p ≤ 1).
+    return ShownRule(rule, plan.bounds.bound(rule))
 
 
 def separating_set(plan: Plan, shown: ShownRule) -> Separating:
