@@ -332,7 +332,7 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     labellings = np.array([y, *(design.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
     squares = np.corrcoef(clip_outliers(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
-    np.testing.assert_allclose(draws.feature_pvalues(columns, y), expected)
+    np.testing.assert_allclose(draws.marginal_pvalues(columns, y), expected)
 
 
 def test_wide_tables_are_ranked_in_single_precision():

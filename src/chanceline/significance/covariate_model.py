@@ -98,15 +98,12 @@ class CovariateModel:
         """Whether the covariates leave so few labels open that nothing can be told."""
         return self.n_open < MIN_OPEN_SHARE * len(self.labels)
 
-    @property
-    def determined(self) -> str:
-        """Why nothing can be told, in words; empty if something can."""
-        if not self.nearly_determines:
-            return ""
+    def determined_sentence(self) -> str:
+        """Why nothing can be told where the covariates nearly determine the labels."""
         return (
             f"the covariates ({', '.join(self.names)}) nearly determine the labels: they leave "
             f"about {self.n_open:.0f} of {len(self.labels)} open, too few to tell what the "
-            "features add"
+            "features add."
         )
 
 

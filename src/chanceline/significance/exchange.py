@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chanceline._results import listed
+from chanceline.significance.null_sizes import COIN_NULL
 from chanceline.significance.plan import Plan
 from chanceline.tables.wording import plural
 
@@ -19,7 +20,7 @@ def exchange_sentence(plan: Plan) -> str:
         if sizes.blocks is not None:
             text += f" in each of {len(sizes.blocks)} blocks"
         return text
-    if plan.settings.null == "coin":
+    if sizes.null == COIN_NULL:
         return f"{labels}, drawn by fair coins"
     if plan.data.pairs is not None:
         return f"{labels}, swapped within {len(sizes.blocks or ())} pairs"

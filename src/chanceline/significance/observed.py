@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.arrays import Floats, Ints
+from chanceline.significance.arrays import block_sums
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import first_rule, path_rules, searched_rules
 from chanceline.significance.plan import Plan
 from chanceline.significance.single_feature import FeatureBound, feature_bound
-from chanceline.significance.stages import Stage1Proof, Stage2Proofs
-
-LOG10_ONE = 0.0  # of a p-value that says nothing
+from chanceline.significance.stages import LOG10_P_ONE, Stage1Proof, Stage2Proofs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,7 +80,7 @@ def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
 def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> ObservedFit:
     """The same with stage 2: one feature, and (unless they were declared) errors counted later."""
     counted_rule = None
-    log10_counted = LOG10_ONE
+    log10_counted = LOG10_P_ONE
     if plan.settings.errors is None:
         counted_rule = best_with_counted_errors(plan, fit.rules)
         log10_counted = log10_with_counted_errors(plan, counted_rule)
@@ -104,7 +100,7 @@ def log10_with_counted_errors(plan: Plan, rule: Rule) -> float:
 
 def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
     """Whether stage 2 convinces by this feature alone, whatever else is found."""
-    stage2 = plan.bounds.second_stage(LOG10_ONE, feature.log10_p)
+    stage2 = plan.bounds.second_stage(LOG10_P_ONE, feature.log10_p)
     return plan.spending.stage2_convinces(stage2)
 
 
@@ -126,7 +122,7 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     columns = path.columns
     values = columns.normalized  # (samples, columns)
     if len(design.unit_labels) < len(values):
-        values = summed_over_units(values, design.unit_of_sample)
+        values = block_sums(values, design.unit_of_sample)
     column_bound = feature_bound(
         values,
         design.unit_labels,
@@ -136,10 +132,3 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     # The bound has the position among the path's columns; the result has the column of X.
     feature = int(columns.feature_of_column[column_bound.feature])
     return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
-
-
-def summed_over_units(values: Floats, unit_of_sample: Ints) -> Floats:
-    """The sum of the rows of every unit: (samples, columns) → (units, columns)."""
-    order = np.argsort(unit_of_sample, kind="stable")
-    starts = np.flatnonzero(np.diff(unit_of_sample[order], prepend=-1))
-    return np.add.reduceat(values[order], starts, axis=0)

@@ -15,7 +15,7 @@ from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.arrays import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.wording import quoted
 
 # Area under the curve from which on a column nearly determines the classes.
@@ -124,7 +124,7 @@ def ask_about_outcome(
         f"(area under the curve {suspects.next_best:.2f} at most): {question} {without}. If so, "
         f"leave {pronoun} out (drop={','.join(names)!r})."
     )
-    return Finding("warning", message)
+    return Finding(Severity.WARNING, message)
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:

@@ -83,8 +83,8 @@ class PermutationReading(Result):
     stopped_early: bool
     interrupted: bool
     null_sizes: tuple[int | None, ...]
-    statistic: str = StatisticKind.SEARCH
-    stopped_by: str | None = None
+    statistic: StatisticKind = StatisticKind.SEARCH
+    stopped_by: StopCause | None = None
     void: bool = False
     kind: str = "Monte Carlo"
     _derived = ("log10_pvalue",)

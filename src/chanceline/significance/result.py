@@ -35,7 +35,7 @@ from chanceline.significance.separating import Separating
 from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.spelling import plain_text
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ class SeparationTest(Result):
         ----------
         kinds : severities of findings; by default warnings, which bear on the verdict.
         """
-        wanted = kinds or ("warning",)
+        wanted = kinds or (Severity.WARNING,)
         return [finding.message for finding in self.findings if finding.severity in wanted]
 
     # Texts, tables, figures and pages are built on results: the one place where a module loads

@@ -29,13 +29,14 @@ from chanceline.significance.outcome_column import (
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse, usable_rule
+from chanceline.significance.separating import rule_to_show
 from chanceline.significance.shuffle_stage import (
     ShuffleResults,
     first_batch,
     shuffle_labels,
     shuffles_are_needed,
 )
-from chanceline.significance.stage_results import results_of_stages
+from chanceline.significance.stage_results import StageResults, size_readings
 from chanceline.tables.dataset import Dataset
 from chanceline.tables.load import load_data
 from chanceline.tables.settings import TableSettings
@@ -185,13 +186,19 @@ def run(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     """The observed path, the proofs, the shuffles if needed, the rule to use; then the verdict."""
-    path, draws = first_batch(plan)
+    path, first_paths = first_batch(plan)
     observed = fit_observed(plan, path)
     if shuffles_are_needed(plan, observed):
-        shuffles = shuffle_labels(plan, path, draws, progress)
+        shuffles = shuffle_labels(plan, path, first_paths, progress)
     else:
-        shuffles = ShuffleResults(draws=draws)
-    results = results_of_stages(plan, path, observed, shuffles)
+        shuffles = ShuffleResults(paths=first_paths)
+    results = StageResults(
+        path=path,
+        observed=observed,
+        shuffles=shuffles,
+        front=size_readings(plan, observed, path, shuffles),
+        shown=rule_to_show(plan, observed),
+    )
 
     rule = None
     interrupted = shuffles.interrupted

@@ -34,15 +34,14 @@ class ShuffleResults:
 
     Attributes
     ----------
-    draws : losses of the path on the observed and on shuffled labels; those of the first batch
-        where no more were needed.
+    paths : those of the observed and of shuffled labels; the first batch where no more were needed.
     permutation : the p-value; None where no labels were shuffled for one.
     spread : all features together; None without shuffles of the path.
     marginal_pvalues : column of X → adjusted p-value of that feature alone; empty without shuffles
         of the path.
     """
 
-    draws: ShuffledPaths
+    paths: ShuffledPaths
     permutation: PermutationReading | None = None
     spread: SpreadReading | None = None
     marginal_pvalues: dict[int, float] = field(default_factory=dict)
@@ -50,7 +49,7 @@ class ShuffleResults:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the shuffles."""
-        if self.draws.stopped_by == StopCause.INTERRUPT:
+        if self.paths.stopped_by == StopCause.INTERRUPT:
             return True
         return self.permutation is not None and self.permutation.stopped_by == StopCause.INTERRUPT
 
@@ -61,23 +60,23 @@ def repeats_own_search(plan: Plan) -> bool:
 
 
 def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
-    """The path of the observed labels, and the draws of the batch that it is computed in.
+    """The path of the observed labels, and all paths of the batch that it is followed in.
 
     The batch comes before it is known whether shuffles are needed: it has the observed path, and
-    shows what the front is to be compared with. With a search of the user's own it holds the
-    observed labels alone.
+    shows what that is to be compared with. With a search of the user's own it holds the observed
+    labels alone.
     """
     columns = path_columns(plan)
-    permutations = 0
+    n_shuffles = 0
     if not repeats_own_search(plan):
-        permutations = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
-    draws, paths = shuffle_paths(
+        n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
+    shuffled_paths, forward_paths = shuffle_paths(
         columns,
         plan.design,
-        ShufflePlan(permutations, plan.settings.seed),
+        ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
-    return ObservedPath(columns, paths), draws
+    return ObservedPath(columns, forward_paths), shuffled_paths
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
@@ -92,29 +91,29 @@ def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
 def shuffle_labels(
     plan: Plan,
     path: ObservedPath,
-    draws: ShuffledPaths,
+    first_paths: ShuffledPaths,
     progress: Progress | None,
 ) -> ShuffleResults:
     """Run the procedure on as many shuffles as the settings say.
 
     Parameters
     ----------
-    path, draws : the first batch.
+    path, first_paths : what `first_batch` gave.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
     runner = ShuffleRunner(settings.n_jobs, settings.time_limit, progress)
     if repeats_own_search(plan):
         permutation = shuffle_for_own_search(plan, runner)
-        results = ShuffleResults(draws=draws, permutation=permutation)
+        results = ShuffleResults(paths=first_paths, permutation=permutation)
     else:
         results = shuffle_for_path(plan, path, runner)
 
     model = plan.design.covariate_model
-    if model is not None and results.permutation is not None:
-        # Labels are drawn from a model of the covariates, which the p-value depends on.
-        results = replace(results, permutation=replace(results.permutation, kind=model.kind))
-    return results
+    if model is None or results.permutation is None:
+        return results
+    # Labels are drawn from a model of the covariates, which the p-value depends on.
+    return replace(results, permutation=replace(results.permutation, kind=model.kind))
 
 
 def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
@@ -139,27 +138,26 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
 
 def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> ShuffleResults:
     """The path on all shuffles; the first batch is there already."""
-    settings = plan.settings
     columns = path.columns
-    permutations = settings.permutations or 0
-    n_steps = path_length(plan, columns)
-    n_multiplications = columns.normalized.size * n_steps * permutations
+    n_shuffles = plan.settings.permutations or 0
+    n_multiplications = columns.normalized.size * path.n_steps * n_shuffles
     if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
         runner = replace(runner, n_jobs=1)
-    draws, _ = shuffle_paths(
+    paths, _ = shuffle_paths(
         columns,
         plan.design,
-        ShufflePlan(permutations, settings.seed, runner),
-        n_steps=n_steps,
+        ShufflePlan(n_shuffles, plan.settings.seed, runner),
+        n_steps=path.n_steps,
         first_batch=path.first_batch,
     )
-    if draws.done == 0:
+    if paths.done == 0:
         # Stopped before the first shuffle.
-        return ShuffleResults(draws=draws)
-    pvalues = draws.feature_pvalues(columns, plan.design.y).tolist()
+        return ShuffleResults(paths=paths)
+    features = columns.feature_of_column.tolist()
+    pvalues = paths.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(
-        draws=draws,
-        permutation=draws.reading(),
-        spread=draws.spread(),
-        marginal_pvalues=dict(zip(columns.feature_of_column.tolist(), pvalues, strict=True)),
+        paths=paths,
+        permutation=paths.reading(),
+        spread=paths.spread(),
+        marginal_pvalues=dict(zip(features, pvalues, strict=True)),
     )

@@ -56,8 +56,8 @@ class ShuffledPaths:
         """Of K = 1, 2, …, and of the spread over every share of the features."""
         return combine_losses(self.losses).adjusted_pvalues()
 
-    def feature_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
-        """Adjusted p-value of every single column.
+    def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
+        """Adjusted p-value of every column by itself.
 
         It is the share of labellings whose best column fits no worse than this one fits y.
 

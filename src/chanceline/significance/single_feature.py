@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 from chanceline._results import Result
 from chanceline.chance.bound import format_p
 from chanceline.chance.counts import log_tail
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.stages import LN10
 
 # Of the columns that go best with the labels so many are looked at.
@@ -178,10 +178,7 @@ def _values_and_ranks(values: Floats, exchangeable: _ExchangeableUnits) -> Float
     (exchangeable units, 2·columns)
     """
     both = np.hstack([values, pd.DataFrame(values).rank()])
-    sums = np.add.reduceat(both, exchangeable.block_starts, axis=0)
-    sizes = np.bincount(exchangeable.block)
-    means = sums / sizes[:, None]
-    centred = both - means[exchangeable.block]
+    centred = both - block_means(both, exchangeable.block)
     deviations = centred.std(axis=0)
     varies = deviations > TOLERANCE * np.abs(both).max(axis=0)
     return centred / np.where(varies, deviations, np.inf)

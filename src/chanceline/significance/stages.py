@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 LN10 = float(np.log(10.0))
 LOG10_2 = log10(2.0)
+LOG10_P_ONE = 0.0  # of p ≤ 1, which says nothing
 
 
 class Stage(Enum):

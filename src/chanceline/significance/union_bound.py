@@ -35,6 +35,7 @@ from chanceline.significance.arrays import Floats
 from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
 from chanceline.significance.stages import (
     LOG10_2,
+    LOG10_P_ONE,
     AlphaSpending,
     Stage2Proofs,
     combine_stages,
@@ -46,7 +47,6 @@ STAGE1_SHARE = 0.1
 STAGE2_SHARE = 0.01
 # ... and without.
 STAGE2_SHARE_WITHOUT_SHUFFLES = 0.1
-LOG10_P_ONE = 0.0  # of the bound p ≤ 1, which says nothing
 
 
 @dataclass(frozen=True)

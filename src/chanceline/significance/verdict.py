@@ -108,8 +108,9 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     plan = grounds.plan
     if plan.named_after:
         return _about_named_features(grounds)
-    if plan.design.covariate_model is not None and plan.design.covariate_model.determined:
-        return ReasonedVerdict(Verdict.UNDECIDED, f"{plan.design.covariate_model.determined}.")
+    model = plan.design.covariate_model
+    if model is not None and model.nearly_determines:
+        return ReasonedVerdict(Verdict.UNDECIDED, model.determined_sentence())
     shown = evidence_in_words(grounds)
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, shown + _joint_evidence(grounds))
