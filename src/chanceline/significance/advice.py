@@ -68,17 +68,20 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
 def _about_more_permutations(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
-    """Whether more shuffles, or only more samples, would help."""
-    design = grounds.plan.design
-    level = grounds.level
-    spent = grounds.plan.spending.before_shuffles
+    """Whether more shuffles, or only more samples, would help; None if chance is the answer."""
     if verdict is Verdict.CHANCE:
         return None
-    if verdict is not Verdict.UNDECIDED or design.smallest_p + spent > level:
+    design = grounds.plan.design
+    level = grounds.level
+    spent_by_proofs = grounds.plan.spending.before_shuffles
+
+    # No number of shuffles helps if they settled it, or if there are too few labellings.
+    design_is_too_small = design.smallest_p + spent_by_proofs > level
+    if verdict is not Verdict.UNDECIDED or design_is_too_small:
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
-    if permutation.floor + spent > level:
-        n_permutations = ceil(1 / (level - spent))
+    if permutation.floor + spent_by_proofs > level:
+        n_permutations = ceil(1 / (level - spent_by_proofs))
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
     enough = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={enough})."

@@ -10,7 +10,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 # Losses, scores and the like that are closer than this are equal up to rounding.
-TOLERANCE = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 
 
 def block_sums(values: Floats, block_of_row: Ints) -> Floats:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats
 from chanceline.significance.path import SPREAD_SHARES
 
 # The largest fraction that is added to a rank among equals: below one half, so that rounding
@@ -55,12 +55,12 @@ class CombinedRanks:
     @property
     def as_good(self) -> Bools:
         """(labellings,) whether T reaches that of the observed labelling, itself included."""
-        return self.totals >= self.totals[0] - TOLERANCE
+        return self.totals >= self.totals[0] - ROUNDING_TOLERANCE
 
     def adjusted_pvalues(self) -> Floats:
         """Of K = 1, 2, …, and of the spread over every share of the features: (columns,)."""
         best_term = self.terms.max(axis=1, keepdims=True)
-        n_reaching = np.count_nonzero(best_term >= self.terms[0] - TOLERANCE, axis=0)
+        n_reaching = np.count_nonzero(best_term >= self.terms[0] - ROUNDING_TOLERANCE, axis=0)
         n_as_good = np.count_nonzero(self.as_good)
         return np.maximum(n_reaching, n_as_good) / len(self.totals)
 
@@ -86,7 +86,7 @@ def combine_losses(losses: Floats) -> CombinedRanks:
     spread_ranks = np.rint(ranks[:, n_steps:])
 
     smallest_ranks = np.sort(path_ranks.min(axis=1))
-    adjusted_ranks = np.searchsorted(smallest_ranks, path_ranks + TOLERANCE, side="right")
+    adjusted_ranks = np.searchsorted(smallest_ranks, path_ranks + ROUNDING_TOLERANCE, side="right")
 
     path_terms = 1 / adjusted_ranks
     spread_terms = 1 / spread_ranks
@@ -112,11 +112,11 @@ def rank_losses(losses: Floats) -> Floats:
     """
     ranks = np.empty(losses.shape)
     for k, loss in enumerate(losses.T):
-        ranks[:, k] = np.searchsorted(np.sort(loss), loss + TOLERANCE, side="right")
+        ranks[:, k] = np.searchsorted(np.sort(loss), loss + ROUNDING_TOLERANCE, side="right")
 
     # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
     deviations = losses.std(axis=0)
-    scales = np.where(deviations > TOLERANCE, deviations, np.inf)
+    scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
     below_mean = (losses.mean(axis=0) - losses) / scales
     # x/(1 + |x|) lies between −1 and 1.
     return ranks - LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))

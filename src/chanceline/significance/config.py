@@ -24,11 +24,24 @@ def whole_from(at_least: int) -> Check:
     return lambda value, name: whole_number(value, name, at_least=at_least)
 
 
+def whole_or_none(at_least: int) -> Check:
+    """The same where None is allowed too."""
+
+    def check(value: Any, name: str) -> int | None:
+        if value is None:
+            return None
+        return whole_number(value, name, at_least=at_least)
+
+    return check
+
+
 def check_level(value: Any, _: str) -> float:
     return real_number(value, "the level", above=0, below=1)
 
 
-def check_time_limit(value: Any, _: str) -> float:
+def check_time_limit(value: Any, _: str) -> float | None:
+    if value is None:
+        return None
     return real_number(value, "the time limit", above=0)
 
 
@@ -47,7 +60,7 @@ def setting(default: Any, help: str, check: Check | None = None) -> Any:
     ----------
     default : of the setting.
     help : what it means, for the documentation and the command line.
-    check : of a value that is given; None is not checked where the type allows it.
+    check : of the value given, and of the default.
     """
     return field(default=default, metadata={"help": help, "check": check})
 
@@ -65,7 +78,7 @@ class TestSettings:
         "Shuffled labellings, only drawn where the bound does not convince; 0 for none. "
         "By default 999 to 9999 by the size of the table, some seconds' worth "
         "(999 with a search of your own).",
-        check=whole_from(0),
+        check=whole_or_none(0),
     )
     seed: int = setting(
         0,
@@ -84,7 +97,7 @@ class TestSettings:
         "Errors allowed, fixed beforehand. By default as many as the rule makes, "
         "for which the bound pays a factor 2^(e+1) if features were named or nothing separates "
         "(no factor if the features were preregistered).",
-        check=whole_from(0),
+        check=whole_or_none(0),
     )
     method: str = setting(
         "auto",
@@ -94,7 +107,7 @@ class TestSettings:
     budget: int | None = setting(
         None,
         "Iterations of one search; by default the method's own.",
-        check=whole_from(0),
+        check=whole_or_none(0),
     )
     restarts: int = setting(
         8,
@@ -111,7 +124,7 @@ class TestSettings:
     stop_after: int | None = setting(
         10,
         "With a search of your own: stop after so many shuffles did as well (None: never).",
-        check=whole_from(1),
+        check=whole_or_none(1),
     )
     largest: int = setting(
         6,
@@ -125,7 +138,7 @@ class TestSettings:
         None,
         "Number of features the selection could choose from, if the table holds fewer; "
         "only the bound speaks then.",
-        check=whole_from(1),
+        check=whole_or_none(1),
     )
     always_permute: bool = setting(False, "Shuffle even if the bound convinces.")
     expected_error: bool = setting(
@@ -150,11 +163,9 @@ class TestSettings:
         """Check every setting; `workers` is the former name of `n_jobs`."""
         checked = {"n_jobs": check_jobs(n_jobs_from(self.n_jobs, workers))}
         for item in fields(self):
-            value = getattr(self, item.name)
             check = item.metadata["check"]
-            is_left_open = value is None and _may_be_none(item)
-            if check is not None and not is_left_open:
-                checked[item.name] = check(value, item.name)
+            if check is not None:
+                checked[item.name] = check(getattr(self, item.name), item.name)
         for name, value in checked.items():
             # The object is frozen for everybody else.
             object.__setattr__(self, name, value)
@@ -173,11 +184,6 @@ class TestSettings:
         if self.search is not None and not isinstance(self.search, str):
             values["search"] = repr(self.search)
         return values
-
-
-def _may_be_none(item: Field[Any]) -> bool:
-    """Whether the type of a setting, which is text here, allows None."""
-    return "None" in str(item.type)
 
 
 def _describe(item: Field[Any]) -> str:

@@ -33,7 +33,7 @@ MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL
 # Covariates that leave less than this share of the labels open nearly determine them.
 MIN_OPEN_SHARE = 0.2
 # A slight ridge keeps covariates that separate the classes from infinite weights.
-RIDGE = 0.01
+COVARIATE_RIDGE = 0.01
 # Labellings that are proposed at once; one of some √(units) is accepted.
 PROPOSALS = 64
 # Singular values below this share of the largest are rounding.
@@ -129,8 +129,7 @@ def fit_covariate_model(
     labels : (units,) ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
-    every_block = [np.flatnonzero(block_of_unit == k) for k in range(block_of_unit.max() + 1)]
-    members = tuple(block for block in every_block if len(np.unique(labels[block])) == 2)
+    members = _blocks_of_both_classes(labels, block_of_unit)
     n_blocks = len(members)
     units = np.concatenate(members)
     if n_blocks > 1 and len(units) < MIN_MEAN_BLOCK_SIZE * n_blocks:
@@ -145,20 +144,26 @@ def fit_covariate_model(
     indicators = block_of_row[:, None] == np.arange(n_blocks)
     model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
     weights = fit_one_ridge_logistic(
-        model_matrix, labels[units], penalty=RIDGE, n_unpenalized=n_blocks
+        model_matrix, labels[units], penalty=COVARIATE_RIDGE, n_unpenalized=n_blocks
     )
     log_odds = model_matrix @ weights
 
-    block_log_odds = []
-    for k, block_units in enumerate(members):
-        odds_of_block = log_odds[block_of_row == k]
-        block_log_odds.append(_with_expected_count(odds_of_block, labels[block_units]))
+    block_log_odds = [
+        _with_expected_count(log_odds[block_of_row == k], labels[block_units])
+        for k, block_units in enumerate(members)
+    ]
     return CovariateModel(
         names=names,
         labels=labels,
         block_members=members,
         block_log_odds=tuple(block_log_odds),
     )
+
+
+def _blocks_of_both_classes(labels: Floats, block_of_unit: Ints) -> tuple[Ints, ...]:
+    """The units of every block in which labels can change."""
+    blocks = [np.flatnonzero(block_of_unit == k) for k in range(block_of_unit.max() + 1)]
+    return tuple(units for units in blocks if len(np.unique(labels[units])) == 2)
 
 
 def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:

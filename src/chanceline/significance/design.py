@@ -157,38 +157,50 @@ def make_design(
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
-    # A unit lies within one block or pair.
-    block_of_sample = _code_blocks(declared, len(y))
-    block_of_unit = block_of_sample[sample_of_unit]
-    if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
-        block_word = "block" if declared.pairs is None else "pair"
-        raise InputError(f"every group must lie within one {block_word}.")
-    if declared.pairs is not None:
-        pair_names = np.asarray(declared.pairs)[sample_of_unit]
-        unit_word = "row" if declared.groups is None else "group"
-        check_pairs(pair_names, block_of_unit, unit_labels, unit_word)
-    if declared.blocks is not None:
-        check_not_subjects(block_of_unit, unit_labels)
-
+    block_of_sample = _number_blocks(declared, len(y))
     design = NullDesign(
         y=y,
         unit_of_sample=unit_of_sample,
         unit_labels=unit_labels,
-        block_of_unit=block_of_unit,
+        block_of_unit=block_of_sample[sample_of_unit],
         null=null,
     )
-    if design.sizes.log_labellings == 0:
-        raise InputError(
-            "every block holds one class only, so that no label can be exchanged; use larger "
-            "blocks, or groups=COLUMN if the rows of a block are those of one subject."
-        )
+    _check_blocks(design, declared, block_of_sample, sample_of_unit)
     if declared.covariates:
         # Categories become blocks only if labels can be exchanged within them.
         return _with_covariates(design, sample_of_unit, declared.covariates)
     return design
 
 
-def _code_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
+def _check_blocks(
+    design: NullDesign, declared: DeclaredRoles, block_of_sample: Ints, sample_of_unit: Ints
+) -> None:
+    """Units lie within one block or pair, and labels can be exchanged there.
+
+    Parameters
+    ----------
+    design : units and blocks.
+    declared : what the user calls them.
+    block_of_sample : (samples,) numbers of the blocks, which may differ within a unit.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    if not np.array_equal(design.block_of_sample, block_of_sample):
+        block_word = "block" if declared.pairs is None else "pair"
+        raise InputError(f"every group must lie within one {block_word}.")
+    if declared.pairs is not None:
+        pair_names = np.asarray(declared.pairs)[sample_of_unit]
+        unit_word = "row" if declared.groups is None else "group"
+        check_pairs(pair_names, design.block_of_unit, design.unit_labels, unit_word)
+    if declared.blocks is not None:
+        check_not_subjects(design.block_of_unit, design.unit_labels)
+    if design.sizes.log_labellings == 0:
+        raise InputError(
+            "every block holds one class only, so that no label can be exchanged; use larger "
+            "blocks, or groups=COLUMN if the rows of a block are those of one subject."
+        )
+
+
+def _number_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
     """The number of every sample's block or pair, 0 if there are none: (samples,)."""
     if declared.pairs is not None:
         return number_values(declared.pairs, n_samples, "pairs")

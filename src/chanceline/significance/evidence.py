@@ -10,7 +10,7 @@ from chanceline.perceptron.rule import Rule
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.observed_rules import fewest_errors_on
 from chanceline.significance.plan import Plan
-from chanceline.significance.readings import Band, SizeReading, SpreadReading
+from chanceline.significance.readings import Band, SizeReading
 from chanceline.significance.shuffle_stage import repeats_own_search
 from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stage_results import StageResults
@@ -132,24 +132,15 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
 def _shuffle_evidence(plan: Plan, results: StageResults) -> Evidence:
     """A point of the front, or the spread over all features if its p-value is smaller.
 
-    Of equal p-values a set of features counts first: it says more. And what shows nothing is not
-    called spread.
+    Of equal p-values a set of features counts first, and the smallest of these: it says more. And
+    what shows nothing is not called spread.
     """
-    point = least_pvalue(results.front)
+    best_point = min(results.front, key=lambda point: (point.pvalue, point.k))
     spread = results.shuffles.spread
-    smallest_otherwise = min(point.pvalue or 0.0, plan.settings.level)
-    if spread is not None and spread.pvalue < smallest_otherwise:
-        return _spread_evidence(spread)
-    return _point_evidence(plan, results, point)
-
-
-def least_pvalue(front: tuple[SizeReading, ...]) -> SizeReading:
-    """Of the front's points with the least adjusted p-value the one with the fewest features."""
-    return min(front, key=lambda point: (point.pvalue, point.k))
-
-
-def _spread_evidence(spread: SpreadReading) -> Evidence:
-    return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)
+    largest_pvalue_of_spread = min(best_point.pvalue or 0.0, plan.settings.level)
+    if spread is not None and spread.pvalue < largest_pvalue_of_spread:
+        return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)
+    return _point_evidence(plan, results, best_point)
 
 
 def _point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline.prediction.metrics import sweep_thresholds
-from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
 from chanceline.significance.path_columns import PathColumns, clip_outliers
 
 
@@ -24,7 +24,7 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
     -------
     (rows,) the fewest errors of every row.
     """
-    tolerance = TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
+    tolerance = ROUNDING_TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
     if not intercept:
         return np.count_nonzero(labels * scores <= tolerance, axis=1)
     ranked_scores, errors = sweep_thresholds(scores, labels)

@@ -110,7 +110,7 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
     It is the first rule if there is none, or if the features were named or come from the user's
     own search.
     """
-    if plan.features is not None or plan.settings.search is not None:
+    if plan.features_are_given:
         return rules[0]
     acceptable = [rule for rule in rules if rule.errors <= (plan.declared_errors or 0)]
     return min(acceptable, key=lambda rule: rule.n_selected, default=rules[0])

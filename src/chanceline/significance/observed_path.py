@@ -55,7 +55,7 @@ class ObservedPath:
         return errors_with_design(self.columns, plan.data.X, plan.data.y, support)
 
 
-def path_columns(plan: Plan) -> PathColumns:
+def columns_for_path(plan: Plan) -> PathColumns:
     """The columns that the path may take: all distinct ones, or those that were preregistered."""
     X = plan.data.X
     intercept = plan.settings.intercept

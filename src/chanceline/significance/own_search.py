@@ -224,7 +224,7 @@ def ignores_labels(
 
 
 def _drawn_statistic(
-    number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
+    draw_number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
 ) -> SearchStatistic:
     """T of the labelling of this number."""
-    return statistic(X, labelling(design, seed, number))
+    return statistic(X, labelling(design, seed, draw_number))

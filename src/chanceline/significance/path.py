@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path_columns import (
     COLUMNS_IN_CACHE,
@@ -129,7 +129,7 @@ def _with_better_pairs(
     losses = paths.losses.copy()
     errors = paths.errors.copy()
     pair = paths.pair.copy()
-    rows = np.flatnonzero(best_pairs.loss < losses[:, step] * (1 - TOLERANCE))
+    rows = np.flatnonzero(best_pairs.loss < losses[:, step] * (1 - ROUNDING_TOLERANCE))
     members = best_pairs.members[rows]
     pair[rows] = columns.feature_of_column[members]
     losses[rows, step] = np.maximum(best_pairs.loss[rows], 0.0)
@@ -235,7 +235,7 @@ class _PathState:
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
-        best, _ = _largest(self._gains(), len(self.residual))
+        best, _ = _largest_of_rows(self._gains(), len(self.residual))
         candidates = self.columns[:, best].T.astype(float)
         direction, is_taken = _orthogonal_part(candidates, self.directions[:, : self.n_taken])
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
@@ -311,7 +311,7 @@ def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
     return outside / np.where(is_left, length, np.inf)[:, None], is_left
 
 
-def _largest(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
+def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
     """The index of the largest value of every row, and that value.
 
     Of values that differ by rounding alone the first is taken: single precision makes them equal
@@ -328,7 +328,7 @@ def _largest(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, F
     for start, values in chunks:
         index = values.astype(np.float32).argmax(axis=1)
         value = values[rows, index]
-        is_larger = value > largest * (1 + TOLERANCE)
+        is_larger = value > largest * (1 + ROUNDING_TOLERANCE)
         best[is_larger] = start + index[is_larger]
         largest[is_larger] = value[is_larger]
     return best, largest
@@ -380,7 +380,7 @@ def _find_best_pairs(pairs: ColumnPairs, products: Floats, target: _Target) -> _
     """
     if len(pairs) == 0:
         return None
-    best, gain = _largest(_pair_gains(pairs, products), len(products))
+    best, gain = _largest_of_rows(_pair_gains(pairs, products), len(products))
     return _BestPairs(
         members=np.column_stack([pairs.first[best], pairs.second[best]]),
         loss=(target.squared_length - gain) / target.scale,

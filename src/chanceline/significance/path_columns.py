@@ -19,7 +19,7 @@ import numpy as np
 
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import distinct_columns
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.design import NullDesign
 
 CLIP_DEVIATIONS = 3.0
@@ -237,7 +237,7 @@ def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     """
     lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
     sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
-    varies = lengths > TOLERANCE * sizes
+    varies = lengths > ROUNDING_TOLERANCE * sizes
     return residuals / np.where(varies, lengths, 1.0), varies
 
 
@@ -283,7 +283,7 @@ def correlated_pairs(
         if len(listed.code) > max_pairs:
             listed = _most_overlapping(listed, max_pairs)
             # Pairs of later chunks with less overlap would be dropped again.
-            least_overlap = float(np.abs(listed.overlap).min()) - TOLERANCE
+            least_overlap = float(np.abs(listed.overlap).min()) - ROUNDING_TOLERANCE
     order = np.argsort(listed.code)
     return ColumnPairs(
         first=listed.code[order] // n_columns,

@@ -67,6 +67,11 @@ class Plan:
         return self.features is not None and not self.settings.preregistered
 
     @property
+    def features_are_given(self) -> bool:
+        """The features were named, or come from a search of the user's own."""
+        return self.features is not None or self.settings.search is not None
+
+    @property
     def class_names(self) -> tuple[str, str]:
         """The classes in words: `1` for 1.0."""
         negative, positive = self.data.classes
@@ -93,6 +98,8 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     )
     design = make_design(data.y, declared, settings.null)
     findings = _examine_table(data, design)
+
+    # What is asked, and whether that goes with the table.
     named = None if features is None else find_features(features, data.feature_names)
     _check_request(data, design, named, settings)
     distinct = distinct_columns(data.X, settings.intercept)
@@ -104,12 +111,15 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     declared_errors = settings.errors
     if declared_errors is None and named is None:
         declared_errors = 0
+    n_preregistered = None
+    if named is not None and settings.preregistered:
+        n_preregistered = len(named)
     bounds = UnionBound(
         sizes=design.sizes,
         n_features=settings.candidates or len(distinct),
         intercept=settings.intercept,
         errors=declared_errors,
-        preregistered=len(named) if settings.preregistered and named is not None else None,
+        preregistered=n_preregistered,
         uninformative=design.covariate_model is not None,
     )
     return Plan(

@@ -124,7 +124,7 @@ def separation_test(
     else:
         dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
     settings = replace(settings or TestSettings(), **changes)
-    return run(make_plan(dataset, features, settings), progress)
+    return run_test(make_plan(dataset, features, settings), progress)
 
 
 def _names_columns(roles: Mapping[str, Any], independent: Sequence[str]) -> bool:
@@ -167,11 +167,10 @@ def judge(
     return separation_test(dataset, features=features, **options)
 
 
-def run(plan: Plan, progress: Progress | None = None) -> SeparationTest:
+def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     """The test; and where a column looks like the outcome itself, the verdict without it."""
     result = run_stages(plan, progress)
-    features_are_given = plan.features is not None or plan.settings.search is not None
-    if features_are_given or result.interrupted:
+    if plan.features_are_given or result.interrupted:
         return result
     suspects = outcome_columns(plan.data.X, plan.data.y)
     if len(suspects.columns) == 0:
@@ -185,32 +184,33 @@ def run(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The observed path, the proofs, the shuffles if needed, the rule to use; then the verdict."""
+    """The stages of the p-value, and the rule to use; then the verdict."""
+    results = results_of_stages(plan, progress)
+    rule = None
+    interrupted = results.shuffles.interrupted
+    # A search of one's own has its own rule.
+    wants_rule = plan.settings.expected_error and plan.settings.search is None
+    if wants_rule and not interrupted:
+        rule = rule_unless_interrupted(plan)
+        interrupted = rule is None
+    return conclude(plan, results, rule, interrupted=interrupted)
+
+
+def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
+    """The path and the proofs of the observed labels, and the shuffles if they are needed."""
     path, first_paths = first_batch(plan)
     observed = fit_observed(plan, path)
     if shuffles_are_needed(plan, observed):
         shuffles = shuffle_labels(plan, path, first_paths, progress)
     else:
         shuffles = ShuffleResults(paths=first_paths)
-    results = StageResults(
+    return StageResults(
         path=path,
         observed=observed,
         shuffles=shuffles,
         front=size_readings(plan, observed, path, shuffles),
         shown=rule_to_show(plan, observed),
     )
-
-    rule = None
-    interrupted = shuffles.interrupted
-    if wants_rule(plan) and not interrupted:
-        rule = rule_unless_interrupted(plan)
-        interrupted = rule is None
-    return conclude(plan, results, rule, interrupted=interrupted)
-
-
-def wants_rule(plan: Plan) -> bool:
-    """Whether a rule for new samples was asked for; a search of one's own has its own rule."""
-    return plan.settings.expected_error and plan.settings.search is None
 
 
 def rule_unless_interrupted(plan: Plan) -> RuleToUse | None:

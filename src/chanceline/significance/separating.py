@@ -99,9 +99,8 @@ def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
     The bound belongs into words, not into the p-value: errors counted after looking are of the
     second stage.
     """
-    is_given = plan.features is not None or plan.settings.search is not None
     is_within_declared = observed.rule.errors <= (plan.declared_errors or 0)
-    if is_given or is_within_declared:
+    if plan.features_are_given or is_within_declared:
         return ShownRule(observed.rule, observed.bound)
 
     def most_surprising_first(rule: Rule) -> tuple[float, int, int]:

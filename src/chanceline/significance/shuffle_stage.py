@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from chanceline._parallel import Progress
 from chanceline.significance.observed import ObservedFit
-from chanceline.significance.observed_path import ObservedPath, path_columns, path_length
+from chanceline.significance.observed_path import ObservedPath, columns_for_path, path_length
 from chanceline.significance.observed_rules import procedure
 from chanceline.significance.own_search import SearchShufflePlan, shuffle_search
 from chanceline.significance.plan import Plan
@@ -66,7 +66,7 @@ def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
     shows what that is to be compared with. With a search of the user's own it holds the observed
     labels alone.
     """
-    columns = path_columns(plan)
+    columns = columns_for_path(plan)
     n_shuffles = 0
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)

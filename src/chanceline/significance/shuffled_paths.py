@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import (
@@ -74,7 +74,7 @@ class ShuffledPaths:
         products = centred.astype(columns.normalized.dtype) @ columns.normalized
         losses = 1 - products.astype(float) ** 2 / (centred @ centred)
         best_losses = np.sort(self.losses[:, 0])
-        n_as_good = np.searchsorted(best_losses, losses + TOLERANCE, side="right")
+        n_as_good = np.searchsorted(best_losses, losses + ROUNDING_TOLERANCE, side="right")
         return n_as_good / len(best_losses)
 
     def bands(self) -> list[Band | None]:

@@ -97,11 +97,11 @@ class ShufflePlan:
     runner: ShuffleRunner = ShuffleRunner()
 
 
-def labelling(design: NullDesign, seed: int, number: int) -> Floats:
-    """The observed labels for number 0, and draw 1, 2, … from the null: (samples,)."""
-    if number == 0:
+def labelling(design: NullDesign, seed: int, draw_number: int) -> Floats:
+    """The observed labels as number 0, and draw 1, 2, … from the null: (samples,)."""
+    if draw_number == 0:
         return design.y
-    return design.draw(np.random.default_rng([seed, number]))
+    return design.draw(np.random.default_rng([seed, draw_number]))
 
 
 def shuffle_paths(
@@ -166,11 +166,11 @@ def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress 
 
 
 def follow_batch(
-    numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
+    draw_numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
 ) -> ForwardPaths:
     """The paths of the labellings of these numbers; 0 is the observed one.
 
     Errors are counted in the batch of the observed labelling only.
     """
-    labels = [labelling(design, seed, number) for number in numbers]
-    return follow_paths(columns, np.array(labels), n_steps, with_errors=0 in numbers)
+    labels = [labelling(design, seed, number) for number in draw_numbers]
+    return follow_paths(columns, np.array(labels), n_steps, with_errors=0 in draw_numbers)

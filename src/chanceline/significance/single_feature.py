@@ -19,13 +19,13 @@ from scipy.optimize import minimize_scalar
 from chanceline._results import Result
 from chanceline.chance.bound import format_p
 from chanceline.chance.counts import log_tail
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.stages import LN10
 
 # Of the columns that go best with the labels so many are looked at.
 MAX_CANDIDATES = 8
 # Correlations are computed for so many columns at a time, so that copies stay small.
-COLUMNS_AT_ONCE = 4096
+COLUMNS_TO_CORRELATE = 4096
 # The steepest slope h of the bound that is tried, for columns of standard deviation 1.
 MAX_SLOPE = 60.0
 # Values and ranks, each in both directions.
@@ -155,8 +155,8 @@ def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     weights = np.zeros(len(X), dtype=X.dtype)
     weights[exchangeable.units] = exchangeable.centred_labels
     correlations = []
-    for start in range(0, X.shape[1], COLUMNS_AT_ONCE):
-        chunk = X[:, start : start + COLUMNS_AT_ONCE]
+    for start in range(0, X.shape[1], COLUMNS_TO_CORRELATE):
+        chunk = X[:, start : start + COLUMNS_TO_CORRELATE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
         correlations.append(np.abs(weights @ chunk) / deviations)
     order = np.argsort(-np.concatenate(correlations), kind="stable")
@@ -180,5 +180,5 @@ def _values_and_ranks(values: Floats, exchangeable: _ExchangeableUnits) -> Float
     both = np.hstack([values, pd.DataFrame(values).rank()])
     centred = both - block_means(both, exchangeable.block)
     deviations = centred.std(axis=0)
-    varies = deviations > TOLERANCE * np.abs(both).max(axis=0)
+    varies = deviations > ROUNDING_TOLERANCE * np.abs(both).max(axis=0)
     return centred / np.where(varies, deviations, np.inf)

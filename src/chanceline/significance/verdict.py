@@ -208,6 +208,6 @@ def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
     whole_table = "shows no structure either"
     if permutation.pvalue <= grounds.level:
         whole_table = "holds structure"
-    numbers = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
-    reason = f"{shown} The table as a whole {whole_table} ({numbers})."
+    shuffles = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
+    reason = f"{shown} The table as a whole {whole_table} ({shuffles})."
     return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
