@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from chanceline.significance.column_pairs import correlated_pairs
 from chanceline.significance.combination import rank_losses
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
@@ -18,7 +19,6 @@ from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import (
     CLIP_DEVIATIONS,
     clip_outliers,
-    correlated_pairs,
     make_path_columns,
 )
 from chanceline.significance.plan import shuffles_by_size

@@ -76,7 +76,7 @@ def conclude(
         spending=plan.spending,
         errors_declared=plan.declared_errors,
         n_units=sizes.n_units,
-        n_blocks=1 if sizes.blocks is None else len(sizes.blocks),
+        n_blocks=len(sizes.every_block),
         labels_from_model=plan.design.covariate_model is not None,
     )
 

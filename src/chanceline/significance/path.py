@@ -29,13 +29,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
-from chanceline.significance.path_columns import (
-    COLUMNS_IN_CACHE,
-    MIN_SQUARED_LENGTH,
-    ColumnPairs,
-    PathColumns,
-)
+from chanceline.significance.path_columns import PathColumns
 
 # Shares of the columns, those that fit best, over which the spread is a mean.
 SPREAD_SHARES = (1.0, 0.1, 0.01)
@@ -103,8 +99,9 @@ def follow_paths(
     best_pairs = _find_best_pairs(columns.pairs, state.products, target)
 
     n_labellings = len(labels)
+    n_counted = n_labellings if with_errors else 0
     losses = np.empty((n_labellings, n_steps))
-    errors = np.zeros((n_labellings if with_errors else 0, n_steps), dtype=np.int64)
+    errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
         taken, is_taken = state.step()
@@ -124,21 +121,30 @@ def follow_paths(
 def _with_better_pairs(
     paths: ForwardPaths, best_pairs: _BestPairs, columns: PathColumns, target: _Target
 ) -> ForwardPaths:
-    """The paths, with the pair in the place of the first two steps where it explains more."""
+    """The paths, with the best pair in the place of the first two steps where it explains more.
+
+    Parameters
+    ----------
+    paths : of two steps or more, without pairs.
+    best_pairs : of every labelling.
+    columns : of the table.
+    target : the labels.
+    """
     step = 1  # K = 2
-    losses = paths.losses.copy()
-    errors = paths.errors.copy()
-    pair = paths.pair.copy()
-    rows = np.flatnonzero(best_pairs.loss < losses[:, step] * (1 - ROUNDING_TOLERANCE))
+    rows = np.flatnonzero(best_pairs.loss < paths.losses[:, step] * (1 - ROUNDING_TOLERANCE))
     members = best_pairs.members[rows]
+
+    pair = paths.pair.copy()
     pair[rows] = columns.feature_of_column[members]
+    losses = paths.losses.copy()
     losses[rows, step] = np.maximum(best_pairs.loss[rows], 0.0)
-    has_errors = len(errors) > 0
-    if has_errors:
+    errors = paths.errors.copy()
+    errors_were_counted = len(errors) > 0
+    if errors_were_counted:
         fit = _fit_pairs(columns, target, rows, members)
         labels = target.labels[rows]
         errors[rows, step] = fewest_threshold_errors(fit, labels, columns.intercept)
-    return replace(paths, losses=losses, errors=errors, pair=pair)
+    return replace(paths, pair=pair, losses=losses, errors=errors)
 
 
 @dataclass(frozen=True, eq=False)
