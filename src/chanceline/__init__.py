@@ -60,7 +60,10 @@ if TYPE_CHECKING:
         SeparationTest as SeparationTest,
         separation_test as separation_test,
     )
-    from chanceline.significance.noise_size import ChanceSize as ChanceSize, chance_size as chance_size
+    from chanceline.significance.noise_size import (
+        ChanceSize as ChanceSize,
+        chance_size as chance_size,
+    )
     from chanceline.tables import load_data as load_data
     from chanceline.theory.capacity import (
         capacity as capacity,

@@ -1,7 +1,7 @@
 """How many features noise of a given shape needs to be separated: asymptotic, for independent
 features. The number describes chance and decides nothing.
 
-The exact first moment says at which size M one separating set is expected, with all its finite-size
+The exact first moment says at which size one separating set is expected, with all its finite-size
 corrections. The replica method says by how much the typical size lies above it in the limit,
 N(ρ_VS − ρ_union). The sum of the two is the typical size.
 """
@@ -15,8 +15,10 @@ from functools import cached_property
 from typing import TypeVar
 
 from chanceline._results import Result
-from chanceline.chance.bound import check_shape
-from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
+from chanceline.chance.binomial import LOG2, log_binomial
+from chanceline.chance.cover import log_cover
+from chanceline.chance.gaussian_cones import log_expected_supports
+from chanceline.chance.shape import check_shape
 from chanceline.errors import ConvergenceError
 from chanceline.significance.renamed import former_name
 from chanceline.tables.wording import plural

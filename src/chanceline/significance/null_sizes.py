@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from math import exp
 
-from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.chance.binomial import LOG2, log_binomial
 
 COIN_NULL = "coin"  # every label is drawn by a fair coin
 FIXED_NULL = "fixed"  # labels are permuted, so that class sizes are kept

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.chance.counts import log_binomial
+from chanceline.chance.binomial import log_binomial
 from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.arrays import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan

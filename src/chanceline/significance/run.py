@@ -42,7 +42,7 @@ from chanceline.tables.load import load_data
 from chanceline.tables.settings import TableSettings
 
 
-def separation_test(
+def separation_test(  # noqa: PLR0913
     X: Any,
     y: ArrayLike | None = None,
     features: Sequence[int | str] | None = None,

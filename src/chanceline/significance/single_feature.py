@@ -1,8 +1,8 @@
 """A proof for one feature: how often labels that ignore the table go with some column as much as
 the observed ones do, bounded without shuffles.
 
-The tail of one column is bounded by `chance.counts.log_tail`. Each column is read twice, by its
-values and by its ranks, and in both directions: a union over 4N events. The bound holds for the
+The tail of one column is bounded by `chance.chernoff.log_tail_bound`. Each column is read twice, by
+its values and by its ranks, and in both directions: a union over 4N events. The bound holds for the
 best of them, so the search for it may be quick: only the columns most correlated with the labels
 are looked at, and all columns are paid for.
 """
@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 
 from chanceline._results import Result
 from chanceline.chance.bound import format_p
-from chanceline.chance.counts import log_tail
+from chanceline.chance.chernoff import log_tail_bound
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.stages import LN10
 
@@ -92,7 +92,7 @@ def feature_bound(
 
 
 def _best_slope(column: Floats, exchangeable: _ExchangeableUnits) -> tuple[float, float]:
-    """The slope h at which `log_tail` bounds a column best, and ln of the bound there.
+    """The slope h at which `log_tail_bound` bounds a column best, and ln of the bound there.
 
     Every slope gives a valid bound, so that an approximation is good enough to choose one. A
     positive slope means that the positives have the higher values.
@@ -106,10 +106,10 @@ def _best_slope(column: Floats, exchangeable: _ExchangeableUnits) -> tuple[float
     block_starts = exchangeable.block_starts
 
     def approximate_log_p(slope: float) -> float:
-        return log_tail(column, is_positive, block_starts, slope, exact=False)
+        return log_tail_bound(column, is_positive, block_starts, slope, exact=False)
 
     slope = float(minimize_scalar(approximate_log_p, bounds=(-MAX_SLOPE, MAX_SLOPE)).x)
-    return slope, log_tail(column, is_positive, block_starts, slope)
+    return slope, log_tail_bound(column, is_positive, block_starts, slope)
 
 
 @dataclass(frozen=True, eq=False)
