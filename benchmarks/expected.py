@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from chanceline._io import write_text
 from chanceline.prediction.rule import fit_rule
 from chanceline.prediction.worth import error_of, expected_error
-from chanceline.significance.design import block_means
+from chanceline.significance.arrays import block_means
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "expected.jsonl"

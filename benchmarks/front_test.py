@@ -20,9 +20,9 @@ import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
 from chanceline.significance.config import TestSettings  # noqa: E402
-from chanceline.significance.design import make_scheme  # noqa: E402
-from chanceline.significance.permutation import BATCH, draw_front  # noqa: E402
-from chanceline.significance.stepwise import make_columns  # noqa: E402
+from chanceline.significance.design import make_design  # noqa: E402
+from chanceline.significance.path_columns import make_path_columns  # noqa: E402
+from chanceline.significance.shuffles import BATCH_SIZE, ShufflePlan, shuffle_paths  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "front-test.md"
@@ -35,7 +35,7 @@ PERMUTATIONS = 999
 def product_seconds(columns: np.ndarray, draws: int) -> float:
     """Zᵀ times ten columns a draw, in batches of the same size as the test's."""
     rows = np.random.default_rng(0).normal(size=(COLUMNS_PER_DRAW * draws, len(columns)))
-    out = np.empty((BATCH * COLUMNS_PER_DRAW, columns.shape[1]))
+    out = np.empty((BATCH_SIZE * COLUMNS_PER_DRAW, columns.shape[1]))
     begin = time.process_time()
     for start in range(0, len(rows), len(out)):
         part = rows[start : start + len(out)]
@@ -57,18 +57,18 @@ def main() -> None:
     ]
     for name in TABLES:
         data = load_data(parser.parse_args().folder / f"{name}.csv.gz", "label")
-        scheme = make_scheme(data.y)
+        design = make_design(data.y)
         begin = time.process_time()
-        columns = make_columns(data.X, scheme, True)
+        columns = make_path_columns(data.X, design, True)
         once = time.process_time() - begin
         shuffles, products = [], []
         for _ in range(REPEATS):
             begin = time.process_time()
-            draw_front(columns, scheme, permutations=PERMUTATIONS, steps=settings.largest, seed=0)
+            shuffle_paths(columns, design, ShufflePlan(PERMUTATIONS, seed=0), settings.largest)
             shuffles.append(time.process_time() - begin)
-            products.append(product_seconds(columns.fitted, PERMUTATIONS))
+            products.append(product_seconds(columns.normalized, PERMUTATIONS))
         ratio = min(shuffles) / min(products)
-        shape = " × ".join(map(str, columns.fitted.shape))
+        shape = " × ".join(map(str, columns.normalized.shape))
         lines.append(
             f"| {name} | {shape} | {once:.2f} | {min(shuffles):.2f} | {min(products):.2f} | {ratio:.1f} |"
         )

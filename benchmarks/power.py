@@ -34,9 +34,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from chanceline._io import write_text
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import LabelScheme, make_scheme
-from chanceline.significance.permutation import draw_front
-from chanceline.significance.stepwise import make_columns
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import NullDesign, make_design
+from chanceline.significance.path_columns import make_path_columns
+from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "results" / "power.jsonl"
@@ -178,7 +179,7 @@ class Case:
     """A set with its null: labels[0] observed, the rest drawn; Z the columns without the covariate, of length 1."""
 
     X: Floats
-    scheme: LabelScheme
+    scheme: NullDesign
     number: int
 
     @cached_property
@@ -189,8 +190,8 @@ class Case:
     @cached_property
     def Z(self) -> Floats:
         Z = self.X - self.X.mean(axis=0)
-        if self.scheme.basis is not None:
-            Z -= self.scheme.basis @ (self.scheme.basis.T @ Z)
+        if self.scheme.covariate_basis is not None:
+            Z -= self.scheme.covariate_basis @ (self.scheme.covariate_basis.T @ Z)
         length = np.linalg.norm(Z, axis=0)
         return Z / np.where(length > 1e-9, length, 1.0)
 
@@ -207,10 +208,9 @@ def share(values: Floats) -> float:
 
 def ours(case: Case) -> float:
     """The default test's permutation reading."""
-    columns = make_columns(case.X, case.scheme, True)
-    draws, _ = draw_front(
-        columns, case.scheme, permutations=FAST, steps=TestSettings().largest, seed=case.number
-    )
+    columns = make_path_columns(case.X, case.scheme, True)
+    plan = ShufflePlan(n_shuffles=FAST, seed=case.number)
+    draws, _ = shuffle_paths(columns, case.scheme, plan, TestSettings().largest)
     return draws.reading().pvalue
 
 
@@ -374,7 +374,8 @@ def make_case(design: str, number: int) -> Case:
             np.random.default_rng([SEED, list(DESIGNS).index(design), number, attempt])
         )
         if min(np.sum(y > 0), np.sum(y < 0)) >= 5:
-            return Case(X, make_scheme(y, covariates={"age": age[0]} if age else None), number)
+            declared = DeclaredRoles(covariates={"age": age[0]} if age else None)
+            return Case(X, make_design(y, declared), number)
     raise RuntimeError(f"no set of {design} has two classes")
 
 

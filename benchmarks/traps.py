@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 from trap_tables import TRAPS as OF_INSTRUMENTS, Trap, answer
 
-from chanceline.significance.design import make_scheme
-from chanceline.significance.permutation import draw_front
-from chanceline.significance.stepwise import make_columns
+from chanceline.significance.declared_roles import DeclaredRoles
+from chanceline.significance.design import make_design
+from chanceline.significance.path_columns import make_path_columns
+from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
 
 TREE = Path(__file__).resolve().parents[1]
 STORE = TREE / "results" / "traps.jsonl"
@@ -145,10 +146,10 @@ def rate(sets: int, *, adjusted: bool, permutations: int = 199, **design: Any) -
     hits = 0
     for seed in range(sets):
         X, y, age = covariate(seed, **design)
-        scheme = make_scheme(y.astype(float), covariates={"age": age} if adjusted else None)
-        draws, _ = draw_front(
-            make_columns(X, scheme, True), scheme, permutations=permutations, steps=6, seed=seed
-        )
+        declared = DeclaredRoles(covariates={"age": age} if adjusted else None)
+        null_design = make_design(y.astype(float), declared)
+        columns = make_path_columns(X, null_design, True)
+        draws, _ = shuffle_paths(columns, null_design, ShufflePlan(permutations, seed), 6)
         hits += draws.reading().pvalue <= 0.05
     return hits / sets
 

@@ -21,8 +21,8 @@ _HOMES = {
     "chance_bound": "chanceline.chance",
     "largest_convincing": "chanceline.chance",
     "samples_needed": "chanceline.chance",
-    "ChanceSize": "chanceline.significance.replica",
-    "chance_size": "chanceline.significance.replica",
+    "ChanceSize": "chanceline.significance.noise_size",
+    "chance_size": "chanceline.significance.noise_size",
     "SeparationTest": "chanceline.significance",
     "separation_test": "chanceline.significance",
     "load_data": "chanceline.tables",
@@ -61,7 +61,10 @@ if TYPE_CHECKING:
         SeparationTest as SeparationTest,
         separation_test as separation_test,
     )
-    from chanceline.significance.replica import ChanceSize as ChanceSize, chance_size as chance_size
+    from chanceline.significance.noise_size import (
+        ChanceSize as ChanceSize,
+        chance_size as chance_size,
+    )
     from chanceline.tables import load_data as load_data
     from chanceline.theory.capacity import (
         capacity as capacity,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -129,12 +130,7 @@ def test_the_checks_notice_what_was_wrong_before():
     X, y, options = simulated(2)
     result = separation_test(X, y, expected_error=False, **options)
     worse = [0, *[22] * (len(result.front) - 1)]
-    object.__setattr__(
-        result,
-        "front",
-        tuple(
-            type(point)(**{**vars(point), "errors": wrong})
-            for point, wrong in zip(result.front, worse, strict=True)
-        ),
+    front = tuple(
+        replace(point, errors=errors) for point, errors in zip(result.front, worse, strict=True)
     )
-    assert any("errors rise" in one for one in contradictions(result))
+    assert any("errors rise" in one for one in contradictions(replace(result, front=front)))

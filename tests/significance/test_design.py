@@ -13,7 +13,7 @@ from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import make_path_columns
-from chanceline.significance.shuffles import ShufflePlan, shuffle_front
+from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
 
 
 def design_of(y, null="fixed", **roles):
@@ -210,7 +210,7 @@ def test_a_confounder_is_adjusted_for(power):
         X, y, about = confounded(seed, power=power)
         for k, covariates in enumerate([{"age": about["age"].to_numpy()}, None][: 1 + (seed < 10)]):
             design = design_of(y, covariates=covariates)
-            draws, _ = shuffle_front(
+            draws, _ = shuffle_paths(
                 make_path_columns(X, design, True), design, ShufflePlan(39, seed), 4
             )
             rejected[k] += draws.reading().pvalue <= 0.05

@@ -41,9 +41,9 @@ def check(result, frame, outcome):
     """The printed rule: its scores, the samples it gets wrong, and the classes it names."""
     predicted = result.predict(frame)
     positive = result.class_names[1]
-    assert np.array_equal(predicted == result.classes[1], result.rule.along > 0)
+    assert np.array_equal(predicted == result.classes[1], result.rule.sample_scores > 0)
     assert np.flatnonzero(predicted != outcome.to_numpy()).tolist() == list(result.rule.wrong)
-    by_scores = (result.rule.along > 0) != (outcome == positive)
+    by_scores = (result.rule.sample_scores > 0) != (outcome == positive)
     assert np.flatnonzero(by_scores).tolist() == list(result.rule.wrong)
     assert result.score(frame, outcome) == pytest.approx(1 - len(result.rule.wrong) / len(frame))
 
@@ -83,7 +83,7 @@ def test_covariates_in_arrays():
     genes = frame[GENES].to_numpy()
     result = separation_test(genes, frame["outcome"], adjust=about, permutations=9)
     predicted = result.predict(genes, covariates=about)
-    assert np.array_equal(predicted == "well", result.rule.along > 0)
+    assert np.array_equal(predicted == "well", result.rule.sample_scores > 0)
     unknown = about + np.array([6, 0])
     category = f"{unknown[0, 0]:g}"
     with pytest.raises(InputError, match=f"'covariate 0' has the category '{category}' in row 1"):
@@ -130,7 +130,7 @@ def test_rules_with_blocks(name):
     beside = {} if "adjust" not in design else {"covariates": frame[["sex"]]}
     average = result.rule.scores(frame[GENES], **beside)
     biases = [result.rule.block_biases[str(block)] for block in frame[column]]
-    own = result.rule.along - np.array(biases)
+    own = result.rule.sample_scores - np.array(biases)
     np.testing.assert_allclose(average, own + result.rule.bias)
     with pytest.raises(InputError, match=f"no block '99'.*column '{column}'"):
         result.predict(frame.assign(**{column: 99}))

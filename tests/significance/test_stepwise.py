@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from chanceline.significance.column_pairs import correlated_pairs
 from chanceline.significance.combination import rank_losses
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
@@ -18,17 +19,16 @@ from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import (
     CLIP_DEVIATIONS,
     clip_outliers,
-    correlated_pairs,
     make_path_columns,
 )
 from chanceline.significance.plan import shuffles_by_size
-from chanceline.significance.shuffled_front import ShuffledFront
+from chanceline.significance.shuffled_paths import ShuffledPaths
 from chanceline.significance.shuffles import (
     BATCH_SIZE,
     ShufflePlan,
     ShuffleRunner,
     follow_batch,
-    shuffle_front,
+    shuffle_paths,
 )
 
 
@@ -199,7 +199,7 @@ def test_p_values_by_the_definition():
     """Four numbers of features, of which the best counts, and three shares; with fractions, so that nothing is rounded."""
     rng = np.random.default_rng(7)
     losses = np.round(rng.uniform(size=(30, 7)), 1)
-    draws = ShuffledFront(losses, np.ones((30, 4), dtype=np.int64), 29, None)
+    draws = ShuffledPaths(losses, np.ones((30, 4), dtype=np.int64), 29, None)
     ranks = np.array([[np.sum(losses[:, k] <= losses[b, k]) for k in range(7)] for b in range(30)])
     assert np.array_equal(np.rint(rank_losses(losses)), ranks)
     far = (losses.mean(axis=0) - losses) / losses.std(axis=0)
@@ -228,15 +228,15 @@ def test_draws_depend_on_seed_and_number_alone():
     columns = make_path_columns(X, design, True)
     two_batches = ShufflePlan(2 * BATCH_SIZE - 1, seed=3)
     three_batches = ShufflePlan(3 * BATCH_SIZE - 1, seed=3)
-    short, _ = shuffle_front(columns, design, two_batches, 4)
-    longer, _ = shuffle_front(columns, design, three_batches, 4)
+    short, _ = shuffle_paths(columns, design, two_batches, 4)
+    longer, _ = shuffle_paths(columns, design, three_batches, 4)
     assert np.array_equal(short.losses, longer.losses[: 2 * BATCH_SIZE])
-    by_two_jobs, _ = shuffle_front(
+    by_two_jobs, _ = shuffle_paths(
         columns, design, replace(three_batches, runner=ShuffleRunner(n_jobs=2)), 4
     )
     assert np.array_equal(by_two_jobs.losses, longer.losses)
-    assert np.array_equal(by_two_jobs.errors, longer.errors)
-    other_seed, _ = shuffle_front(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
+    assert np.array_equal(by_two_jobs.first_batch_errors, longer.first_batch_errors)
+    other_seed, _ = shuffle_paths(columns, design, ShufflePlan(BATCH_SIZE - 1, seed=4), 4)
     assert np.array_equal(other_seed.losses[0], longer.losses[0])
     assert not np.array_equal(other_seed.losses[1:], longer.losses[1:BATCH_SIZE])
 
@@ -258,7 +258,7 @@ def test_an_interrupt_keeps_whole_batches():
         if done > BATCH_SIZE:
             raise KeyboardInterrupt
 
-    draws, first_batch = shuffle_front(
+    draws, first_batch = shuffle_paths(
         columns, design, ShufflePlan(999, seed=0, runner=ShuffleRunner(progress=stop)), 3
     )
     assert draws.stopped_by == "interrupt"
@@ -269,11 +269,11 @@ def test_an_interrupt_keeps_whole_batches():
     interrupted = InterruptedDesign(
         y, design.unit_of_sample, design.unit_labels, design.block_of_unit, "fixed"
     )
-    draws, paths = shuffle_front(columns, interrupted, ShufflePlan(999, seed=0), 3)
+    draws, paths = shuffle_paths(columns, interrupted, ShufflePlan(999, seed=0), 3)
     assert draws.stopped_by == "interrupt"
     assert draws.done == 0
     assert len(paths.losses) == 1
-    draws, _ = shuffle_front(columns, interrupted, ShufflePlan(999, seed=0), 3, first_batch)
+    draws, _ = shuffle_paths(columns, interrupted, ShufflePlan(999, seed=0), 3, first_batch)
     assert draws.stopped_by == "interrupt"
     assert draws.done == BATCH_SIZE - 1
 
@@ -310,7 +310,7 @@ def test_signal_in_every_feature_is_seen_by_the_spread_alone():
     y = np.repeat([1.0, -1.0], 30)
     X = rng.normal(size=(60, 400)) + 0.08 * y[:, None]
     design = make_design(y)
-    draws, paths = shuffle_front(
+    draws, paths = shuffle_paths(
         make_path_columns(X, design, True), design, ShufflePlan(199, seed=0), 6
     )
     spread = draws.spread()
@@ -328,11 +328,11 @@ def test_adjusted_p_values_of_single_columns_count_labellings_whose_best_column_
     X[:, 2] += 0.6 * y
     design = make_design(y)
     columns = make_path_columns(X, design, True)
-    draws, _ = shuffle_front(columns, design, ShufflePlan(199, seed=0), 3)
+    draws, _ = shuffle_paths(columns, design, ShufflePlan(199, seed=0), 3)
     labellings = np.array([y, *(design.draw(np.random.default_rng([0, b])) for b in range(1, 200))])
     squares = np.corrcoef(clip_outliers(X).T, labellings)[:6, 6:] ** 2
     expected = [np.mean(squares.max(axis=0) >= squares[j, 0] - 1e-12) for j in range(6)]
-    np.testing.assert_allclose(draws.feature_pvalues(columns, y), expected)
+    np.testing.assert_allclose(draws.marginal_pvalues(columns, y), expected)
 
 
 def test_wide_tables_are_ranked_in_single_precision():

@@ -22,7 +22,7 @@ from chanceline.significance.design import make_design
 from chanceline.significance.own_search import SearchProcedure, SearchShufflePlan, shuffle_search
 from chanceline.significance.path_columns import make_path_columns
 from chanceline.significance.readings import SearchStatistic
-from chanceline.significance.shuffles import ShufflePlan, shuffle_front
+from chanceline.significance.shuffles import ShufflePlan, shuffle_paths
 
 LEVELS = (0.01, 0.05, 0.25)
 # So that p = 1/120 and what the bound spends lie below 0.01.
@@ -244,8 +244,8 @@ def front_pvalues(scenario: str, repeats: int, seed: int) -> list[float]:
             y, DeclaredRoles(blocks=extra.get("blocks"), groups=extra.get("groups"))
         )
         columns = make_path_columns(X, design, True)
-        steps = min(6, len(columns.index))
-        draws, _ = shuffle_front(columns, design, ShufflePlan(39, seed=repeat), steps)
+        steps = min(6, len(columns.feature_of_column))
+        draws, _ = shuffle_paths(columns, design, ShufflePlan(39, seed=repeat), steps)
         pvalues.append(draws.reading().pvalue)
     return pvalues
 
@@ -297,7 +297,7 @@ def test_shuffling_across_blocks_would_be_noticed():
     for repeat in range(60):
         X, y, _ = blocks(np.random.default_rng([8, repeat]))
         design = make_design(y)
-        draws, _ = shuffle_front(
+        draws, _ = shuffle_paths(
             make_path_columns(X, design, True), design, ShufflePlan(39, seed=repeat), 4
         )
         ignored.append(draws.reading().pvalue)

@@ -8,6 +8,7 @@ import pytest
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings, separation_test
+from chanceline.significance.noise_size import chance_size
 from chanceline.significance.stages import Stage
 from chanceline.tables.examples import load_example
 
@@ -168,3 +169,17 @@ def test_settings_are_checked_and_travel_with_the_result():
     ):
         with pytest.raises(InputError, match=match):
             TestSettings(**change)
+
+
+def test_former_names_work_with_a_warning():
+    X, y = np.random.default_rng(0).normal(size=(30, 5)), np.tile([1, -1], 15)
+    result = separation_test(X, y, permutations=19)
+    for owner, old, new in (
+        (result, "alone", "marginal_pvalues"),
+        (result.rule, "along", "sample_scores"),
+        (result.rule, "firmness", "stability"),
+    ):
+        with pytest.warns(DeprecationWarning, match=f"{old} is now .*{new}; .* in 0.5"):
+            assert getattr(owner, old) is getattr(owner, new)
+    with pytest.warns(DeprecationWarning, match="in_words"):
+        assert chance_size(30, 100).needs() == chance_size(30, 100).in_words()

@@ -196,7 +196,7 @@ def answer_largest(
             p = format_p(bound_there.log10_p)
             lines.append(f"  M = {bound_there.n_selected}: p ≤ {p}")
     if noise_size is not None:
-        lines.append(f"For comparison: {noise_size.needs()} (theory, for orientation).")
+        lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")
 
     record = {
         "n_samples": n_samples,

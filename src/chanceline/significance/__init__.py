@@ -11,9 +11,9 @@ from chanceline._lazy import lazy
 from chanceline.significance.config import TestSettings
 
 _HOMES = {
-    "FeatureBound": "chanceline.significance.plan",
-    "feature_bound": "chanceline.significance.plan",
-    "PermutationReading": "chanceline.significance.permutation",
+    "FeatureBound": "chanceline.significance.single_feature",
+    "feature_bound": "chanceline.significance.single_feature",
+    "PermutationReading": "chanceline.significance.readings",
     "ReplicaReading": "chanceline.significance.replica",
     "SeparationTest": "chanceline.significance.result",
     "judge": "chanceline.significance.run",
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from chanceline.significance.permutation import PermutationReading
-    from chanceline.significance.plan import FeatureBound, feature_bound
+    from chanceline.significance.readings import PermutationReading
     from chanceline.significance.replica import ReplicaReading
     from chanceline.significance.result import SeparationTest
     from chanceline.significance.run import judge, separation_test
+    from chanceline.significance.single_feature import FeatureBound, feature_bound
 
 __getattr__ = lazy(__name__, _HOMES)

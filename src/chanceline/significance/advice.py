@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from chanceline.significance.permutation import PermutationReading
+from chanceline.significance.readings import PermutationReading
 from chanceline.significance.verdict import Grounds, Verdict
 from chanceline.tables.wording import plural
 
@@ -68,17 +68,20 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
 def _about_more_permutations(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
-    """Whether more shuffles, or only more samples, would help."""
-    scheme = grounds.plan.scheme
-    level = grounds.level
-    spent = grounds.plan.spending.before_shuffles
+    """Whether more shuffles, or only more samples, would help; None if chance is the answer."""
     if verdict is Verdict.CHANCE:
         return None
-    if verdict is not Verdict.UNDECIDED or scheme.smallest_p + spent > level:
-        n_units = scheme.sizes.n_units
+    design = grounds.plan.design
+    level = grounds.level
+    spent_by_proofs = grounds.plan.spending.before_shuffles
+
+    # No number of shuffles helps if they settled it, or if there are too few labellings.
+    design_is_too_small = design.smallest_p + spent_by_proofs > level
+    if verdict is not Verdict.UNDECIDED or design_is_too_small:
+        n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
-    if permutation.floor + spent > level:
-        n_permutations = ceil(1 / (level - spent))
+    if permutation.floor + spent_by_proofs > level:
+        n_permutations = ceil(1 / (level - spent_by_proofs))
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
     enough = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={enough})."
@@ -97,7 +100,7 @@ def permutations_that_settle(permutation: PermutationReading, level: float) -> i
 
 def _about_more_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
     """With how many samples the separating rule would convince; None if that does not help."""
-    if samples_needed is None or samples_needed <= grounds.plan.scheme.sizes.n_units:
+    if samples_needed is None or samples_needed <= grounds.plan.design.sizes.n_units:
         return None
     separating = grounds.separating
     features = plural(separating.n_selected, "feature")

@@ -1,4 +1,4 @@
-"""What several modules of this package share: types of arrays, a tolerance, and block means."""
+"""What several modules of this package share: types of arrays, a tolerance, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 # Losses, scores and the like that are closer than this are equal up to rounding.
-TOLERANCE = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 
 
-def block_means(values: Floats, block_of_row: Ints) -> Floats:
-    """Mean of every column over the block of each row.
+def block_sums(values: Floats, block_of_row: Ints) -> Floats:
+    """Sum of every column over the rows of each block: (blocks, columns).
 
     Parameters
     ----------
     values : (rows, columns)
     block_of_row : (rows,) numbers 0, 1, … of the blocks, none of them empty.
+    """
+    order = np.argsort(block_of_row, kind="stable")
+    starts = np.flatnonzero(np.diff(block_of_row[order], prepend=-1))
+    return np.add.reduceat(values[order], starts, axis=0)
+
+
+def block_means(values: Floats, block_of_row: Ints) -> Floats:
+    """Mean of every column over the block of each row; parameters as in `block_sums`.
 
     Returns
     -------
     (rows, columns) the same mean in all rows of a block.
     """
-    n_blocks = block_of_row.max() + 1
-    sums = np.zeros((n_blocks, values.shape[1]))
-    np.add.at(sums, block_of_row, values)
     sizes = np.bincount(block_of_row)
-    means = sums / sizes[:, None]
+    means = block_sums(values, block_of_row) / sizes[:, None]
     return means[block_of_row]

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats
 from chanceline.significance.path import SPREAD_SHARES
 
 # The largest fraction that is added to a rank among equals: below one half, so that rounding
@@ -55,12 +55,12 @@ class CombinedRanks:
     @property
     def as_good(self) -> Bools:
         """(labellings,) whether T reaches that of the observed labelling, itself included."""
-        return self.totals >= self.totals[0] - TOLERANCE
+        return self.totals >= self.totals[0] - ROUNDING_TOLERANCE
 
     def adjusted_pvalues(self) -> Floats:
         """Of K = 1, 2, …, and of the spread over every share of the features: (columns,)."""
         best_term = self.terms.max(axis=1, keepdims=True)
-        n_reaching = np.count_nonzero(best_term >= self.terms[0] - TOLERANCE, axis=0)
+        n_reaching = np.count_nonzero(best_term >= self.terms[0] - ROUNDING_TOLERANCE, axis=0)
         n_as_good = np.count_nonzero(self.as_good)
         return np.maximum(n_reaching, n_as_good) / len(self.totals)
 
@@ -68,16 +68,28 @@ class CombinedRanks:
 def combine_losses(losses: Floats) -> CombinedRanks:
     """Rank the labellings in every column, and combine the ranks by their harmonic mean.
 
+    The steps, in units of 1 + B, so that p and q are numbers of labellings:
+
+    1. p[b, k], the rank of labelling b at every number of features and every share.
+    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} at the numbers of features: how many labellings
+       reach p[b, k] at some number of features, which pays for choosing K.
+    3. T[b] = max_k 1/q[b, k] + Σ_share 1/p[b, share]: the best number of features is one member of
+       the mean, every share is another.
+
     Parameters
     ----------
     losses : (labellings, steps + shares) S, with the spreads last.
     """
-    ranks = rank_losses(losses)
     n_steps = losses.shape[1] - len(SPREAD_SHARES)
+    ranks = rank_losses(losses)
     path_ranks = ranks[:, :n_steps]
-    best_ranks = np.sort(path_ranks.min(axis=1))
-    path_terms = 1 / np.searchsorted(best_ranks, path_ranks + TOLERANCE, side="right")
-    spread_terms = 1 / np.rint(ranks[:, n_steps:])
+    spread_ranks = np.rint(ranks[:, n_steps:])
+
+    smallest_ranks = np.sort(path_ranks.min(axis=1))
+    adjusted_ranks = np.searchsorted(smallest_ranks, path_ranks + ROUNDING_TOLERANCE, side="right")
+
+    path_terms = 1 / adjusted_ranks
+    spread_terms = 1 / spread_ranks
     return CombinedRanks(
         terms=np.hstack([path_terms, spread_terms]),
         totals=path_terms.max(axis=1) + spread_terms.sum(axis=1),
@@ -98,10 +110,13 @@ def rank_losses(losses: Floats) -> Floats:
     -------
     (labellings, columns) the ranks, 1 for the smallest loss, minus or plus the fraction.
     """
-    columns = [np.searchsorted(np.sort(loss), loss + TOLERANCE, side="right") for loss in losses.T]
-    ranks = np.column_stack(columns)
+    ranks = np.empty(losses.shape)
+    for k, loss in enumerate(losses.T):
+        ranks[:, k] = np.searchsorted(np.sort(loss), loss + ROUNDING_TOLERANCE, side="right")
+
+    # Standard deviations below the mean; a column that is constant up to rounding orders nothing.
     deviations = losses.std(axis=0)
-    # A column that is constant up to rounding orders nothing.
-    deviations = np.where(deviations > TOLERANCE, deviations, np.inf)
-    below_mean = (losses.mean(axis=0) - losses) / deviations
+    scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
+    below_mean = (losses.mean(axis=0) - losses) / scales
+    # x/(1 + |x|) lies between −1 and 1.
     return ranks - LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))

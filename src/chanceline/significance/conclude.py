@@ -6,12 +6,12 @@ import numpy as np
 
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.advice import advise
-from chanceline.significance.design import Floats
+from chanceline.significance.arrays import Floats
 from chanceline.significance.evidence import evidence_of
 from chanceline.significance.exchange import exchange_sentence
-from chanceline.significance.permutation import PermutationReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.proofs import proofs_of
+from chanceline.significance.readings import PermutationReading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse, Standing
 from chanceline.significance.separating import separating_set
@@ -36,12 +36,12 @@ def conclude(
     interrupted : whether Ctrl-C ended the shuffles or the cross-validation.
     """
     data = plan.data
-    sizes = plan.scheme.sizes
+    sizes = plan.design.sizes
     grounds = grounds_of(plan, results, rule)
     decision = decide(grounds)
     samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
     columns_shown = columns_to_show(plan, grounds, rule)
-    marginal_pvalues = results.shuffles.marginal_pvalues
+    pvalues = results.shuffles.marginal_pvalues
     log10_p = grounds.overall.log10_p
     return SeparationTest(
         verdict=decision.verdict,
@@ -60,26 +60,24 @@ def conclude(
         permutation=grounds.permutation,
         n_samples=len(data.y),
         n_features=len(data.feature_names),
-        n_distinct=len(plan.distinct),
+        n_distinct=len(plan.distinct_features),
         positives=int(np.sum(data.y > 0)),
         classes=data.classes,
         scores=scores_to_show(plan, results.shown.rule, rule),
         labels=data.y,
         columns={name: data.X[:, j].astype(float) for name, j in columns_shown.items()},
-        alone={
-            name: marginal_pvalues[j] for name, j in columns_shown.items() if j in marginal_pvalues
-        },
-        largest_convincing=plan.bounds.largest(plan.spending.stage1_level),
+        marginal_pvalues={name: pvalues[j] for name, j in columns_shown.items() if j in pvalues},
+        largest_convincing=plan.bounds.largest_convincing(plan.spending.stage1_level),
         samples_needed=samples_needed,
         advice=advise(grounds, decision.verdict, samples_needed),
         findings=plan.findings,
         interrupted=interrupted,
         settings=plan.settings,
         spending=plan.spending,
-        errors_declared=plan.declared,
+        errors_declared=plan.declared_errors,
         n_units=sizes.n_units,
-        n_blocks=1 if sizes.blocks is None else len(sizes.blocks),
-        labels_from_model=plan.scheme.model is not None,
+        n_blocks=len(sizes.every_block),
+        labels_from_model=plan.design.covariate_model is not None,
     )
 
 
@@ -130,5 +128,5 @@ def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dic
 def scores_to_show(plan: Plan, shown_rule: Rule, rule: RuleToUse | None) -> Floats:
     """Every sample along the rule to use, else along the separating rule, (samples,)."""
     if rule is not None:
-        return rule.along
+        return rule.sample_scores
     return plan.data.X[:, shown_rule.support] @ shown_rule.weights + shown_rule.bias

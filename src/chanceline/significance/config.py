@@ -8,23 +8,61 @@ nothing here may load NumPy.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from chanceline._parallel import check_jobs
 from chanceline.errors import InputError, real_number, whole_number
 
+# (value, name of the setting) → the value to keep; raises where it is none.
+Check = Callable[[Any, str], Any]
 
-def setting(default: Any, help: str, at_least: int | None = None) -> Any:
+
+def whole_from(at_least: int) -> Check:
+    """A check for whole numbers with this limit; 9.0 is kept as 9."""
+    return lambda value, name: whole_number(value, name, at_least=at_least)
+
+
+def whole_or_none(at_least: int) -> Check:
+    """The same where None is allowed too."""
+
+    def check(value: Any, name: str) -> int | None:
+        if value is None:
+            return None
+        return whole_number(value, name, at_least=at_least)
+
+    return check
+
+
+def check_level(value: Any, _: str) -> float:
+    return real_number(value, "the level", above=0, below=1)
+
+
+def check_time_limit(value: Any, _: str) -> float | None:
+    if value is None:
+        return None
+    return real_number(value, "the time limit", above=0)
+
+
+def check_null(value: Any, _: str) -> str:
+    if value not in ("fixed", "coin"):
+        raise InputError(
+            f"the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), not {value!r}."
+        )
+    return str(value)
+
+
+def setting(default: Any, help: str, check: Check | None = None) -> Any:
     """A field with its meaning.
 
     Parameters
     ----------
     default : of the setting.
     help : what it means, for the documentation and the command line.
-    at_least : makes it a whole number with this limit (or None, where its type allows that).
+    check : of the value given, and of the default.
     """
-    return field(default=default, metadata={"help": help, "at_least": at_least})
+    return field(default=default, metadata={"help": help, "check": check})
 
 
 @dataclass(frozen=True)
@@ -34,23 +72,24 @@ class TestSettings:
     # Not a test class, whatever pytest makes of the name.
     __test__: ClassVar[bool] = False
 
-    level: float = setting(0.05, "The p-value that convinces.")
+    level: float = setting(0.05, "The p-value that convinces.", check=check_level)
     permutations: int | None = setting(
         None,
         "Shuffled labellings, only drawn where the bound does not convince; 0 for none. "
         "By default 999 to 9999 by the size of the table, some seconds' worth "
         "(999 with a search of your own).",
-        at_least=0,
+        check=whole_or_none(0),
     )
     seed: int = setting(
         0,
         "Seed of the search, the shuffles and the cross-validation.",
-        at_least=0,
+        check=whole_from(0),
     )
     null: str = setting(
         "fixed",
         "fixed: the labels are shuffled, so that class sizes are kept; "
         "coin: each label is drawn by a fair coin.",
+        check=check_null,
     )
     intercept: bool = setting(True, "Whether the rule has a free threshold.")
     errors: int | None = setting(
@@ -58,7 +97,7 @@ class TestSettings:
         "Errors allowed, fixed beforehand. By default as many as the rule makes, "
         "for which the bound pays a factor 2^(e+1) if features were named or nothing separates "
         "(no factor if the features were preregistered).",
-        at_least=0,
+        check=whole_or_none(0),
     )
     method: str = setting(
         "auto",
@@ -68,13 +107,13 @@ class TestSettings:
     budget: int | None = setting(
         None,
         "Iterations of one search; by default the method's own.",
-        at_least=0,
+        check=whole_or_none(0),
     )
     restarts: int = setting(
         8,
         "Further searches of the observed labels when a slightly smaller set would convince "
         "by the bound.",
-        at_least=0,
+        check=whole_from(0),
     )
     search: Any = setting(  # noqa: RUF009
         None,
@@ -85,12 +124,12 @@ class TestSettings:
     stop_after: int | None = setting(
         10,
         "With a search of your own: stop after so many shuffles did as well (None: never).",
-        at_least=1,
+        check=whole_or_none(1),
     )
     largest: int = setting(
         6,
         "The front goes up to so many features.",
-        at_least=1,
+        check=whole_from(1),
     )
     preregistered: bool = setting(
         False, "The features named were fixed before the labels were seen."
@@ -99,7 +138,7 @@ class TestSettings:
         None,
         "Number of features the selection could choose from, if the table holds fewer; "
         "only the bound speaks then.",
-        at_least=1,
+        check=whole_or_none(1),
     )
     always_permute: bool = setting(False, "Shuffle even if the bound convinces.")
     expected_error: bool = setting(
@@ -115,29 +154,16 @@ class TestSettings:
     time_limit: float | None = setting(
         None,
         "Seconds after which no further shuffle is begun. Those done by then make a valid p-value.",
+        check=check_time_limit,
     )
 
     def __post_init__(self) -> None:
-        """Check every setting; whole numbers such as 9.0 are kept as 9."""
-        if self.null not in ("fixed", "coin"):
-            raise InputError(
-                "the null must be 'fixed' (class sizes kept) or 'coin' (fair coin), "
-                f"not {self.null!r}."
-            )
-        checked: dict[str, Any] = {
-            "level": real_number(self.level, "the level", above=0, below=1),
-            "n_jobs": check_jobs(self.n_jobs),
-        }
-        if self.time_limit is not None:
-            real_number(self.time_limit, "the time limit", above=0)
+        """Check every setting."""
+        checked: dict[str, Any] = {"n_jobs": check_jobs(self.n_jobs)}
         for item in fields(self):
-            value = getattr(self, item.name)
-            at_least = item.metadata["at_least"]
-            if at_least is None:
-                continue
-            if value is None and _may_be_none(item):
-                continue
-            checked[item.name] = whole_number(value, item.name, at_least=at_least)
+            check = item.metadata["check"]
+            if check is not None:
+                checked[item.name] = check(getattr(self, item.name), item.name)
         for name, value in checked.items():
             # The object is frozen for everybody else.
             object.__setattr__(self, name, value)
@@ -156,11 +182,6 @@ class TestSettings:
         if self.search is not None and not isinstance(self.search, str):
             values["search"] = repr(self.search)
         return values
-
-
-def _may_be_none(item: Field[Any]) -> bool:
-    """Whether the type of a setting, which is text here, allows None."""
-    return "None" in str(item.type)
 
 
 def _describe(item: Field[Any]) -> str:

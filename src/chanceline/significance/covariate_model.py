@@ -22,17 +22,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
+from chanceline.chance.poisson_binomial import poisson_binomial_pmf
 from chanceline.errors import InputError
-from chanceline.prediction.covariates import FEWEST_IN_LEVEL
-from chanceline.prediction.rule import ridge_logistic
+from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
+from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.significance.arrays import Floats, Ints, block_means
 
 # Where labels are modelled within blocks, these need so many units on average.
-MIN_MEAN_BLOCK_SIZE = FEWEST_IN_LEVEL
+MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL
 # Covariates that leave less than this share of the labels open nearly determine them.
 MIN_OPEN_SHARE = 0.2
 # A slight ridge keeps covariates that separate the classes from infinite weights.
-RIDGE = 0.01
+COVARIATE_RIDGE = 0.01
 # Labellings that are proposed at once; one of some √(units) is accepted.
 PROPOSALS = 64
 # Singular values below this share of the largest are rounding.
@@ -80,7 +81,7 @@ class CovariateModel:
             labels = self.labels[members]
             n_positive = int(np.count_nonzero(labels > 0))
             log_independent = log_expit(labels * log_odds).sum()
-            log_condition = np.log(_probability_of_count(expit(log_odds), n_positive))
+            log_condition = np.log(poisson_binomial_pmf(expit(log_odds), n_positive))
             total += float(log_independent - log_condition)
         return total
 
@@ -97,15 +98,12 @@ class CovariateModel:
         """Whether the covariates leave so few labels open that nothing can be told."""
         return self.n_open < MIN_OPEN_SHARE * len(self.labels)
 
-    @property
-    def determined(self) -> str:
-        """Why nothing can be told, in words; empty if something can."""
-        if not self.nearly_determines:
-            return ""
+    def determined_sentence(self) -> str:
+        """Why nothing can be told where the covariates nearly determine the labels."""
         return (
             f"the covariates ({', '.join(self.names)}) nearly determine the labels: they leave "
             f"about {self.n_open:.0f} of {len(self.labels)} open, too few to tell what the "
-            "features add"
+            "features add."
         )
 
 
@@ -117,16 +115,6 @@ def _draw_block(log_odds: Floats, n_positive: int, rng: np.random.Generator) -> 
         accepted = np.flatnonzero(np.count_nonzero(proposals, axis=1) == n_positive)
         if len(accepted):
             return np.where(proposals[accepted[0]], 1.0, -1.0)
-
-
-def _probability_of_count(probabilities: Floats, count: int) -> float:
-    """The probability that exactly `count` of independent events happen."""
-    # of_count[k]: the probability of k events among those looked at so far.
-    of_count = np.append(1.0, np.zeros(count))
-    for probability in probabilities:
-        one_fewer = np.append(0.0, of_count[:-1])
-        of_count = of_count * (1 - probability) + one_fewer * probability
-    return float(of_count[-1])
 
 
 def fit_covariate_model(
@@ -141,8 +129,7 @@ def fit_covariate_model(
     labels : (units,) ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
-    every_block = [np.flatnonzero(block_of_unit == k) for k in range(block_of_unit.max() + 1)]
-    members = tuple(block for block in every_block if len(np.unique(labels[block])) == 2)
+    members = _blocks_of_both_classes(labels, block_of_unit)
     n_blocks = len(members)
     units = np.concatenate(members)
     if n_blocks > 1 and len(units) < MIN_MEAN_BLOCK_SIZE * n_blocks:
@@ -156,24 +143,27 @@ def fit_covariate_model(
     block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
     indicators = block_of_row[:, None] == np.arange(n_blocks)
     model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
-    # One fit, trained on all rows, with one penalty.
-    one_fit = model_matrix[None]
-    all_rows = np.ones((1, len(units)))
-    penalties = np.array([RIDGE])
-    n_unpenalized = n_blocks
-    weights = ridge_logistic(one_fit, labels[units], all_rows, penalties, n_unpenalized)[0, 0]
+    weights = fit_one_ridge_logistic(
+        model_matrix, labels[units], penalty=COVARIATE_RIDGE, n_unpenalized=n_blocks
+    )
     log_odds = model_matrix @ weights
 
-    block_log_odds = []
-    for k, block_units in enumerate(members):
-        odds_of_block = log_odds[block_of_row == k]
-        block_log_odds.append(_with_expected_count(odds_of_block, labels[block_units]))
+    block_log_odds = [
+        _with_expected_count(log_odds[block_of_row == k], labels[block_units])
+        for k, block_units in enumerate(members)
+    ]
     return CovariateModel(
         names=names,
         labels=labels,
         block_members=members,
         block_log_odds=tuple(block_log_odds),
     )
+
+
+def _blocks_of_both_classes(labels: Floats, block_of_unit: Ints) -> tuple[Ints, ...]:
+    """The units of every block in which labels can change."""
+    blocks = [np.flatnonzero(block_of_unit == k) for k in range(block_of_unit.max() + 1)]
+    return tuple(units for units in blocks if len(np.unique(labels[units])) == 2)
 
 
 def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.chance.counts import log_binomial
+from chanceline.chance.binomial import log_binomial
 from chanceline.errors import InputError
 from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.null_sizes import COIN_NULL

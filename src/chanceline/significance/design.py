@@ -21,7 +21,7 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import (
@@ -30,15 +30,8 @@ from chanceline.prediction.covariates import (
     make_encoder,
     read_columns,
 )
-from chanceline.prediction.samples import codes
-
-# The types and block_means are written `X as X` for callers that still take them from here.
-from chanceline.significance.arrays import (
-    Bools as Bools,
-    Floats as Floats,
-    Ints as Ints,
-    block_means as block_means,
-)
+from chanceline.prediction.samples import number_values
+from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.covariate_model import (
     MIN_MEAN_BLOCK_SIZE,
     CovariateModel,
@@ -141,24 +134,6 @@ class NullDesign:
         labels[np.argsort(self.block_of_unit, kind="stable")] = self.unit_labels[order]
         return labels
 
-    # Old names, until the callers follow.
-
-    @property
-    def unit_of(self) -> Ints:
-        return self.unit_of_sample
-
-    @property
-    def block_of(self) -> Ints:
-        return self.block_of_unit
-
-    @property
-    def model(self) -> CovariateModel | None:
-        return self.covariate_model
-
-    @property
-    def basis(self) -> Floats | None:
-        return self.covariate_basis
-
 
 def make_design(
     y: Floats, declared: DeclaredRoles = DeclaredRoles(), null: str = FIXED_NULL
@@ -177,48 +152,60 @@ def make_design(
     if declared.groups is None:
         unit_of_sample = np.arange(len(y))
     else:
-        unit_of_sample = codes(declared.groups, len(y), "groups")
+        unit_of_sample = number_values(declared.groups, len(y), "groups")
     sample_of_unit = np.unique(unit_of_sample, return_index=True)[1]
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
-    # A unit lies within one block or pair.
-    block_of_sample = _code_blocks(declared, len(y))
-    block_of_unit = block_of_sample[sample_of_unit]
-    if not np.array_equal(block_of_unit[unit_of_sample], block_of_sample):
-        block_word = "block" if declared.pairs is None else "pair"
-        raise InputError(f"every group must lie within one {block_word}.")
-    if declared.pairs is not None:
-        pair_names = np.asarray(declared.pairs)[sample_of_unit]
-        unit_word = "row" if declared.groups is None else "group"
-        check_pairs(pair_names, block_of_unit, unit_labels, unit_word)
-    if declared.blocks is not None:
-        check_not_subjects(block_of_unit, unit_labels)
-
+    block_of_sample = _number_blocks(declared, len(y))
     design = NullDesign(
         y=y,
         unit_of_sample=unit_of_sample,
         unit_labels=unit_labels,
-        block_of_unit=block_of_unit,
+        block_of_unit=block_of_sample[sample_of_unit],
         null=null,
     )
-    if design.sizes.log_labellings == 0:
-        raise InputError(
-            "every block holds one class only, so that no label can be exchanged; use larger "
-            "blocks, or groups=COLUMN if the rows of a block are those of one subject."
-        )
+    _check_blocks(design, declared, block_of_sample, sample_of_unit)
     if declared.covariates:
         # Categories become blocks only if labels can be exchanged within them.
         return _with_covariates(design, sample_of_unit, declared.covariates)
     return design
 
 
-def _code_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
+def _check_blocks(
+    design: NullDesign, declared: DeclaredRoles, block_of_sample: Ints, sample_of_unit: Ints
+) -> None:
+    """Units lie within one block or pair, and labels can be exchanged there.
+
+    Parameters
+    ----------
+    design : units and blocks.
+    declared : what the user calls them.
+    block_of_sample : (samples,) numbers of the blocks, which may differ within a unit.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    if not np.array_equal(design.block_of_sample, block_of_sample):
+        block_word = "block" if declared.pairs is None else "pair"
+        raise InputError(f"every group must lie within one {block_word}.")
+    if declared.pairs is not None:
+        pair_names = np.asarray(declared.pairs)[sample_of_unit]
+        unit_word = "row" if declared.groups is None else "group"
+        check_pairs(pair_names, design.block_of_unit, design.unit_labels, unit_word)
+    if declared.blocks is not None:
+        check_not_subjects(design.block_of_unit, design.unit_labels)
+    if design.sizes.log_labellings == 0:
+        raise InputError(
+            "every block holds one class only, so that no label can be exchanged; use larger "
+            "blocks, or groups=COLUMN if the rows of a block are those of one subject."
+        )
+
+
+def _number_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
     """The number of every sample's block or pair, 0 if there are none: (samples,)."""
     if declared.pairs is not None:
-        return codes(declared.pairs, n_samples, "pairs")
+        return number_values(declared.pairs, n_samples, "pairs")
     if declared.blocks is not None:
-        return codes(declared.blocks, n_samples, "blocks")
+        return number_values(declared.blocks, n_samples, "blocks")
     return np.zeros(n_samples, dtype=np.int64)
 
 
@@ -241,26 +228,59 @@ def _with_covariates(
         if np.any(values[sample_of_unit][design.unit_of_sample] != values):
             raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
 
-    # Strata: units of the same block and the same categories.
-    categories = [item for item in encoder.covariates if isinstance(item, Category)]
-    levels = [item.codes(columns[item.name])[sample_of_unit] for item in categories]
-    block_and_levels = np.column_stack([design.block_of_unit, *levels])
-    strata = np.unique(block_and_levels, axis=0, return_inverse=True)[1]
-    strata = strata.reshape(-1).astype(np.int64)
-    block_of_unit = design.block_of_unit
-    modelled = encoder
+    strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
-        block_of_unit = strata
+        design = replace(design, block_of_unit=strata, encoder=encoder)
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
         modelled = CovariateEncoder(tuple(numbers))
-    design = replace(design, block_of_unit=block_of_unit, encoder=encoder)
-
+    else:
+        design = replace(design, encoder=encoder)
+        modelled = encoder
     terms = modelled.transform(columns, len(design.y))
+    return _with_model(design, tuple(covariates), terms, sample_of_unit)
+
+
+def _strata(
+    design: NullDesign,
+    encoder: CovariateEncoder,
+    columns: Mapping[str, NDArray[Any]],
+    sample_of_unit: Ints,
+) -> Ints:
+    """Numbers 0, 1, … of the strata, units of the same block and the same categories: (units,).
+
+    Parameters
+    ----------
+    design : its blocks.
+    encoder : which covariates are categories.
+    columns : one value for each sample, by name.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    block_and_levels = [design.block_of_unit]
+    for covariate in encoder.covariates:
+        if isinstance(covariate, Category):
+            levels = covariate.codes(columns[covariate.name])
+            block_and_levels.append(levels[sample_of_unit])
+    combinations = np.column_stack(block_and_levels)
+    strata = np.unique(combinations, axis=0, return_inverse=True)[1]
+    return strata.reshape(-1).astype(np.int64)
+
+
+def _with_model(
+    design: NullDesign, names: tuple[str, ...], terms: Floats, sample_of_unit: Ints
+) -> NullDesign:
+    """The design with a model of the labels; as it is if the terms are constant within blocks.
+
+    Parameters
+    ----------
+    names : of the covariates.
+    terms : (samples, terms) those that are modelled.
+    sample_of_unit : (units,) one sample of each unit.
+    """
     basis = residual_basis(terms, design.block_of_sample)
     if basis is None:
         return design
     model = fit_covariate_model(
-        names=tuple(covariates),
+        names=names,
         terms=terms[sample_of_unit],
         labels=design.unit_labels,
         block_of_unit=design.block_of_unit,
@@ -284,12 +304,3 @@ def can_be_blocks(strata: Ints, unit_labels: Floats) -> bool:
     has_both_classes = (positives > 0) & (positives < sizes)
     n_exchangeable = sizes[has_both_classes].sum()
     return bool(n_exchangeable >= MIN_EXCHANGEABLE_SHARE * n_units)
-
-
-# Old names, until the callers follow.
-LabelScheme = NullDesign
-LabelModel = CovariateModel
-
-
-def make_scheme(y: Floats, null: str = FIXED_NULL, **declared: Any) -> NullDesign:
-    return make_design(y, DeclaredRoles(**declared), null)

@@ -7,11 +7,12 @@ from enum import StrEnum
 
 from chanceline._results import Result, listed
 from chanceline.perceptron.rule import Rule
-from chanceline.prediction.worth import effect
+from chanceline.prediction.metrics import area_under_curve
 from chanceline.significance.observed_rules import fewest_errors_on
-from chanceline.significance.permutation import Band, FrontReading, SpreadReading
-from chanceline.significance.plan import FeatureBound, Plan
+from chanceline.significance.plan import Plan
+from chanceline.significance.readings import Band, SizeReading
 from chanceline.significance.shuffle_stage import repeats_own_search
+from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stage_results import StageResults
 from chanceline.significance.stages import Stage
 from chanceline.tables.wording import plural
@@ -91,7 +92,7 @@ def evidence_of(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
     return _rule_evidence(plan, results.shown.rule, front)
 
 
-def _rule_evidence(plan: Plan, rule: Rule, front: tuple[FrontReading, ...]) -> Evidence:
+def _rule_evidence(plan: Plan, rule: Rule, front: tuple[SizeReading, ...]) -> Evidence:
     """A rule that the bound is about."""
     evidence = Evidence(
         k=rule.n_selected,
@@ -103,11 +104,11 @@ def _rule_evidence(plan: Plan, rule: Rule, front: tuple[FrontReading, ...]) -> E
 
 
 def _feature_evidence(
-    plan: Plan, feature: FeatureBound, front: tuple[FrontReading, ...]
+    plan: Plan, feature: FeatureBound, front: tuple[SizeReading, ...]
 ) -> Evidence:
     """The one feature that is proven, by its values or ranks and not by its errors."""
     column = plan.data.X[:, feature.feature].astype(float)
-    _, auc = effect(column, plan.data.y > 0)
+    auc = area_under_curve(column, plan.data.y > 0)
     negative, positive = plan.class_names
     evidence = Evidence(
         k=1,
@@ -120,7 +121,7 @@ def _feature_evidence(
     return _with_fit_of_path(evidence, front)
 
 
-def _with_fit_of_path(evidence: Evidence, front: tuple[FrontReading, ...]) -> Evidence:
+def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evidence:
     """R² of the path, where it has the same features; else the evidence as it is."""
     for point in front:
         if point.features == evidence.features:
@@ -131,27 +132,18 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[FrontReading, ...]) -> Ev
 def _shuffle_evidence(plan: Plan, results: StageResults) -> Evidence:
     """A point of the front, or the spread over all features if its p-value is smaller.
 
-    Of equal p-values a set of features counts first: it says more. And what shows nothing is not
-    called spread.
+    Of equal p-values a set of features counts first, and the smallest of these: it says more. And
+    what shows nothing is not called spread.
     """
-    point = least_pvalue(results.front)
+    best_point = min(results.front, key=lambda point: (point.pvalue, point.k))
     spread = results.shuffles.spread
-    smallest_otherwise = min(point.pvalue or 0.0, plan.settings.level)
-    if spread is not None and spread.pvalue < smallest_otherwise:
-        return _spread_evidence(spread)
-    return _point_evidence(plan, results, point)
+    largest_pvalue_of_spread = min(best_point.pvalue or 0.0, plan.settings.level)
+    if spread is not None and spread.pvalue < largest_pvalue_of_spread:
+        return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)
+    return _point_evidence(plan, results, best_point)
 
 
-def least_pvalue(front: tuple[FrontReading, ...]) -> FrontReading:
-    """Of the front's points with the least adjusted p-value the one with the fewest features."""
-    return min(front, key=lambda point: (point.pvalue, point.k))
-
-
-def _spread_evidence(spread: SpreadReading) -> Evidence:
-    return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)
-
-
-def _point_evidence(plan: Plan, results: StageResults, point: FrontReading) -> Evidence:
+def _point_evidence(plan: Plan, results: StageResults, point: SizeReading) -> Evidence:
     """A point of the front, with the fewest errors known of a rule on its own features."""
     support = results.path.support(point.k)
     errors = results.path.least_squares_errors(plan, support)

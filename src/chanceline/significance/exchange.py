@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from chanceline._results import listed
+from chanceline.significance.null_sizes import COIN_NULL
 from chanceline.significance.plan import Plan
 from chanceline.tables.wording import plural
 
 
 def exchange_sentence(plan: Plan) -> str:
     """`the labels of 60 samples, permuted within 4 blocks`."""
-    sizes = plan.scheme.sizes
+    sizes = plan.design.sizes
     labels = f"the labels of {units_in_words(plan)}"
-    if plan.scheme.model is not None:
+    if plan.design.covariate_model is not None:
         text = (
             f"{labels}, drawn from a logistic model of {listed(list(plan.data.covariates or {}))}"
         )
@@ -19,7 +20,7 @@ def exchange_sentence(plan: Plan) -> str:
         if sizes.blocks is not None:
             text += f" in each of {len(sizes.blocks)} blocks"
         return text
-    if plan.settings.null == "coin":
+    if sizes.null == COIN_NULL:
         return f"{labels}, drawn by fair coins"
     if plan.data.pairs is not None:
         return f"{labels}, swapped within {len(sizes.blocks or ())} pairs"
@@ -30,7 +31,7 @@ def exchange_sentence(plan: Plan) -> str:
 
 def units_in_words(plan: Plan) -> str:
     """`60 samples`, or `20 groups, whose rows keep one label`."""
-    n_units = plan.scheme.sizes.n_units
+    n_units = plan.design.sizes.n_units
     if plan.data.groups is not None:
         return f"{plural(n_units, 'group')}, whose rows keep one label"
     return plural(n_units, "sample")

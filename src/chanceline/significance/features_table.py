@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from chanceline.prediction.worth import FeatureReading, effect
+from chanceline.prediction.metrics import area_under_curve, standardized_difference
+from chanceline.prediction.stability import FeatureReading
 from chanceline.significance.result import SeparationTest
+from chanceline.significance.rule_to_use import RuleToUse
 
 NOT_IN_RULE = -1  # column of a feature that the rule to use does not have
 
@@ -40,7 +42,7 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
         "selected": reading.selected,
         "difference": reading.difference,
         "auc": reading.auc,
-        "adjusted_p": result.alone.get(name, np.nan),
+        "adjusted_p": result.marginal_pvalues.get(name, np.nan),
         "evidence": name in result.evidence.features,
         "rule": result.rule is not None and name in result.rule.features,
         "separating": name in result.separating.features,
@@ -56,16 +58,26 @@ def stand_ins_of(result: SeparationTest, name: str) -> tuple[str, ...]:
 
 
 def reading_of(result: SeparationTest, name: str) -> FeatureReading:
-    """How firm a feature of the rule is, and its effect; the effect alone of other features."""
-    if result.rule is not None and name in result.rule.stand_ins:
-        # `stand_ins` has the names in the order of the readings.
-        position = list(result.rule.stand_ins).index(name)
-        return result.rule.firmness.readings[position]
-    difference, auc = effect(result.columns[name], result.labels > 0)
+    """How stable the choice of a feature of the rule is, and its effect.
+
+    Of a feature that the rule does not have, or that was not looked at, the effect alone.
+    """
+    if result.rule is not None:
+        readings = readings_by_name(result.rule)
+        if name in readings:
+            return readings[name]
+    values = result.columns[name]
+    is_positive = result.labels > 0
     return FeatureReading(
         feature=NOT_IN_RULE,
         selected=np.nan,
-        difference=difference,
-        auc=auc,
+        difference=standardized_difference(values, is_positive),
+        auc=area_under_curve(values, is_positive),
         stand_ins=(),
     )
+
+
+def readings_by_name(rule: RuleToUse) -> dict[str, FeatureReading]:
+    """Name → reading of those features of the rule that were looked at."""
+    name_of_column = dict(zip(rule.support.tolist(), rule.features, strict=True))
+    return {name_of_column[reading.feature]: reading for reading in rule.stability.readings}

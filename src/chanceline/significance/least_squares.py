@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.prediction.metrics import sweep_thresholds
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
 from chanceline.significance.path_columns import PathColumns, clip_outliers
 
 
@@ -23,23 +24,13 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
     -------
     (rows,) the fewest errors of every row.
     """
-    tolerance = TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
+    tolerance = ROUNDING_TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
     if not intercept:
         return np.count_nonzero(labels * scores <= tolerance, axis=1)
-    order = np.argsort(scores, axis=1)
-    sorted_scores = np.take_along_axis(scores, order, axis=1)
-    is_positive = np.take_along_axis(labels > 0, order, axis=1)
-
-    # errors[:, i]: the threshold lies after the i lowest samples. Before all of them every negative
-    # is wrong; each positive that it passes becomes an error, each negative none any more.
-    n_rows, n_samples = scores.shape
-    changes = np.cumsum(np.where(is_positive, 1, -1), axis=1)
-    no_change = np.zeros(n_rows, dtype=changes.dtype)
-    n_negative = np.count_nonzero(~is_positive, axis=1)
-    errors = np.column_stack([no_change, changes]) + n_negative[:, None]
+    ranked_scores, errors = sweep_thresholds(scores, labels)
     # No threshold lies between equal scores.
-    is_tied = np.diff(sorted_scores, axis=1) <= tolerance
-    errors[:, 1:-1][is_tied] = n_samples + 1
+    is_tied = np.diff(ranked_scores, axis=1) <= tolerance
+    errors[:, 1:-1][is_tied] = scores.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest
 

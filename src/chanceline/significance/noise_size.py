@@ -1,7 +1,7 @@
 """How many features noise of a given shape needs to be separated: asymptotic, for independent
 features. The number describes chance and decides nothing.
 
-The exact first moment says at which size M one separating set is expected, with all its finite-size
+The exact first moment says at which size one separating set is expected, with all its finite-size
 corrections. The replica method says by how much the typical size lies above it in the limit,
 N(ρ_VS − ρ_union). The sum of the two is the typical size.
 """
@@ -9,30 +9,39 @@ N(ρ_VS − ρ_union). The sum of the two is the typical size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from chanceline._results import Result
-from chanceline.chance.bound import check_shape
-from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
+from chanceline.chance.binomial import LOG2, log_binomial
+from chanceline.chance.cover import log_cover
+from chanceline.chance.gaussian_cones import log_expected_supports
+from chanceline.chance.shape import check_shape
 from chanceline.errors import ConvergenceError
+from chanceline.significance.renamed import former_name
 from chanceline.tables.wording import plural
-from chanceline.theory.bounds import first_moment_density
-from chanceline.theory.ensemble import Ensemble, gardner
-from chanceline.theory.rs import density
+from chanceline.theory.chance_line import density_at
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.first_moment import first_moment_density
+from chanceline.theory.gardner import gardner
 
 Computed = TypeVar("Computed")
 
 # The exact first moment is summed up to this many features times splits of the errors; beyond, its
 # limit N → ∞ takes its place.
 MAX_EXACT_TERMS = 400
-# An allowance, chosen and not fitted, for what the shift of the limit N → ∞ leaves out at finite
-# size: a share of the typical size.
+# An allowance, chosen and not fitted, for what the limit N → ∞ leaves out at finite size: a share
+# of the typical size.
 ALLOWANCE = 0.1
+# Where the limit stands alone, whole features come on top: the first moment is not there to show
+# how much single tables scatter.
+SCATTER_WITHOUT_FIRST_MOMENT = 1
 # ln of the expected number of sets at the lower end, in the middle and at the upper end.
-LOG_EXPECTED_LEVELS = (-3.0, 0.0, 3.0)
+LOG_EXPECTED_LOW = -3.0
+LOG_ONE_SET = 0.0
+LOG_EXPECTED_HIGH = 3.0
 # The theory has no half of all labels wrong.
 MAX_ERROR_RATE = 0.49
 
@@ -65,9 +74,10 @@ class ChanceSize(Result):
     intercept: bool
 
     kind = "asymptotic (replica method), for independent features"
+    needs = former_name("needs", "in_words")
 
-    def needs(self) -> str:
-        """The same without the shape, for a reader who knows it."""
+    def in_words(self) -> str:
+        """How many features suffice, without the shape, for a reader who knows it."""
         if self.typical == 0:
             return "pure noise of this size is separated by a constant rule"
         if math.isinf(self.typical):
@@ -110,10 +120,11 @@ def chance_size(
 ) -> ChanceSize:
     """The typical number of features with which the best rule separates labels that ignore them.
 
-    The exact first moment says where one set is expected, with all its finite-size corrections; the
-    replica method says by how much the typical size lies above it in the limit, N(ρ_VS − ρ_union).
-    Both assume independent Gaussian features: dependent ones act like fewer, and need more. The
-    number describes chance and decides nothing; the test does.
+    It is 0 if a constant rule does, and infinite if all features together do not. Else the exact
+    first moment says where one set is expected, and the replica method by how much the typical size
+    lies above it in the limit; in tables too large for the first moment the limit stands alone.
+    Features are assumed to be independent and Gaussian: dependent ones act like fewer, and need
+    more. The number describes chance and decides nothing; the test does.
 
     Parameters
     ----------
@@ -138,19 +149,40 @@ def chance_size(
         # Not even all features separate.
         return noise.size_from(typical=math.inf, limit=math.inf, low=math.inf, high=math.inf)
 
-    limit = n_features * noise.limit_density()
-    first_moment_limit = if_converged(lambda: first_moment_density(noise.load, noise.ensemble))
+    limit = noise.limit()
+    first_moment_limit = noise.first_moment_limit()
     if first_moment_limit is None or limit * (errors + 1) > MAX_EXACT_TERMS:
-        return noise.size_from(
-            typical=limit,
-            limit=limit,
-            low=limit * (1 - ALLOWANCE) - 1,
-            high=limit * (1 + ALLOWANCE) + 1,
-        )
-    shift = limit - n_features * first_moment_limit
-    low, middle, high = _crossings(
-        noise.log_expected_sets, min(n_features, n_samples), LOG_EXPECTED_LEVELS
+        return _size_in_limit(noise, limit)
+    return _size_with_first_moment(noise, limit, first_moment_limit)
+
+
+def _size_in_limit(noise: _Noise, limit: float) -> ChanceSize:
+    """The limit N·ρ_VS as it is, with a range for what it leaves out at finite size."""
+    return noise.size_from(
+        typical=limit,
+        limit=limit,
+        low=limit * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
+        high=limit * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
     )
+
+
+def _size_with_first_moment(noise: _Noise, limit: float, first_moment_limit: float) -> ChanceSize:
+    """The exact first moment, moved by what lies between the two limits.
+
+    Parameters
+    ----------
+    noise : the shape of the table.
+    limit : N·ρ_VS, the typical size in the limit.
+    first_moment_limit : N·ρ_union, the size in the limit at which one set is expected.
+    """
+    # log_expected[i]: ln of the expected number of sets of size i + 1.
+    log_expected = noise.log_expected_until(LOG_EXPECTED_HIGH)
+    low = _first_crossing(log_expected, LOG_EXPECTED_LOW)
+    middle = _first_crossing(log_expected, LOG_ONE_SET)
+    high = _first_crossing(log_expected, LOG_EXPECTED_HIGH)
+
+    # From low to high single tables scatter; that the shift is the limit's needs an allowance.
+    shift = limit - first_moment_limit
     typical = middle + shift
     return noise.size_from(
         typical=typical,
@@ -190,10 +222,27 @@ class _Noise:
         error_rate = min(self.errors / self.n_samples, MAX_ERROR_RATE)
         return Ensemble.checked(balance, 0.0, error_rate)
 
-    def limit_density(self) -> float:
-        """ρ_VS(α): the share of the features that noise needs in the limit."""
+    def limit(self) -> float:
+        """N·ρ_VS(α): the features that noise needs in the limit."""
         ensemble = self.ensemble
-        return density(self.load, balance=ensemble.balance, errors=ensemble.error_rate).rho
+        density = density_at(self.load, balance=ensemble.balance, errors=ensemble.error_rate)
+        return self.n_features * density.rho
+
+    def first_moment_limit(self) -> float | None:
+        """N·ρ_union(α): where one set is expected in the limit; None if that is not found."""
+        density = if_converged(lambda: first_moment_density(self.load, self.ensemble))
+        if density is None:
+            return None
+        return self.n_features * density
+
+    def log_expected_until(self, level: float) -> list[float]:
+        """`log_expected_sets` of size 1, 2, … until it reaches the level, two values at least."""
+        values: list[float] = []
+        for size in range(1, min(self.n_features, self.n_samples) + 1):
+            values.append(self.log_expected_sets(size))
+            if values[-1] >= level and size >= 2:
+                break
+        return values
 
     def log_expected_sets(self, size: int) -> float:
         """ln of the expected number of sets of this size that separate noise."""
@@ -231,35 +280,26 @@ class _Noise:
         )
 
 
-def _crossings(
-    log_expected: Callable[[int], float], max_size: int, levels: tuple[float, ...]
-) -> tuple[float, ...]:
-    """The sizes, interpolated between whole numbers, at which the logarithm first reaches levels.
+def _first_crossing(log_expected: Sequence[float], level: float) -> float:
+    """The size, interpolated between whole numbers, at which the values first reach the level.
 
     Parameters
     ----------
-    log_expected : of the size, 1 … max_size.
-    max_size : also the answer for levels that are not reached.
-    levels : ascending.
+    log_expected : the values of size 1, 2, …; the largest size is the answer if none is enough.
+    level : to be reached.
     """
-    crossings: list[float] = []
-    previous = -math.inf
-    for size in range(1, max_size + 1):
-        value = log_expected(size)
-        for level in levels[len(crossings) :]:
-            if value < level:
-                break
-            if math.isfinite(previous):
-                slope = value - previous
-            else:
-                # Below one feature there is nothing to interpolate with: the slope ahead is used.
-                slope = log_expected(min(2, max_size)) - value
-            crossings.append(size - (value - level) / slope if slope > 0 else float(size))
-        if len(crossings) == len(levels):
-            return tuple(crossings)
-        previous = value
-    n_missing = len(levels) - len(crossings)
-    return (*crossings, *[float(max_size)] * n_missing)
+    index = next((i for i, value in enumerate(log_expected) if value >= level), None)
+    if index is None:
+        return float(len(log_expected))
+    size = index + 1
+    if len(log_expected) == 1:
+        return float(size)
+    # Below one feature there is nothing to interpolate with: the slope ahead is used.
+    upper = max(index, 1)
+    slope = log_expected[upper] - log_expected[upper - 1]
+    if slope <= 0:
+        return float(size)
+    return size - (log_expected[index] - level) / slope
 
 
 def if_converged(compute: Callable[[], Computed]) -> Computed | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from math import exp
 
-from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.chance.binomial import LOG2, log_binomial
 
 COIN_NULL = "coin"  # every label is drawn by a fair coin
 FIXED_NULL = "fixed"  # labels are permuted, so that class sizes are kept
@@ -61,18 +61,26 @@ class NullSizes:
             log_p += LOG2
         return min(1.0, exp(log_p))
 
-    def resized(self, count: int) -> NullSizes:
-        """`count` units of the same balance; with blocks, `count` blocks like these in rotation."""
+    def resized(self, n_units_or_blocks: int) -> NullSizes:
+        """The same kind of design with so many blocks; with so many units if it has no blocks."""
         if self.blocks is None:
-            proportional = round(count * self.positives / self.n_units)
-            # Both classes have a unit, wherever there are two units.
-            most_positives = max(count - 1, 1)
-            positives = min(max(proportional, 1), most_positives)
-            return NullSizes(n_units=count, positives=positives, blocks=None, null=self.null)
-        blocks = tuple(islice(cycle(self.blocks), count))
+            return self._with_units(n_units_or_blocks)
+        return self._with_blocks(self.blocks, n_units_or_blocks)
+
+    def _with_units(self, n_units: int) -> NullSizes:
+        """So many units in one block, of the same balance of classes."""
+        proportional = round(n_units * self.positives / self.n_units)
+        # Both classes have a unit, wherever there are two units.
+        most_positives = max(n_units - 1, 1)
+        positives = min(max(proportional, 1), most_positives)
+        return NullSizes(n_units=n_units, positives=positives, blocks=None, null=self.null)
+
+    def _with_blocks(self, blocks: tuple[tuple[int, int], ...], n_blocks: int) -> NullSizes:
+        """So many blocks, like these in rotation."""
+        rotated = tuple(islice(cycle(blocks), n_blocks))
         return NullSizes(
-            n_units=sum(size for size, _ in blocks),
-            positives=sum(positives for _, positives in blocks),
-            blocks=blocks,
+            n_units=sum(size for size, _ in rotated),
+            positives=sum(positives for _, positives in rotated),
+            blocks=rotated,
             null=self.null,
         )

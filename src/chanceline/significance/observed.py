@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import block_sums
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import first_rule, path_rules, searched_rules
-from chanceline.significance.plan import FeatureBound, Plan, feature_bound
-from chanceline.significance.stages import Stage1Proof, Stage2Proofs
-
-LOG10_ONE = 0.0  # of a p-value that says nothing
+from chanceline.significance.plan import Plan
+from chanceline.significance.single_feature import FeatureBound, feature_bound
+from chanceline.significance.stages import LOG10_P_ONE, Stage1Proof, Stage2Proofs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,14 +74,13 @@ def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
     """Stage 1 for the rules found so far."""
     rule = smallest_within_declared_errors(plan, rules)
     bound = plan.bounds.bound(rule)
-    stage1 = plan.bounds.first_stage(bound)
-    return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=stage1)
+    return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=Stage1Proof(bound.log10_p))
 
 
 def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> ObservedFit:
     """The same with stage 2: one feature, and (unless they were declared) errors counted later."""
     counted_rule = None
-    log10_counted = LOG10_ONE
+    log10_counted = LOG10_P_ONE
     if plan.settings.errors is None:
         counted_rule = best_with_counted_errors(plan, fit.rules)
         log10_counted = log10_with_counted_errors(plan, counted_rule)
@@ -99,12 +95,12 @@ def best_with_counted_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 
 def log10_with_counted_errors(plan: Plan, rule: Rule) -> float:
     """log₁₀ of 2^e·bound(K, e) at the size and the errors of a rule."""
-    return plan.bounds.counted_errors(rule.n_selected, rule.errors)
+    return plan.bounds.log10_p_counted(rule.n_selected, rule.errors)
 
 
 def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
     """Whether stage 2 convinces by this feature alone, whatever else is found."""
-    stage2 = plan.bounds.second_stage(LOG10_ONE, feature.log10_p)
+    stage2 = plan.bounds.second_stage(LOG10_P_ONE, feature.log10_p)
     return plan.spending.stage2_convinces(stage2)
 
 
@@ -114,30 +110,25 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
     It is the first rule if there is none, or if the features were named or come from the user's
     own search.
     """
-    if plan.features is not None or plan.settings.search is not None:
+    if plan.features_are_given:
         return rules[0]
-    acceptable = [rule for rule in rules if rule.errors <= (plan.declared or 0)]
+    acceptable = [rule for rule in rules if rule.errors <= (plan.declared_errors or 0)]
     return min(acceptable, key=lambda rule: rule.n_selected, default=rules[0])
 
 
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """The bound for one feature, on the columns that the path is made of, summed over groups."""
-    scheme = plan.scheme
-    values = path.columns.fitted  # (samples, columns)
-    if len(scheme.unit_labels) < len(values):
-        values = summed_over_units(values, scheme.unit_of)
-    bound = feature_bound(
+    design = plan.design
+    columns = path.columns
+    values = columns.normalized  # (samples, columns)
+    if len(design.unit_labels) < len(values):
+        values = block_sums(values, design.unit_of_sample)
+    column_bound = feature_bound(
         values,
-        scheme.unit_labels,
-        scheme.block_of,
+        design.unit_labels,
+        design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    column = int(path.columns.index[bound.feature])
-    return replace(bound, feature=column, name=plan.data.feature_names[column])
-
-
-def summed_over_units(values: Floats, unit_of_sample: Ints) -> Floats:
-    """The sum of the rows of every unit: (samples, columns) → (units, columns)."""
-    order = np.argsort(unit_of_sample, kind="stable")
-    starts = np.flatnonzero(np.diff(unit_of_sample[order], prepend=-1))
-    return np.add.reduceat(values[order], starts, axis=0)
+    # The bound has the position among the path's columns; the result has the column of X.
+    feature = int(columns.feature_of_column[column_bound.feature])
+    return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])

@@ -1,6 +1,6 @@
 """The forward stepwise path of the observed labels.
 
-The path takes one column after the other (`stepwise`); after K steps it has the best K features
+The path takes one column after the other (`path`); after K steps it has the best K features
 that it found. It is computed in the first batch of labellings, whose row 0 is the observed one.
 """
 
@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import Floats, Ints
+from chanceline.significance.least_squares import errors_with_design
+from chanceline.significance.path import ForwardPaths
+from chanceline.significance.path_columns import PathColumns, make_path_columns
 from chanceline.significance.plan import Plan
-from chanceline.significance.stepwise import (
-    Columns,
-    Paths,
-    errors_with_design,
-    make_columns,
-)
 
 OBSERVED = 0  # row of the observed labelling in a batch
 
@@ -31,8 +28,8 @@ class ObservedPath:
     first_batch : the paths of the first batch of labellings.
     """
 
-    columns: Columns
-    first_batch: Paths
+    columns: PathColumns
+    first_batch: ForwardPaths
 
     @property
     def n_steps(self) -> int:
@@ -58,19 +55,19 @@ class ObservedPath:
         return errors_with_design(self.columns, plan.data.X, plan.data.y, support)
 
 
-def path_columns(plan: Plan) -> Columns:
+def columns_for_path(plan: Plan) -> PathColumns:
     """The columns that the path may take: all distinct ones, or those that were preregistered."""
     X = plan.data.X
     intercept = plan.settings.intercept
-    index = plan.distinct
+    index = plan.distinct_features
     if plan.settings.preregistered and plan.features is not None:
         index = plan.features[distinct_columns(X[:, plan.features], intercept)]
-    return make_columns(X, plan.scheme, intercept, index)
+    return make_path_columns(X, plan.design, intercept, index)
 
 
-def path_length(plan: Plan, columns: Columns) -> int:
+def path_length(plan: Plan, columns: PathColumns) -> int:
     """Steps of the path: as many as asked for, where the table has so many columns and samples."""
-    n_columns = len(columns.index)
-    n_samples = len(plan.scheme.y)
+    n_columns = len(columns.feature_of_column)
+    n_samples = len(plan.design.y)
     # With one feature for every sample but two, least squares fits any labels.
     return max(1, min(plan.settings.largest, n_columns, n_samples - 2))

@@ -17,13 +17,13 @@ from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.few_errors import rule_on
 from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.perceptron.separate import separate
-from chanceline.prediction.worth import cut
+from chanceline.prediction.metrics import best_threshold
 from chanceline.select.pareto import front as search_front
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import Floats, Ints
+from chanceline.significance.least_squares import least_squares_weights
 from chanceline.significance.observed_path import ObservedPath
-from chanceline.significance.permutation import Procedure
+from chanceline.significance.own_search import SearchProcedure
 from chanceline.significance.plan import Plan
-from chanceline.significance.stepwise import least_squares_weights
 
 # Swaps of the search for fewest errors at every number of features: some seconds at most.
 FRONT_BUDGET = 4000
@@ -51,19 +51,21 @@ def smallest_rule(plan: Plan) -> Rule:
 
     search = procedure(plan)
     rule = search.find(X, y)
-    largest_convincing = plan.bounds.largest(plan.spending.stage1_level)
-    has_one_feature_too_many = rule.n_selected == largest_convincing + 1 > 1
-    # No shuffles will decide, and the bound would accept one feature less: it is worth while to
-    # search once more.
-    only_proofs = plan.settings.permutations == 0
-    if only_proofs and has_one_feature_too_many and rule.errors <= search.errors:
+    if rule.errors > search.errors or plan.settings.permutations != 0:
+        # It is not what was looked for, or shuffles will decide.
+        return rule
+
+    # If the bound would accept one feature less, it is worth while to search once more.
+    largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
+    has_one_too_many = rule.n_selected == largest_convincing + 1
+    if largest_convincing > 0 and has_one_too_many:
         smaller = search_again(plan, search, largest_convincing)
         if smaller is not None:
             return smaller
     return rule
 
 
-def search_again(plan: Plan, search: Procedure, target: int) -> Rule | None:
+def search_again(plan: Plan, search: SearchProcedure, target: int) -> Rule | None:
     """A rule on at most `target` features from other seeds; None if none of them finds one.
 
     The bound covers every set at once, so that searching the observed labels again costs nothing.
@@ -84,12 +86,12 @@ def nothing_separates(plan: Plan) -> bool:
     if plan.settings.errors:
         return False
     rows = consistent_rows(plan.data.X, plan.data.y)
-    if len(plan.distinct) >= len(rows):
+    if len(plan.distinct_features) >= len(rows):
         # As many columns as rows separate almost surely; the search will see.
         return False
     X = plan.data.X[rows]
     y = plan.data.y[rows]
-    return not all_separate(X, y, plan.distinct, plan.settings.intercept)
+    return not all_separate(X, y, plan.distinct_features, plan.settings.intercept)
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
@@ -103,10 +105,10 @@ def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
         return True
 
 
-def procedure(plan: Plan) -> Procedure:
+def procedure(plan: Plan) -> SearchProcedure:
     """The search for the smallest set, by a method of ours or the user's own."""
     settings = plan.settings
-    return Procedure(
+    return SearchProcedure(
         search=settings.method if settings.search is None else settings.search,
         budget=settings.budget,
         seed=settings.seed,
@@ -128,8 +130,8 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
         weights = least_squares_weights(path.columns, X, y, support)
         bias = 0.0
         if plan.settings.intercept:
-            threshold, _ = cut(X[:, support].astype(float) @ weights, y)
-            bias = -threshold
+            scores = X[:, support].astype(float) @ weights
+            bias = -best_threshold(scores, y).value
         rules.append(make_rule(X, y, support, weights, bias))
     return tuple(rules)
 
@@ -149,7 +151,7 @@ def searched_rules(plan: Plan, path_errors: Ints, *, without_swaps: bool) -> tup
     log10_convincing = log10(plan.spending.stage1_level)
     half_the_errors = (path_errors // 2).tolist()
     swaps_may_convince = any(
-        plan.bounds.at_front(n_selected, errors) <= log10_convincing
+        plan.bounds.log10_p_at(n_selected, errors) <= log10_convincing
         for n_selected, errors in enumerate(half_the_errors, start=1)
     )
     budget = 0
@@ -179,16 +181,17 @@ def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | No
 def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -> list[int]:
     """For K = 1, 2, … the fewest errors known of a rule on at most K features.
 
-    It does not matter what found the rule. With blocks or covariates least squares may have them
-    besides, which a plain rule is a case of.
+    It does not matter what found the rule. With blocks or covariates, least squares on the path's
+    features counts too, with a threshold for every block and a weight for every covariate: a rule
+    on features alone is a special case of such a rule.
     """
-    with_design = plan.scheme.sizes.blocks is not None or plan.scheme.basis is not None
+    with_design = plan.design.sizes.blocks is not None or plan.design.covariate_basis is not None
     fewest = len(plan.data.y)
     fewest_by_size = []
     for n_selected in range(1, path.n_steps + 1):
         candidates = [rule.errors for rule in rules if rule.n_selected <= n_selected]
         if with_design:
             candidates.append(path.least_squares_errors(plan, path.support(n_selected)))
-        fewest = min(fewest, *candidates)
+        fewest = min([fewest, *candidates])
         fewest_by_size.append(fewest)
     return fewest_by_size

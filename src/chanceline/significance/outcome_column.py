@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.chance.counts import log_binomial
-from chanceline.prediction.worth import effect
-from chanceline.significance.design import Bools, Floats, Ints
+from chanceline.chance.binomial import log_binomial
+from chanceline.prediction.metrics import area_under_curve
+from chanceline.significance.arrays import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.wording import quoted
 
 # Area under the curve from which on a column nearly determines the classes.
@@ -83,7 +83,7 @@ def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
 
 def area_either_way(column: Floats, is_positive: Bools) -> float:
     """Area under the curve of a column, or of its negative if that is larger."""
-    _, area = effect(column, is_positive)
+    area = area_under_curve(column, is_positive)
     return max(area, 1.0 - area)
 
 
@@ -124,7 +124,7 @@ def ask_about_outcome(
         f"(area under the curve {suspects.next_best:.2f} at most): {question} {without}. If so, "
         f"leave {pronoun} out (drop={','.join(names)!r})."
     )
-    return Finding("warning", message)
+    return Finding(Severity.WARNING, message)
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:
@@ -133,7 +133,7 @@ def plan_without(plan: Plan, columns: Ints) -> Plan | None:
     None if nothing is left.
     """
     remaining = np.setdiff1d(np.arange(plan.data.X.shape[1]), columns)
-    if len(np.intersect1d(remaining, plan.distinct)) == 0:
+    if len(np.intersect1d(remaining, plan.distinct_features)) == 0:
         return None
     names = tuple(plan.data.feature_names[column] for column in remaining)
     data = replace(plan.data, X=plan.data.X[:, remaining], feature_names=names)

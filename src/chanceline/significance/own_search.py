@@ -95,17 +95,23 @@ class SearchProcedure:
         return rule_on(X, y, self._selected_features(X, y), self.intercept)
 
     def _find_by_method(self, X: Floats, y: Floats, method: str) -> Rule:
-        """The rule that a built-in search finds."""
-        allowed_errors = self.errors if method in FORGIVING else 0
-        rows = np.arange(len(y))
+        """The rule that a built-in search finds.
+
+        A method that cannot allow errors looks for a set without any.
+        """
+        allowed_errors = 0
+        if method in FORGIVING:
+            allowed_errors = self.errors
         if allowed_errors == 0:
             # No rule is right on equal rows with opposite labels, so the search gets the rest.
             rows = consistent_rows(X, y)
+        else:
+            rows = np.arange(len(y))
         if self.intercept and np.all(y[rows] == y[rows[0]]):
             return constant_rule(X, y, np.zeros(0, dtype=np.int64))
-        searched = X if len(rows) == len(y) else X[rows]
+        has_all_rows = len(rows) == len(y)
         outcome = search_features(
-            searched,
+            X if has_all_rows else X[rows],  # no copy where none is needed
             y[rows],
             method=method,
             budget=self.budget,
@@ -185,12 +191,15 @@ def shuffle_search(
     observed : T of the observed labels.
     plan : how many draws, and how.
     """
-    n_as_good = 0
+
+    def is_as_good(value: SearchStatistic) -> bool:
+        return value.rank <= observed.rank
+
+    n_as_good = 0  # among the draws counted so far
 
     def is_enough(value: SearchStatistic) -> bool:
         nonlocal n_as_good
-        if value.rank <= observed.rank:
-            n_as_good += 1
+        n_as_good += is_as_good(value)
         return n_as_good == plan.stop_after
 
     drawn, stopped_by = plan.runner.collect(
@@ -202,7 +211,7 @@ def shuffle_search(
     draws = Draws(
         observed=observed,
         drawn=drawn,
-        as_good=np.array([value.rank <= observed.rank for value in drawn], dtype=bool),
+        as_good=np.array([is_as_good(value) for value in drawn], dtype=bool),
         requested=plan.n_shuffles,
         stopped_by=stopped_by,
     )
@@ -226,7 +235,7 @@ def ignores_labels(
 
 
 def _drawn_statistic(
-    number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
+    draw_number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
 ) -> SearchStatistic:
     """T of the labelling of this number."""
-    return statistic(X, labelling(design, seed, number))
+    return statistic(X, labelling(design, seed, draw_number))

@@ -24,18 +24,14 @@ sees what is spread over many columns, each too weak to be found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints
+from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
-from chanceline.significance.path_columns import (
-    COLUMNS_IN_CACHE,
-    MIN_SQUARED_LENGTH,
-    ColumnPairs,
-    PathColumns,
-)
+from chanceline.significance.path_columns import PathColumns
 
 # Shares of the columns, those that fit best, over which the spread is a mean.
 SPREAD_SHARES = (1.0, 0.1, 0.01)
@@ -51,8 +47,8 @@ class ForwardPaths:
 
     Attributes
     ----------
-    losses : (labellings, steps) the share of the labels' squares that K features leave unexplained
-        (a pair's at K = 2, if better).
+    losses : (labellings, steps) the share of the labels' squared length that K features leave
+        unexplained (a pair's at K = 2, if better).
     errors : (labellings, steps) samples on the wrong side of the best threshold of the fit whose
         loss is in `losses`: least squares on exactly K features (and blocks and covariates). No
         rows if errors were not asked for.
@@ -69,6 +65,11 @@ class ForwardPaths:
     chosen: Ints
     pair: Ints
     spread: Floats
+
+    @property
+    def losses_and_spread(self) -> Floats:
+        """(labellings, steps + shares) the losses, then the negative spreads: small is good."""
+        return np.column_stack([self.losses, -self.spread])
 
     def support(self, row: int, size: int) -> Ints:
         """Features of the best set of this size for one labelling, sorted."""
@@ -91,16 +92,16 @@ def follow_paths(
     n_steps : number of features at the end of the path.
     with_errors : whether errors are counted, which takes longest in long tables.
     """
-    n_labellings = len(labels)
     target = _make_target(columns, labels)
     state = _start(columns, target, n_steps)
-    # Both need the products of the first step, which the steps change.
+    # Both need the products of all columns with the labels, which the steps change.
     spread = _spread(state.products, target)
-    best_pair, pair_gain = _largest(_pair_gains(columns.pairs, state.products), n_labellings)
+    best_pairs = _find_best_pairs(columns.pairs, state.products, target)
 
-    # The steps.
+    n_labellings = len(labels)
+    n_counted = n_labellings if with_errors else 0
     losses = np.empty((n_labellings, n_steps))
-    errors = np.zeros((n_labellings if with_errors else 0, n_steps), dtype=np.int64)
+    errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
         taken, is_taken = state.step()
@@ -110,18 +111,40 @@ def follow_paths(
             fit = target.fit(columns, state.residual)
             errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
 
-    # The pair takes the place of the first two steps where it explains more.
-    pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
-    if n_steps > 1 and len(columns.pairs):
-        pair_loss = (target.squares - pair_gain) / target.scale
-        rows = np.flatnonzero(pair_loss < losses[:, 1] * (1 - TOLERANCE))
-        members = _pair_members(columns.pairs, best_pair[rows])
-        pair[rows] = columns.feature_of_column[members]
-        losses[rows, 1] = np.maximum(pair_loss[rows], 0.0)
-        if with_errors:
-            fit = _fit_pairs(columns, target, rows, members)
-            errors[rows, 1] = fewest_threshold_errors(fit, labels[rows], columns.intercept)
-    return ForwardPaths(losses=losses, errors=errors, chosen=chosen, pair=pair, spread=spread)
+    no_pair = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
+    paths = ForwardPaths(losses=losses, errors=errors, chosen=chosen, pair=no_pair, spread=spread)
+    if n_steps > 1 and best_pairs is not None:
+        return _with_better_pairs(paths, best_pairs, columns, target)
+    return paths
+
+
+def _with_better_pairs(
+    paths: ForwardPaths, best_pairs: _BestPairs, columns: PathColumns, target: _Target
+) -> ForwardPaths:
+    """The paths, with the best pair in the place of the first two steps where it explains more.
+
+    Parameters
+    ----------
+    paths : of two steps or more, without pairs.
+    best_pairs : of every labelling.
+    columns : of the table.
+    target : the labels.
+    """
+    step = 1  # K = 2
+    rows = np.flatnonzero(best_pairs.loss < paths.losses[:, step] * (1 - ROUNDING_TOLERANCE))
+    members = best_pairs.members[rows]
+
+    pair = paths.pair.copy()
+    pair[rows] = columns.feature_of_column[members]
+    losses = paths.losses.copy()
+    losses[rows, step] = np.maximum(best_pairs.loss[rows], 0.0)
+    errors = paths.errors.copy()
+    errors_were_counted = len(errors) > 0
+    if errors_were_counted:
+        fit = _fit_pairs(columns, target, rows, members)
+        labels = target.labels[rows]
+        errors[rows, step] = fewest_threshold_errors(fit, labels, columns.intercept)
+    return replace(paths, pair=pair, losses=losses, errors=errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,24 +156,25 @@ class _Target:
     labels : (labellings, samples) ±1.
     centred : (labellings, samples) what threshold, blocks and covariates leave of the labels.
     coordinates : (labellings, coordinates) the same in the coordinates of the path.
-    squares : (labellings,) Σ centred².
-    outside : (labellings,) the part of `squares` outside the columns' span.
+    squared_length : (labellings,) Σ centred².
+    squared_length_outside : (labellings,) the part of it outside the columns' span, which no path
+        explains.
     """
 
     labels: Floats
     centred: Floats
     coordinates: Floats
-    squares: Floats
-    outside: Floats
+    squared_length: Floats
+    squared_length_outside: Floats
 
     @property
     def scale(self) -> Floats:
-        """The squares, and 1 for labels that the threshold explains alone, which have none."""
-        return np.where(self.squares > 0, self.squares, 1.0)
+        """The squared length, and 1 for labels that the threshold explains, which have none."""
+        return np.where(self.squared_length > 0, self.squared_length, 1.0)
 
     def loss(self, residual: Floats) -> Floats:
-        """The share of the squares that is left: (labellings,)."""
-        return (self.outside + _squared_lengths(residual)) / self.scale
+        """The share of the squared length that a residual in coordinates leaves: (labellings,)."""
+        return (self.squared_length_outside + _squared_lengths(residual)) / self.scale
 
     def fit(self, columns: PathColumns, residual: Floats) -> Floats:
         """The labels as threshold, blocks, covariates and the columns taken fit them:
@@ -161,15 +185,24 @@ class _Target:
 
 
 def _make_target(columns: PathColumns, labels: Floats) -> _Target:
+    """Centre the labels as the columns are, and take them to the columns' coordinates.
+
+    Parameters
+    ----------
+    columns : of the table.
+    labels : (labellings, samples) ±1.
+    """
     centred = columns.residuals(labels)
     coordinates = columns.to_coordinates(centred)
-    squares = _squared_lengths(centred)
+    squared_length = _squared_lengths(centred)
+    squared_length_inside = _squared_lengths(coordinates)
     return _Target(
         labels=labels,
         centred=centred,
         coordinates=coordinates,
-        squares=squares,
-        outside=np.maximum(squares - _squared_lengths(coordinates), 0.0),
+        squared_length=squared_length,
+        # Rounding may leave a little less than nothing.
+        squared_length_outside=np.maximum(squared_length - squared_length_inside, 0.0),
     )
 
 
@@ -181,20 +214,24 @@ class _PathState:
     ----------
     columns : (coordinates, columns) Z, of length 1.
     residual : (labellings, coordinates) what the columns taken leave of the labels.
-    products : (labellings, columns) C, before the last direction is taken into account.
-    lengths : (labellings, columns) L, before the last direction is taken into account.
-    span : (labellings, steps, coordinates) the orthonormal directions taken; zero from where a
-        path has ended.
-    along : (labellings,) d, the part of the labels along the last direction.
+    products : (labellings, columns) C, of the columns with the residual, one direction behind.
+    squared_lengths : (labellings, columns) L, of the columns outside the span, one direction
+        behind.
+    directions : (labellings, steps, coordinates) the orthonormal directions taken; zero from where
+        a path has ended.
+    last_direction : (labellings, coordinates) Q, the direction taken last, in the columns'
+        precision.
+    last_coefficient : (labellings, 1) d, the labels' part along it.
     n_taken : number of steps done.
     """
 
     columns: Floats
     residual: Floats
     products: Floats
-    lengths: Floats
-    span: Floats
-    along: Floats
+    squared_lengths: Floats
+    directions: Floats
+    last_direction: Floats
+    last_coefficient: Floats
     n_taken: int = 0
 
     def step(self) -> tuple[Ints, Bools]:
@@ -204,46 +241,53 @@ class _PathState:
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
-        best, _ = _largest(self._gains(), len(self.residual))
+        best, _ = _largest_of_rows(self._gains(), len(self.residual))
         candidates = self.columns[:, best].T.astype(float)
-        direction, is_taken = _orthogonal_part(candidates, self.span[:, : self.n_taken])
-        self.along = np.einsum("ij,ij->i", direction, self.residual)
-        self.residual = self.residual - self.along[:, None] * direction
-        self.span[:, self.n_taken] = direction
+        direction, is_taken = _orthogonal_part(candidates, self.directions[:, : self.n_taken])
+        coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
+        self.residual = self.residual - coefficient * direction
+
+        self.directions[:, self.n_taken] = direction
+        self.last_direction = direction.astype(self.columns.dtype)
+        self.last_coefficient = coefficient.astype(self.columns.dtype)
         self.n_taken += 1
         return best, is_taken
 
     def _gains(self) -> Iterator[tuple[int, Floats]]:
-        """The start of every chunk of columns and its gains C²/L: (labellings, chunk).
+        """The start of every chunk of columns, and its gains C²/L: (labellings, chunk).
 
-        `products` and `lengths` are brought up to date on the way, while a chunk is in the cache.
+        A chunk is brought up to date just before, while it is in the cache.
         """
-        dtype = self.columns.dtype
-        if self.n_taken > 0:
-            last_direction = self.span[:, self.n_taken - 1].astype(dtype)
-            along = self.along[:, None].astype(dtype)
         for start in range(0, self.columns.shape[1], COLUMNS_IN_CACHE):
             chunk = slice(start, start + COLUMNS_IN_CACHE)
             if self.n_taken > 0:
-                overlap = last_direction @ self.columns[:, chunk]
-                self.products[:, chunk] -= overlap * along
-                self.lengths[:, chunk] -= overlap**2
-            yield start, self.products[:, chunk] ** 2 / self.lengths[:, chunk]
+                self._take_out_last_direction(chunk)
+            yield start, self.products[:, chunk] ** 2 / self.squared_lengths[:, chunk]
+
+    def _take_out_last_direction(self, chunk: slice) -> None:
+        """C ← C − dV and L ← L − V² with V = QZ, for a chunk of columns."""
+        overlap = self.last_direction @ self.columns[:, chunk]
+        self.products[:, chunk] -= overlap * self.last_coefficient
+        self.squared_lengths[:, chunk] -= overlap**2
 
 
 def _start(columns: PathColumns, target: _Target, n_steps: int) -> _PathState:
-    """The state before the first step."""
+    """The state before the first step: nothing taken, the residual is the labels themselves."""
     coordinates = columns.coordinates
     n_coordinates, n_columns = coordinates.shape
     n_labellings = len(target.labels)
     dtype = coordinates.dtype
+    labels = target.coordinates.astype(dtype)
+    # Columns have length 1; the margin keeps their gains finite once the span has used them up.
+    squared_length = 1 + LENGTH_MARGIN[dtype]
     return _PathState(
         columns=coordinates,
         residual=target.coordinates,
-        products=target.coordinates.astype(dtype) @ coordinates,
-        lengths=np.full((n_labellings, n_columns), 1 + LENGTH_MARGIN[dtype], dtype=dtype),
-        span=np.zeros((n_labellings, n_steps, n_coordinates)),
-        along=np.zeros(n_labellings),
+        products=labels @ coordinates,
+        squared_lengths=np.full((n_labellings, n_columns), squared_length, dtype=dtype),
+        directions=np.zeros((n_labellings, n_steps, n_coordinates)),
+        last_direction=np.zeros((n_labellings, n_coordinates), dtype=dtype),
+        last_coefficient=np.zeros((n_labellings, 1), dtype=dtype),
     )
 
 
@@ -273,7 +317,7 @@ def _orthogonal_part(vectors: Floats, span: Floats) -> tuple[Floats, Bools]:
     return outside / np.where(is_left, length, np.inf)[:, None], is_left
 
 
-def _largest(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
+def _largest_of_rows(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, Floats]:
     """The index of the largest value of every row, and that value.
 
     Of values that differ by rounding alone the first is taken: single precision makes them equal
@@ -290,7 +334,7 @@ def _largest(chunks: Iterable[tuple[int, Floats]], n_rows: int) -> tuple[Ints, F
     for start, values in chunks:
         index = values.astype(np.float32).argmax(axis=1)
         value = values[rows, index]
-        is_larger = value > largest * (1 + TOLERANCE)
+        is_larger = value > largest * (1 + ROUNDING_TOLERANCE)
         best[is_larger] = start + index[is_larger]
         largest[is_larger] = value[is_larger]
     return best, largest
@@ -317,6 +361,38 @@ def _spread(products: Floats, target: _Target) -> Floats:
     return (n_samples - 1) * np.column_stack(means)
 
 
+@dataclass(frozen=True, eq=False)
+class _BestPairs:
+    """The pair of the list that explains most of every labelling.
+
+    Attributes
+    ----------
+    members : (labellings, 2) its columns.
+    loss : (labellings,) the share of the labels' squared length that it leaves.
+    """
+
+    members: Ints
+    loss: Floats
+
+
+def _find_best_pairs(pairs: ColumnPairs, products: Floats, target: _Target) -> _BestPairs | None:
+    """The best pair of every labelling; None where the list is empty.
+
+    Parameters
+    ----------
+    pairs : the list of pairs.
+    products : (labellings, columns) of the columns with the labels.
+    target : the labels.
+    """
+    if len(pairs) == 0:
+        return None
+    best, gain = _largest_of_rows(_pair_gains(pairs, products), len(products))
+    return _BestPairs(
+        members=np.column_stack([pairs.first[best], pairs.second[best]]),
+        loss=(target.squared_length - gain) / target.scale,
+    )
+
+
 def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Floats]]:
     """How much each pair (i, j) explains: (c_i² + c_j² − 2 g c_i c_j)/(1 − g²), g the overlap.
 
@@ -335,11 +411,6 @@ def _pair_gains(pairs: ColumnPairs, products: Floats) -> Iterator[tuple[int, Flo
         c_i = products.take(pairs.first[chunk], axis=1)
         c_j = products.take(pairs.second[chunk], axis=1)
         yield start, (c_j * (c_j - 2 * overlap * c_i) + c_i**2) / (1 - overlap**2)
-
-
-def _pair_members(pairs: ColumnPairs, index: Ints) -> Ints:
-    """The two columns of some pairs of the list: (index, 2)."""
-    return np.column_stack([pairs.first[index], pairs.second[index]])
 
 
 def _fit_pairs(columns: PathColumns, target: _Target, rows: Ints, members: Ints) -> Floats:

@@ -6,8 +6,7 @@ costs nothing for bell-shaped columns and keeps a few large values from hiding t
 are centred (within blocks, where labels are exchanged there), freed of what covariates explain, and
 scaled to length 1.
 
-With them comes a list of highly correlated *pairs*, which a greedy first step cannot find: each
-column alone may say nothing and their difference everything.
+With them comes a list of highly correlated pairs (`column_pairs`).
 """
 
 from __future__ import annotations
@@ -18,22 +17,20 @@ import numpy as np
 
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.column_pairs import (
+    COLUMNS_IN_CACHE,
+    ColumnPairs,
+    correlated_pairs,
+    no_pairs,
+)
 from chanceline.significance.design import NullDesign
 
 CLIP_DEVIATIONS = 3.0
 # Median absolute deviation of a normal distribution, in standard deviations.
 NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
-# So many columns at a time stay in the processor's cache together with the draws of one batch.
-COLUMNS_IN_CACHE = 256
 # So many columns at a time are clipped and normalised: a copy that is small beside the table.
 COLUMNS_TO_NORMALIZE = 16 * COLUMNS_IN_CACHE
-# A column with less than this squared length outside the span of others adds nothing but rounding.
-MIN_SQUARED_LENGTH = 1e-6
-# Overlaps that agree to so many decimals are ties.
-OVERLAP_DECIMALS = 9
-# Pairs in the list: as many as columns, and at least these, which are all of a small table's.
-MIN_PAIRS = 2_000
 # All overlaps of more columns are too many to look at. Then there are no pairs, and single
 # precision is enough to rank columns.
 MAX_COLUMNS_FOR_PAIRS = 40_000
@@ -41,23 +38,6 @@ MAX_COLUMNS_FOR_PAIRS = 40_000
 MIN_SAMPLES_PER_COLUMN = 4
 # ... unless it has more columns than this, whose QR decomposition would take too long.
 MAX_COLUMNS_FOR_FRAME = 1_000
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnPairs:
-    """Pairs (i, j) of columns, i < j, with the overlap z_i·z_j of the normalised columns.
-
-    Attributes
-    ----------
-    first, second, overlap : (pairs,) i, j and z_i·z_j.
-    """
-
-    first: Ints
-    second: Ints
-    overlap: Floats
-
-    def __len__(self) -> int:
-        return len(self.first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,19 +112,6 @@ class PathColumns:
             return rows
         return rows @ self.frame.axes.T
 
-    # Old names, until the callers follow.
-
-    @property
-    def index(self) -> Ints:
-        return self.feature_of_column
-
-    @property
-    def fitted(self) -> Floats:
-        return self.normalized
-
-    def centred(self, values: Floats) -> Floats:
-        return self.residuals(values)
-
 
 def make_path_columns(
     X: Floats,
@@ -175,12 +142,11 @@ def make_path_columns(
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
         chunk = slice(start, start + COLUMNS_TO_NORMALIZE)
         values = X[:, features[chunk]].astype(float)
-        residuals = values
         if intercept:
             values = clip_outliers(values)
-            residuals = values - _threshold_part(values, block_of_sample)
-        if design.covariate_basis is not None:
-            residuals = residuals - _covariate_part(residuals, design.covariate_basis)
+            residuals = _column_residuals(values, block_of_sample, design.covariate_basis)
+        else:
+            residuals = values
         normalized[:, chunk], varies[chunk] = _normalize(residuals, values)
 
     if not varies.any():
@@ -195,7 +161,7 @@ def make_path_columns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
-        pairs=correlated_pairs(normalized) if has_pairs else _no_pairs(),
+        pairs=correlated_pairs(normalized) if has_pairs else no_pairs(),
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
         frame=_make_frame(normalized),
@@ -223,17 +189,20 @@ def _medians(values: Floats) -> Floats:
     return medians
 
 
-def _threshold_part(values: Floats, block_of_sample: Ints | None) -> Floats:
-    """What a threshold (of every block) explains of the columns: their means."""
+def _column_residuals(
+    values: Floats, block_of_sample: Ints | None, covariate_basis: Floats | None
+) -> Floats:
+    """What a threshold (of every block) and covariates leave of columns: (samples, columns).
+
+    `PathColumns.residuals` does the same to rows.
+    """
     if block_of_sample is None:
-        means: Floats = values.mean(axis=0)
-        return means
-    return block_means(values, block_of_sample)
-
-
-def _covariate_part(values: Floats, basis: Floats) -> Floats:
-    """What covariates explain of the columns: their projection on the basis."""
-    return basis @ (basis.T @ values)
+        residuals = values - values.mean(axis=0)
+    else:
+        residuals = values - block_means(values, block_of_sample)
+    if covariate_basis is not None:
+        residuals = residuals - covariate_basis @ (covariate_basis.T @ residuals)
+    return residuals
 
 
 def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
@@ -247,7 +216,7 @@ def _normalize(residuals: Floats, values: Floats) -> tuple[Floats, Bools]:
     """
     lengths = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
     sizes = np.maximum(np.abs(values).max(axis=0), np.finfo(float).tiny)
-    varies = lengths > TOLERANCE * sizes
+    varies = lengths > ROUNDING_TOLERANCE * sizes
     return residuals / np.where(varies, lengths, 1.0), varies
 
 
@@ -259,53 +228,3 @@ def _make_frame(normalized: Floats) -> SpanFrame | None:
         return None
     axes, coordinates = np.linalg.qr(normalized)
     return SpanFrame(axes, coordinates)
-
-
-def _no_pairs() -> ColumnPairs:
-    return ColumnPairs(
-        first=np.zeros(0, dtype=np.int64),
-        second=np.zeros(0, dtype=np.int64),
-        overlap=np.zeros(0),
-    )
-
-
-def correlated_pairs(
-    normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = COLUMNS_IN_CACHE
-) -> ColumnPairs:
-    """The pairs of largest absolute overlap; columns that are copies of each other make none.
-
-    Parameters
-    ----------
-    normalized : (samples, columns) of length 1.
-    min_pairs : as many pairs as columns are listed, or this many if that is more.
-    chunk_size : columns whose overlaps with all later ones are computed at once.
-    """
-    n_columns = normalized.shape[1]
-    max_pairs = max(n_columns, min_pairs)
-    # The pair (i, j) as one number, i·n_columns + j.
-    pair_code = np.zeros(0, dtype=np.int64)
-    overlap = np.zeros(0)
-    least_listed = 0.0
-    for start in range(0, n_columns, chunk_size):
-        products = normalized[:, start : start + chunk_size].T @ normalized[:, start:]
-        size = np.abs(products)
-        # Of a copy, 1 − g² ≈ 2(1 − |g|) of its squared length is outside the other column.
-        is_copy = size >= 1 - MIN_SQUARED_LENGTH / 2
-        is_candidate = (size >= least_listed) & ~is_copy
-        # Pairs i < j are above the diagonal.
-        is_candidate[np.tril_indices(len(products), m=products.shape[1])] = False
-        row, column = np.nonzero(is_candidate)
-        pair_code = np.append(pair_code, (row + start) * n_columns + column + start)
-        overlap = np.append(overlap, products[row, column])
-        if len(pair_code) > max_pairs:
-            # Ties are settled by the code, so that the list depends on the table alone.
-            by_size = np.lexsort((pair_code, -np.round(np.abs(overlap), OVERLAP_DECIMALS)))
-            pair_code = pair_code[by_size[:max_pairs]]
-            overlap = overlap[by_size[:max_pairs]]
-            least_listed = float(np.abs(overlap).min()) - TOLERANCE
-    order = np.argsort(pair_code)
-    return ColumnPairs(
-        first=pair_code[order] // n_columns,
-        second=pair_code[order] % n_columns,
-        overlap=overlap[order],
-    )

@@ -15,14 +15,8 @@ from chanceline.significance.arrays import Ints
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design
-
-# Old home of the bound for one feature, until the callers follow.
-from chanceline.significance.single_feature import (
-    FeatureBound as FeatureBound,
-    feature_bound as feature_bound,
-)
 from chanceline.significance.stages import AlphaSpending
-from chanceline.significance.union_bound import UnionBound as UnionBound
+from chanceline.significance.union_bound import UnionBound
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.spelling import plain_text
 
@@ -72,6 +66,11 @@ class Plan:
         return self.features is not None and not self.settings.preregistered
 
     @property
+    def features_are_given(self) -> bool:
+        """The features were named, or come from a search of the user's own."""
+        return self.features is not None or self.settings.search is not None
+
+    @property
     def class_names(self) -> tuple[str, str]:
         """The classes in words: `1` for 1.0."""
         negative, positive = self.data.classes
@@ -80,20 +79,6 @@ class Plan:
     def names_of(self, support: Iterable[int]) -> tuple[str, ...]:
         """The names of some features."""
         return tuple(self.data.feature_names[j] for j in support)
-
-    # Old names, until the callers follow.
-
-    @property
-    def scheme(self) -> NullDesign:
-        return self.design
-
-    @property
-    def declared(self) -> int | None:
-        return self.declared_errors
-
-    @property
-    def distinct(self) -> Ints:
-        return self.distinct_features
 
 
 def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: TestSettings) -> Plan:
@@ -111,6 +96,8 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )
     design = make_design(data.y, declared, settings.null)
+
+    # What is asked, and whether that goes with the table.
     named = None if features is None else find_features(features, data.feature_names)
     _check_request(data, design, named, settings)
     distinct = distinct_columns(data.X, settings.intercept)
@@ -122,12 +109,15 @@ def make_plan(data: Dataset, features: Sequence[int | str] | None, settings: Tes
     declared_errors = settings.errors
     if declared_errors is None and named is None:
         declared_errors = 0
+    n_preregistered = None
+    if named is not None and settings.preregistered:
+        n_preregistered = len(named)
     bounds = UnionBound(
         sizes=design.sizes,
         n_features=settings.candidates or len(distinct),
         intercept=settings.intercept,
         errors=declared_errors,
-        preregistered=len(named) if settings.preregistered and named is not None else None,
+        preregistered=n_preregistered,
         uninformative=design.covariate_model is not None,
     )
     return Plan(

@@ -44,29 +44,25 @@ def detectable_effect(plan: Plan) -> float:
     return float(r / sqrt(variance_within_blocks(plan) * (1 - r**2)))
 
 
-def unit_blocks(plan: Plan) -> tuple[tuple[int, int], ...]:
-    """(units, positive units) of every block; one block where none were declared."""
-    sizes = plan.scheme.sizes
-    if sizes.blocks is None:
-        return ((sizes.n_units, sizes.positives),)
-    return sizes.blocks
-
-
 def variance_within_blocks(plan: Plan) -> float:
     """s(1−s), the share of positives times that of negatives, averaged over the units."""
-    total = sum(positives * (size - positives) / size for size, positives in unit_blocks(plan))
-    return total / plan.scheme.sizes.n_units
+    sizes = plan.design.sizes
+    total = sum(positives * (size - positives) / size for size, positives in sizes.every_block)
+    return total / sizes.n_units
 
 
 def degrees_of_freedom(plan: Plan) -> int:
     """f: units less one for the feature, one for every block and one for every covariate term."""
-    basis = plan.scheme.basis  # (samples, terms)
-    n_covariate_terms = 0 if basis is None else basis.shape[1]
-    return plan.scheme.sizes.n_units - len(unit_blocks(plan)) - 1 - n_covariate_terms
+    sizes = plan.design.sizes
+    freedom = sizes.n_units - 1 - len(sizes.every_block)
+    basis = plan.design.covariate_basis  # (samples, terms)
+    if basis is not None:
+        freedom -= basis.shape[1]
+    return freedom
 
 
 def n_tested_features(plan: Plan) -> int:
     """N: the features that were fixed beforehand, or all distinct ones."""
     if plan.settings.preregistered and plan.features is not None:
         return len(plan.features)
-    return len(plan.distinct)
+    return len(plan.distinct_features)

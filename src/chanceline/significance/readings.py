@@ -13,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import log10
+from typing import NamedTuple
 
 import numpy as np
 
 from chanceline._results import Result
-from chanceline.prediction.worth import clopper_pearson
+from chanceline.prediction.interval import clopper_pearson
 from chanceline.significance.arrays import Bools
 
 
@@ -82,8 +83,8 @@ class PermutationReading(Result):
     stopped_early: bool
     interrupted: bool
     null_sizes: tuple[int | None, ...]
-    statistic: str = StatisticKind.SEARCH
-    stopped_by: str | None = None
+    statistic: StatisticKind = StatisticKind.SEARCH
+    stopped_by: StopCause | None = None
     void: bool = False
     kind: str = "Monte Carlo"
     _derived = ("log10_pvalue",)
@@ -116,7 +117,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class FrontReading:
+class SizeReading:
     """What k features do.
 
     Attributes
@@ -191,27 +192,19 @@ def read_draws(
     """
     hits = np.flatnonzero(draws.as_good)
     if stop_after is not None and len(hits) >= stop_after:
-        exceedances = stop_after
         done = int(hits[stop_after - 1]) + 1
-        pvalue = exceedances / done
-        # The number of draws is random. Stopped at the h-th exceedance in draw l, the upper end
-        # comes from {at least l draws} = {Bin(l − 1) ≤ h − 1} and the lower end, as with a fixed
-        # number, from {at most l draws} = {Bin(l) ≥ h}.
-        upper_end = clopper_pearson(exceedances - 1, done - 1)[1]
         stopped_early = done < draws.requested
+        estimate = _estimate_from_stop(n_hits=stop_after, n_draws=done)
     else:
-        exceedances = len(hits)
         done = len(draws.as_good)
-        pvalue = (1 + exceedances) / (1 + done)
-        upper_end = clopper_pearson(exceedances, done)[1]
         stopped_early = False
-    lower_end = clopper_pearson(exceedances, done)[0]
+        estimate = _estimate_from_all(n_hits=len(hits), n_draws=done)
     return PermutationReading(
-        pvalue=pvalue,
-        interval=(lower_end, upper_end),
+        pvalue=estimate.pvalue,
+        interval=(estimate.low, estimate.high),
         floor=1 / (1 + draws.requested),
         observed=draws.observed,
-        exceedances=exceedances,
+        exceedances=estimate.n_hits,
         done=done,
         requested=draws.requested,
         stopped_early=stopped_early,
@@ -219,6 +212,32 @@ def read_draws(
         null_sizes=tuple(_set_size(value, max_errors) for value in draws.drawn[:done]),
         stopped_by=draws.stopped_by,
     )
+
+
+class _Estimate(NamedTuple):
+    """A Monte Carlo p-value, its 95 % interval, and the draws that did as well."""
+
+    pvalue: float
+    low: float
+    high: float
+    n_hits: int
+
+
+def _estimate_from_all(n_hits: int, n_draws: int) -> _Estimate:
+    """p = (1 + hits)/(1 + draws), where the number of draws was fixed."""
+    low, high = clopper_pearson(n_hits, n_draws)
+    return _Estimate(pvalue=(1 + n_hits) / (1 + n_draws), low=low, high=high, n_hits=n_hits)
+
+
+def _estimate_from_stop(n_hits: int, n_draws: int) -> _Estimate:
+    """p = h/l, where drawing stopped at the h-th hit in draw l, so that l is random.
+
+    The lower end comes, as with a fixed number, from {at most l draws} = {Bin(l) ≥ h}, the upper
+    end from {at least l draws} = {Bin(l − 1) ≤ h − 1}.
+    """
+    low, _ = clopper_pearson(n_hits, n_draws)
+    _, high = clopper_pearson(n_hits - 1, n_draws - 1)
+    return _Estimate(pvalue=n_hits / n_draws, low=low, high=high, n_hits=n_hits)
 
 
 def _set_size(value: SearchStatistic, max_errors: int) -> int | None:

@@ -13,12 +13,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from chanceline._results import Result
-from chanceline.significance.noise_size import (
-    ChanceSize as ChanceSize,
-    chance_size as chance_size,
-    if_converged,
-)
-from chanceline.theory.rs import Branch, zero_entropy
+from chanceline.significance.noise_size import ChanceSize, chance_size, if_converged
+from chanceline.theory.chance_line import zero_entropy
+from chanceline.theory.rs_branch import Branch
 
 # α_VS at ρ = 1, where there is nothing to choose: Cover's capacity.
 FULL_CAPACITY = 2.0
@@ -39,6 +36,9 @@ class ReplicaReading(Result):
 
     Attributes
     ----------
+    alpha, rho : α = P/N and ρ = M/N.
+    alpha_typical : 2ρ, up to which a set of M features taken at random separates noise.
+    alpha_chosen : α_VS(ρ), up to which the best set does; None if it could not be computed.
     position : "below 2ρ", "between" or "above", or "unknown" if α_VS could not be computed there.
     chance_size : N·ρ_VS(α), the set size with which noise of this shape, classes included, is just
         separated; None where none is.
@@ -74,7 +74,17 @@ class ReplicaReading(Result):
 def replica_reading(
     n_samples: int, n_features: int, n_selected: int, positives: int, intercept: bool
 ) -> ReplicaReading:
-    """The position of (ρ, α) = (M/N, P/N) relative to the two lines."""
+    """Compare the load α = P/N with two others, at the density ρ = M/N.
+
+    Up to α_typical = 2ρ a set of M features taken at random separates noise, up to
+    α_chosen = α_VS(ρ) the best set does.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_selected : P, N and M.
+    positives : samples of the positive class.
+    intercept : whether the rule has a free threshold.
+    """
     alpha = n_samples / n_features
     rho = n_selected / n_features
     alpha_typical = 2 * rho
@@ -85,15 +95,15 @@ def replica_reading(
     noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
     )
-    limit_size = None
+    size_in_limit = None
     if noise is not None and math.isfinite(noise.asymptotic):
-        limit_size = noise.asymptotic
+        size_in_limit = noise.asymptotic
     return ReplicaReading(
         alpha=alpha,
         rho=rho,
         alpha_typical=alpha_typical,
         alpha_chosen=alpha_chosen,
-        chance_size=limit_size,
+        chance_size=size_in_limit,
         position=_position(alpha, alpha_typical, alpha_chosen),
         noise=noise,
     )

@@ -20,21 +20,22 @@ from chanceline._results import Result, plain
 from chanceline.chance.bound import chance_bound, format_p
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
+from chanceline.significance.arrays import Floats
 from chanceline.significance.config import TestSettings
-from chanceline.significance.design import Floats
 from chanceline.significance.evidence import Evidence
-from chanceline.significance.permutation import (
-    FrontReading,
+from chanceline.significance.proofs import Proof
+from chanceline.significance.readings import (
     PermutationReading,
+    SizeReading,
     SpreadReading,
 )
-from chanceline.significance.plan import FeatureBound
-from chanceline.significance.proofs import Proof
+from chanceline.significance.renamed import former_name
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
+from chanceline.significance.single_feature import FeatureBound
 from chanceline.significance.stages import AlphaSpending, Stage
 from chanceline.significance.verdict import Verdict
-from chanceline.tables.dataset import Finding
+from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.spelling import plain_text
 
 if TYPE_CHECKING:
@@ -92,9 +93,9 @@ class SeparationTest(Result):
     scores, labels
         Every sample along the rule to use (x·w + b; along the separating rule where there is none)
         and its label ±1, both of shape (samples,).
-    columns, alone
-        Values of the features of these sets, by name; and the adjusted p-value of each alone,
-        where labels were shuffled.
+    columns, marginal_pvalues
+        Values of the features of these sets, by name; and the adjusted p-value of each feature by
+        itself, where labels were shuffled.
     largest_convincing, samples_needed
         The largest set that the bound would accept, and the samples (or groups) with which this
         one would convince.
@@ -122,7 +123,7 @@ class SeparationTest(Result):
     evidence: Evidence
     rule: RuleToUse | None
     separating: Separating
-    front: tuple[FrontReading, ...]
+    front: tuple[SizeReading, ...]
     spread: SpreadReading | None
     feature_bound: FeatureBound | None
     proofs: tuple[Proof, ...]
@@ -136,7 +137,7 @@ class SeparationTest(Result):
     scores: Floats
     labels: Floats
     columns: dict[str, Floats]
-    alone: dict[str, float]
+    marginal_pvalues: dict[str, float]
     largest_convincing: int
     samples_needed: int | None
     advice: tuple[str, ...]
@@ -150,12 +151,13 @@ class SeparationTest(Result):
     labels_from_model: bool
     kind: str = "significance test"
 
+    alone = former_name("alone", "marginal_pvalues")
     _derived = ("positive_class",)
     _hidden = (
         "scores",
         "labels",
         "columns",
-        "alone",
+        "marginal_pvalues",
         "spending",
         "errors_declared",
         "n_units",
@@ -260,32 +262,35 @@ class SeparationTest(Result):
         prove what the bound of this test does not: it knows no blocks and no covariates, and takes
         the errors as fixed beforehand.
         """
-        found = self.separating.bound
-        errors = min(self.separating.errors, found.n_samples - 1)
         if self.separating.n_selected == 0:
             return ""
-        there = chance_bound(
-            found.n_samples,
-            found.n_features,
-            found.n_selected,
+        bound = self.separating.bound
+        errors = min(self.separating.errors, bound.n_samples - 1)
+        bound_of_explorer = chance_bound(
+            bound.n_samples,
+            bound.n_features,
+            bound.n_selected,
             errors=errors,
-            positives=found.positives,
-            null=found.null,
-            intercept=found.intercept,
+            positives=bound.positives,
+            null=bound.null,
+            intercept=bound.intercept,
         )
-        if there.log10_p <= log10(self.settings.level) < found.log10_p:
+        log10_level = log10(self.settings.level)
+        test_convinces = bound.log10_p <= log10_level
+        explorer_would_convince = bound_of_explorer.log10_p <= log10_level
+        if explorer_would_convince and not test_convinces:
             return ""
-        numbers = {
-            "N": found.n_features,
-            "P": found.n_samples,
-            "M": found.n_selected,
-            "positives": found.positives or "",
+        query = {
+            "N": bound.n_features,
+            "P": bound.n_samples,
+            "M": bound.n_selected,
+            "positives": bound.positives or "",
             "errors": errors,
             "level": self.settings.level,
-            "null": found.null,
-            "intercept": "yes" if found.intercept else "no",
+            "null": bound.null,
+            "intercept": "yes" if bound.intercept else "no",
         }
-        return f"#{urlencode(numbers)}"
+        return f"#{urlencode(query)}"
 
     def to_frame(self) -> pd.DataFrame:
         """Every feature of the sets above, the heaviest of the rule to use first.
@@ -314,7 +319,10 @@ class SeparationTest(Result):
         }
 
     def _settings_in_force(self) -> dict[str, Any]:
-        """The settings, with what was decided where they left it open."""
+        """The settings, with what was decided where they left it open.
+
+        In JSON the levels of the stages have names that are older than those of `AlphaSpending`.
+        """
         settings = self.settings.to_dict()
         return {
             **settings,
@@ -354,7 +362,7 @@ class SeparationTest(Result):
         ----------
         kinds : severities of findings; by default warnings, which bear on the verdict.
         """
-        wanted = kinds or ("warning",)
+        wanted = kinds or (Severity.WARNING,)
         return [finding.message for finding in self.findings if finding.severity in wanted]
 
     # Texts, tables, figures and pages are built on results: the one place where a module loads

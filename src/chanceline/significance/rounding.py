@@ -14,7 +14,7 @@ import numpy as np
 
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.design import Bools, Floats
+from chanceline.significance.arrays import Bools, Floats
 
 MIN_DIGITS = 3  # fewer would look like a guess
 MAX_DIGITS = 17  # a double that is written so comes back the same

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.prediction.rule import MOST_FEATURES, PredictionRule, fit_rule
-from chanceline.prediction.worth import (
-    LOOKED_AT,
-    ExpectedError,
-    Firmness,
-    Scorecard,
-    expected_error,
-    firmness,
-    scorecard,
+from chanceline.prediction.candidates import MAX_SMALL_FEATURES
+from chanceline.prediction.crossval import ExpectedError, expected_error
+from chanceline.prediction.rule import PredictionRule, fit_rule
+from chanceline.prediction.scorecard import Scorecard, scorecard
+from chanceline.prediction.stability import (
+    N_LARGEST_WEIGHTS,
+    SelectionStability,
+    selection_stability,
 )
-from chanceline.significance.design import Floats, Ints
+from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.plan import Plan
+from chanceline.significance.renamed import former_name
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula
 from chanceline.tables.dataset import Dataset
@@ -49,11 +49,12 @@ def standing_of(expected: ExpectedError | None) -> Standing:
     """
     if expected is None:
         return Standing.UNKNOWN
-    if not expected.no_better_than_guessing:
-        return Standing.CLEARLY_BETTER
+    guessing_error = expected.guess
     _, high = expected.interval
+    if high < guessing_error:
+        return Standing.CLEARLY_BETTER
     half_way_up = (expected.rate + high) / 2
-    if half_way_up >= expected.guess and not expected.ranks_better_than_guessing:
+    if half_way_up >= guessing_error and not expected.ranks_better_than_guessing:
         return Standing.NO_BETTER
     return Standing.NOT_CLEARLY_BETTER
 
@@ -72,10 +73,10 @@ class RuleToUse(PredictionRule):
     formula : the same to paste into a spreadsheet with the features' names in row 1; empty where
         no formula says the same, as with blocks or covariates
         (`chanceline.significance.spreadsheet`).
-    along : x·w + b of every sample of the table.
+    sample_scores : x·w + b of every sample of the table, (samples,).
     wrong : samples of the table (counted from 0) that the rule takes for the other class.
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
-    firmness : how firm the choice of every feature is; of a rule on more than thirty, of the ten
+    stability : how stable the choice of every feature is; of a rule on more than thirty, of the ten
         with the largest weights, alone.
     stand_ins : for every feature those that replace it with at most one error more.
     alternatives : other sets of the same size that make no more errors on the table (one feature
@@ -86,10 +87,10 @@ class RuleToUse(PredictionRule):
 
     features: tuple[str, ...]
     text: str
-    along: Floats
+    sample_scores: Floats
     wrong: tuple[int, ...]
     expected_error: ExpectedError | None
-    firmness: Firmness
+    stability: SelectionStability
     stand_ins: dict[str, tuple[str, ...]]
     alternatives: tuple[tuple[str, ...], ...]
     features_named: bool = False
@@ -97,7 +98,9 @@ class RuleToUse(PredictionRule):
     card_text: str = ""
     formula: str = ""
 
-    _hidden = ("along", "firmness", "alternatives", "features_named")
+    along = former_name("along", "sample_scores")
+    firmness = former_name("firmness", "stability")
+    _hidden = ("sample_scores", "stability", "alternatives", "features_named")
 
     @property
     def standing(self) -> Standing:
@@ -130,16 +133,17 @@ class RuleToUse(PredictionRule):
         if n_features == 0:
             return "no feature helps"
         text = f"rule of {plural(n_features, 'feature')}"
-        if self.dense and n_features > MOST_FEATURES and self.may_beat_guessing:
-            text += f"; no set of {MOST_FEATURES} or fewer does as well"
+        if self.dense and n_features > MAX_SMALL_FEATURES and self.may_beat_guessing:
+            text += f"; no set of {MAX_SMALL_FEATURES} or fewer does as well"
         return text
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
     """The rule for new samples.
 
-    It is fitted on all samples and cross-validated; then it is seen which features could be
-    exchanged, and the rule is written as a sentence, a formula and, if asked for, a scorecard.
+    It is fitted on all samples and cross-validated; then it is seen how stable its features are and
+    which could be exchanged, and the rule is written as a sentence, a formula and, if asked for, a
+    scorecard.
     """
     data = plan.data
     fitted = _fitted_rule(plan)
@@ -148,7 +152,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
     expected = expected_error(
         data.X,
         data.y,
-        **_design(plan),
+        **_sample_roles(plan),
         **_feature_choice(plan),
         n_jobs=plan.settings.n_jobs,
     )
@@ -158,13 +162,14 @@ def usable_rule(plan: Plan) -> RuleToUse:
         for reading in stability.readings
     }
     rule = RuleToUse(
+        # All that the fitted rule has: support, weights, bias, …
         **vars(fitted),
         text=_sentence(plan, fitted),
         formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
-        along=scores,
+        sample_scores=scores,
         wrong=tuple(np.flatnonzero(is_wrong).tolist()),
         expected_error=expected,
-        firmness=stability,
+        stability=stability,
         stand_ins=stand_ins,
         alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
         features_named=plan.features is not None,
@@ -177,7 +182,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
 def _fitted_rule(plan: Plan) -> PredictionRule:
     """The rule on all samples, which knows the names of its features and of its blocks."""
     data = plan.data
-    rule = fit_rule(data.X, data.y, **_design(plan), **_feature_choice(plan))
+    rule = fit_rule(data.X, data.y, **_sample_roles(plan), **_feature_choice(plan))
     return replace(
         rule,
         features=plan.names_of(rule.support),
@@ -185,26 +190,26 @@ def _fitted_rule(plan: Plan) -> PredictionRule:
     )
 
 
-def _selection_stability(plan: Plan, rule: PredictionRule) -> Firmness:
-    """How firm the choice of the rule's features is."""
+def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability:
+    """How often halves of the samples select the rule's features, and what replaces these."""
     data = plan.data
-    return firmness(
+    return selection_stability(
         data.X,
         data.y,
         _heaviest_features(rule, data.X),
-        **_design(plan),
+        **_sample_roles(plan),
         penalty=rule.penalty,
-        kind=rule.kind,
+        family=rule.family,
     )
 
 
-def _design(plan: Plan) -> dict[str, Any]:
-    """The arguments about samples that everything in `prediction` takes."""
+def _sample_roles(plan: Plan) -> dict[str, Any]:
+    """The arguments about samples that everything in `prediction` takes, and the seed."""
     return {
         "groups": plan.data.groups,
         "blocks": _blocks_or_pairs(plan.data),
         "covariates": plan.data.covariates,
-        "encoder": plan.scheme.encoder,
+        "encoder": plan.design.encoder,
         "seed": plan.settings.seed,
     }
 
@@ -212,7 +217,7 @@ def _design(plan: Plan) -> dict[str, Any]:
 def _feature_choice(plan: Plan) -> dict[str, Any]:
     """The arguments about features: those named, and how many there may be."""
     # A scorecard is for a rule that people can add up.
-    max_features = MOST_FEATURES if plan.settings.integer else None
+    max_features = MAX_SMALL_FEATURES if plan.settings.integer else None
     return {"features": plan.features, "max_features": max_features}
 
 
@@ -234,7 +239,7 @@ def _heaviest_features(rule: PredictionRule, X: Floats) -> Ints:
     weight_of_one_sd = np.abs(rule.weights) * X[:, rule.support].std(axis=0)
     heaviest_first = rule.support[np.argsort(-weight_of_one_sd)]
     if rule.dense:
-        return heaviest_first[:LOOKED_AT]
+        return heaviest_first[:N_LARGEST_WEIGHTS]
     return heaviest_first
 
 

@@ -24,13 +24,14 @@ from chanceline.significance.outcome_column import (
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse, usable_rule
+from chanceline.significance.separating import rule_to_show
 from chanceline.significance.shuffle_stage import (
     ShuffleResults,
     first_batch,
     shuffle_labels,
     shuffles_are_needed,
 )
-from chanceline.significance.stage_results import results_of_stages
+from chanceline.significance.stage_results import StageResults, size_readings
 from chanceline.tables.array_input import LABEL_COLUMN, dataset_of_arrays, table_with_labels
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.dataset import Dataset
@@ -38,7 +39,7 @@ from chanceline.tables.load import load_data
 from chanceline.tables.settings import TableSettings
 
 
-def separation_test(
+def separation_test(  # noqa: PLR0913
     X: Any,
     y: ArrayLike | None = None,
     features: Sequence[int | str] | None = None,
@@ -103,34 +104,25 @@ def separation_test(
     """
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
     roles = {role: values for role, values in given_roles.items() if values is not None}
-
-    # Columns are named though y is an array: y becomes a column of their table.
     if y is not None and _names_columns(roles, independent):
-        X = table_with_labels(X, y)
-        y = None
-        label = LABEL_COLUMN
-
-    # A DataFrame or a file that `load_data` reads.
-    if label is not None:
-        table_options, changes = _split_options(changes)
-        if positive is not None:
-            table_options["positive"] = str(positive)
-            positive = None
-        X = load_data(X, label, **roles, independent=independent, **table_options)
-        roles = {}
-
-    settings = replace(settings or TestSettings(), **changes)
-    if isinstance(X, Dataset):
-        if roles or y is not None or feature_names is not None or positive is not None:
-            raise InputError(
-                "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
-                "Dataset."
-            )
+        # Columns are named though y is an array: y becomes a column of their table.
+        _refuse_beside_table(feature_names)
+        table = table_with_labels(X, y)
+        options, changes = _split_options(changes, independent=independent, positive=positive)
+        dataset = load_data(table, LABEL_COLUMN, **roles, **options)
+    elif label is not None:
+        # A DataFrame or a file.
+        _refuse_beside_table(y, feature_names)
+        options, changes = _split_options(changes, independent=independent, positive=positive)
+        dataset = load_data(X, label, **roles, **options)
+    elif isinstance(X, Dataset):
+        _refuse_beside_table(y, feature_names, positive, *roles.values())
         dataset = X
     else:
         dataset = dataset_of_arrays(X, y, roles, feature_names=feature_names, positive=positive)
+    settings = replace(settings or TestSettings(), **changes)
     plan = make_plan(dataset, features, settings)
-    return run(_with_table_findings(plan), progress)
+    return run_test(_with_table_findings(plan), progress)
 
 
 def _with_table_findings(plan: Plan) -> Plan:
@@ -148,11 +140,31 @@ def _names_columns(roles: Mapping[str, Any], independent: Sequence[str]) -> bool
     return bool(independent) or any(isinstance(values, str) for values in roles.values())
 
 
-def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of `load_data`, and the others."""
+def _refuse_beside_table(*arguments: Any) -> None:
+    """Refuse arguments (those that are not None) about what the table says itself."""
+    if any(argument is not None for argument in arguments):
+        raise InputError(
+            "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
+            "Dataset."
+        )
+
+
+def _split_options(
+    changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of `load_data`, and the changes of the test's settings.
+
+    Parameters
+    ----------
+    changes : both, by name.
+    independent, positive : further options of `load_data`; `positive` None for the usual class.
+    """
     table_names = {field.name for field in fields(TableSettings)}
-    for_table = {name: value for name, value in options.items() if name in table_names}
-    for_test = {name: value for name, value in options.items() if name not in table_names}
+    for_table = {name: value for name, value in changes.items() if name in table_names}
+    for_test = {name: value for name, value in changes.items() if name not in table_names}
+    for_table["independent"] = independent
+    if positive is not None:
+        for_table["positive"] = str(positive)
     return for_table, for_test
 
 
@@ -163,11 +175,10 @@ def judge(
     return separation_test(dataset, features=features, **options)
 
 
-def run(plan: Plan, progress: Progress | None = None) -> SeparationTest:
+def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     """The test; and where a column looks like the outcome itself, the verdict without it."""
     result = run_stages(plan, progress)
-    features_are_given = plan.features is not None or plan.settings.search is not None
-    if features_are_given or result.interrupted:
+    if plan.features_are_given or result.interrupted:
         return result
     suspects = outcome_columns(plan.data.X, plan.data.y)
     if len(suspects.columns) == 0:
@@ -181,26 +192,33 @@ def run(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """The observed path, the proofs, the shuffles if needed, the rule to use; then the verdict."""
-    path, draws = first_batch(plan)
-    observed = fit_observed(plan, path)
-    if shuffles_are_needed(plan, observed):
-        shuffles = shuffle_labels(plan, path, draws, progress)
-    else:
-        shuffles = ShuffleResults(draws=draws)
-    results = results_of_stages(plan, path, observed, shuffles)
-
+    """The stages of the p-value, and the rule to use; then the verdict."""
+    results = results_of_stages(plan, progress)
     rule = None
-    interrupted = shuffles.interrupted
-    if wants_rule(plan) and not interrupted:
+    interrupted = results.shuffles.interrupted
+    # A search of one's own has its own rule.
+    wants_rule = plan.settings.expected_error and plan.settings.search is None
+    if wants_rule and not interrupted:
         rule = rule_unless_interrupted(plan)
         interrupted = rule is None
     return conclude(plan, results, rule, interrupted=interrupted)
 
 
-def wants_rule(plan: Plan) -> bool:
-    """Whether a rule for new samples was asked for; a search of one's own has its own rule."""
-    return plan.settings.expected_error and plan.settings.search is None
+def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
+    """The path and the proofs of the observed labels, and the shuffles if they are needed."""
+    path, first_paths = first_batch(plan)
+    observed = fit_observed(plan, path)
+    if shuffles_are_needed(plan, observed):
+        shuffles = shuffle_labels(plan, path, first_paths, progress)
+    else:
+        shuffles = ShuffleResults(paths=first_paths)
+    return StageResults(
+        path=path,
+        observed=observed,
+        shuffles=shuffles,
+        front=size_readings(plan, observed, path, shuffles),
+        shown=rule_to_show(plan, observed),
+    )
 
 
 def rule_unless_interrupted(plan: Plan) -> RuleToUse | None:

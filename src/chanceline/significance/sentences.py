@@ -13,8 +13,8 @@ import numpy as np
 from chanceline._results import listed
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
-from chanceline.prediction.worth import Scorecard
-from chanceline.significance.design import Floats
+from chanceline.prediction.scorecard import Scorecard
+from chanceline.significance.arrays import Floats
 from chanceline.significance.rounding import (
     names_with_weights,
     shortest_inequality,

@@ -5,16 +5,17 @@ It is shown beside the p-value and has no part in it: the stages of the p-value 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chanceline._results import Result
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.duplicates import consistent_rows, contradicting_rows
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.design import Floats
+from chanceline.significance.arrays import Floats
+from chanceline.significance.noise_size import ChanceSize
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan
-from chanceline.significance.replica import ChanceSize, ReplicaReading, replica_reading
+from chanceline.significance.replica import ReplicaReading, replica_reading
 from chanceline.significance.sentences import rule_sentence
 from chanceline.tables.wording import plural
 
@@ -76,9 +77,11 @@ class Separating(Result):
             text = f"{features} separate{ending} all {self.n_samples} samples"
         else:
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
-            text = f"{features} leave{ending} {errors}{self.unavoidable}"
+            # `, 2 of which cannot be avoided (…)`, or nothing.
+            unavoidable_text = self.unavoidable
+            text = f"{features} leave{ending} {errors}{unavoidable_text}"
         if self.noise_needs is not None:
-            text += f"; {self.noise_needs.needs()} (theory, for orientation)"
+            text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
 
 
@@ -96,22 +99,20 @@ def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
     The bound belongs into words, not into the p-value: errors counted after looking are of the
     second stage.
     """
-    is_given = plan.features is not None or plan.settings.search is not None
-    is_within_declared = observed.rule.errors <= (plan.declared or 0)
-    if is_given or is_within_declared:
+    is_within_declared = observed.rule.errors <= (plan.declared_errors or 0)
+    if plan.features_are_given or is_within_declared:
         return ShownRule(observed.rule, observed.bound)
 
     def most_surprising_first(rule: Rule) -> tuple[float, int, int]:
-        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
+        log10_p = plan.bounds.log10_p_at(rule.n_selected, rule.errors)
         return log10_p, rule.errors, rule.n_selected
 
     with_features = [rule for rule in observed.rules if rule.n_selected > 0]
     rule = min(with_features, key=most_surprising_first)
-    bound = plan.bounds.bound(rule)
     if plan.settings.errors is None:
-        log10_p = plan.bounds.at_front(rule.n_selected, rule.errors)
-        bound = replace(bound, errors=rule.errors, log10_p=log10_p)
-    return ShownRule(rule, bound)
+        return ShownRule(rule, plan.bounds.bound_after_looking(rule))
+    # A number of errors was declared, and no other may be counted instead: nothing is said (p ≤ 1).
+    return ShownRule(rule, plan.bounds.bound(rule))
 
 
 def separating_set(plan: Plan, shown: ShownRule) -> Separating:
@@ -137,7 +138,7 @@ def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
     """The set on the paper's diagram; None unless it separates and was chosen after looking."""
     if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
         return None
-    sizes = plan.scheme.sizes
+    sizes = plan.design.sizes
     return replica_reading(
         n_samples=sizes.n_units,
         n_features=max(plan.bounds.n_features, rule.n_selected),

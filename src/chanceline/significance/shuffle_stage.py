@@ -1,8 +1,8 @@
 """The third stage: the same procedure on shuffled labels, where the proofs do not convince.
 
-By default the procedure is the path of `stepwise`, whose losses at every number of features make
+By default the procedure is the path of `path`, whose losses at every number of features make
 one p-value. With a search of the user's own that search is run again on every labelling. How
-p-values follow from the draws: `permutation`.
+p-values follow from the draws: `readings`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from dataclasses import dataclass, field, replace
 
 from chanceline._parallel import Progress
 from chanceline.significance.observed import ObservedFit
-from chanceline.significance.observed_path import ObservedPath, path_columns, path_length
+from chanceline.significance.observed_path import ObservedPath, columns_for_path, path_length
 from chanceline.significance.observed_rules import procedure
-from chanceline.significance.permutation import (
-    BATCH,
-    INTERRUPT,
-    FrontDraws,
-    PermutationReading,
-    PermutationRunner,
-    SpreadReading,
-    draw_front,
-    permutation_reading,
-)
+from chanceline.significance.own_search import SearchShufflePlan, shuffle_search
 from chanceline.significance.plan import Plan
+from chanceline.significance.readings import PermutationReading, SpreadReading, StopCause
+from chanceline.significance.shuffled_paths import ShuffledPaths
+from chanceline.significance.shuffles import (
+    BATCH_SIZE,
+    ShufflePlan,
+    ShuffleRunner,
+    shuffle_paths,
+)
 
 # With fewer multiplications than this, starting processes takes longer than the shuffles.
 MIN_MULTIPLICATIONS_FOR_PROCESSES = 1e11
@@ -35,15 +34,14 @@ class ShuffleResults:
 
     Attributes
     ----------
-    draws : losses of the path on the observed and on shuffled labels; those of the first batch
-        where no more were needed.
+    paths : those of the observed and of shuffled labels; the first batch where no more were needed.
     permutation : the p-value; None where no labels were shuffled for one.
     spread : all features together; None without shuffles of the path.
     marginal_pvalues : column of X → adjusted p-value of that feature alone; empty without shuffles
         of the path.
     """
 
-    draws: FrontDraws
+    paths: ShuffledPaths
     permutation: PermutationReading | None = None
     spread: SpreadReading | None = None
     marginal_pvalues: dict[int, float] = field(default_factory=dict)
@@ -51,9 +49,9 @@ class ShuffleResults:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the shuffles."""
-        if self.draws.stopped_by == INTERRUPT:
+        if self.paths.stopped_by == StopCause.INTERRUPT:
             return True
-        return self.permutation is not None and self.permutation.stopped_by == INTERRUPT
+        return self.permutation is not None and self.permutation.stopped_by == StopCause.INTERRUPT
 
 
 def repeats_own_search(plan: Plan) -> bool:
@@ -61,25 +59,24 @@ def repeats_own_search(plan: Plan) -> bool:
     return plan.settings.search is not None and not plan.settings.preregistered
 
 
-def first_batch(plan: Plan) -> tuple[ObservedPath, FrontDraws]:
-    """The path of the observed labels, and the draws of the batch that it is computed in.
+def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
+    """The path of the observed labels, and all paths of the batch that it is followed in.
 
     The batch comes before it is known whether shuffles are needed: it has the observed path, and
-    shows what the front is to be compared with. With a search of the user's own it holds the
-    observed labels alone.
+    shows what that is to be compared with. With a search of the user's own it holds the observed
+    labels alone.
     """
-    columns = path_columns(plan)
-    permutations = 0
+    columns = columns_for_path(plan)
+    n_shuffles = 0
     if not repeats_own_search(plan):
-        permutations = min(BATCH - 1, plan.settings.permutations or 0)
-    draws, paths = draw_front(
+        n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
+    shuffled_paths, forward_paths = shuffle_paths(
         columns,
-        plan.scheme,
-        permutations=permutations,
-        steps=path_length(plan, columns),
-        seed=plan.settings.seed,
+        plan.design,
+        ShufflePlan(n_shuffles, plan.settings.seed),
+        n_steps=path_length(plan, columns),
     )
-    return ObservedPath(columns, paths), draws
+    return ObservedPath(columns, forward_paths), shuffled_paths
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
@@ -94,73 +91,73 @@ def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
 def shuffle_labels(
     plan: Plan,
     path: ObservedPath,
-    draws: FrontDraws,
+    first_paths: ShuffledPaths,
     progress: Progress | None,
 ) -> ShuffleResults:
     """Run the procedure on as many shuffles as the settings say.
 
     Parameters
     ----------
-    path, draws : the first batch.
+    path, first_paths : what `first_batch` gave.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
-    runner = PermutationRunner(settings.n_jobs, settings.time_limit, progress)
+    runner = ShuffleRunner(settings.n_jobs, settings.time_limit, progress)
     if repeats_own_search(plan):
         permutation = shuffle_for_own_search(plan, runner)
-        results = ShuffleResults(draws=draws, permutation=permutation)
+        results = ShuffleResults(paths=first_paths, permutation=permutation)
     else:
         results = shuffle_for_path(plan, path, runner)
 
-    model = plan.scheme.model
-    if model is not None and results.permutation is not None:
-        # Labels are drawn from a model of the covariates, which the p-value depends on.
-        results = replace(results, permutation=replace(results.permutation, kind=model.kind))
-    return results
+    model = plan.design.covariate_model
+    if model is None or results.permutation is None:
+        return results
+    # Labels are drawn from a model of the covariates, which the p-value depends on.
+    return replace(results, permutation=replace(results.permutation, kind=model.kind))
 
 
-def shuffle_for_own_search(plan: Plan, runner: PermutationRunner) -> PermutationReading:
+def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
     """The user's search on the observed labels and on every shuffle."""
     settings = plan.settings
     search = procedure(plan)
-    return permutation_reading(
+    shuffle_plan = SearchShufflePlan(
+        n_shuffles=settings.permutations or 0,
+        seed=settings.seed,
+        runner=runner,
+        stop_after=settings.stop_after,
+        max_errors=search.errors,
+    )
+    return shuffle_search(
         search,
         plan.data.X,
-        plan.scheme,
-        search(plan.data.X, plan.data.y),
-        permutations=settings.permutations or 0,
-        seed=settings.seed,
-        allowed=search.errors,
-        stop_after=settings.stop_after,
-        runner=runner,
+        design=plan.design,
+        observed=search(plan.data.X, plan.data.y),
+        plan=shuffle_plan,
     )
 
 
-def shuffle_for_path(plan: Plan, path: ObservedPath, runner: PermutationRunner) -> ShuffleResults:
+def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> ShuffleResults:
     """The path on all shuffles; the first batch is there already."""
-    settings = plan.settings
     columns = path.columns
-    permutations = settings.permutations or 0
-    n_steps = path_length(plan, columns)
-    n_multiplications = columns.fitted.size * n_steps * permutations
+    n_shuffles = plan.settings.permutations or 0
+    n_multiplications = columns.normalized.size * path.n_steps * n_shuffles
     if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
         runner = replace(runner, n_jobs=1)
-    draws, _ = draw_front(
+    paths, _ = shuffle_paths(
         columns,
-        plan.scheme,
-        permutations=permutations,
-        steps=n_steps,
-        seed=settings.seed,
-        runner=runner,
-        first=path.first_batch,
+        plan.design,
+        ShufflePlan(n_shuffles, plan.settings.seed, runner),
+        n_steps=path.n_steps,
+        first_batch=path.first_batch,
     )
-    if draws.done == 0:
+    if paths.done == 0:
         # Stopped before the first shuffle.
-        return ShuffleResults(draws=draws)
-    pvalues = draws.alone(columns, plan.scheme.y).tolist()
+        return ShuffleResults(paths=paths)
+    features = columns.feature_of_column.tolist()
+    pvalues = paths.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(
-        draws=draws,
-        permutation=draws.reading(),
-        spread=draws.spread(),
-        marginal_pvalues=dict(zip(columns.index.tolist(), pvalues, strict=True)),
+        paths=paths,
+        permutation=paths.reading(),
+        spread=paths.spread(),
+        marginal_pvalues=dict(zip(features, pvalues, strict=True)),
     )

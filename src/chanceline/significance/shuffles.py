@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from chanceline._parallel import ended_early, run_ordered
+from chanceline._parallel import Progress, ended_early, run_ordered
 from chanceline.significance.arrays import Floats
 from chanceline.significance.design import NullDesign
 from chanceline.significance.path import ForwardPaths, follow_paths
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import StopCause
-from chanceline.significance.shuffled_front import ShuffledFront
+from chanceline.significance.shuffled_paths import ShuffledPaths
 
 # Labellings in one batch; with a chunk of columns they stay in the cache of the processor.
 BATCH_SIZE = 128
@@ -44,7 +44,7 @@ class ShuffleRunner:
 
     n_jobs: int | None = 1
     time_limit: float | None = None
-    progress: Callable[[int, int], None] | None = None
+    progress: Progress | None = None
 
     def collect(
         self,
@@ -97,20 +97,20 @@ class ShufflePlan:
     runner: ShuffleRunner = ShuffleRunner()
 
 
-def labelling(design: NullDesign, seed: int, number: int) -> Floats:
-    """The observed labels for number 0, and draw 1, 2, … from the null: (samples,)."""
-    if number == 0:
+def labelling(design: NullDesign, seed: int, draw_number: int) -> Floats:
+    """The observed labels as number 0, and draw 1, 2, … from the null: (samples,)."""
+    if draw_number == 0:
         return design.y
-    return design.draw(np.random.default_rng([seed, number]))
+    return design.draw(np.random.default_rng([seed, draw_number]))
 
 
-def shuffle_front(
+def shuffle_paths(
     columns: PathColumns,
     design: NullDesign,
     plan: ShufflePlan,
     n_steps: int,
     first_batch: ForwardPaths | None = None,
-) -> tuple[ShuffledFront, ForwardPaths]:
+) -> tuple[ShuffledPaths, ForwardPaths]:
     """Follow the paths of the observed labels and of the draws.
 
     Parameters
@@ -125,39 +125,52 @@ def shuffle_front(
     -------
     The losses of all labellings, and the paths of the first batch (row 0 is the observed one).
     """
-    batches = [] if first_batch is None else [first_batch]
     n_labellings = 1 + plan.n_shuffles
+    batches = [] if first_batch is None else [first_batch]
     starts = range(BATCH_SIZE * len(batches), n_labellings, BATCH_SIZE)
-    numbers = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
+    missing = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
-    def progress_in_draws(batches_done: int, _: int) -> None:
-        if plan.runner.progress is not None and plan.n_shuffles > 0:
-            last_number = numbers[batches_done - 1][-1]
-            plan.runner.progress(last_number, plan.n_shuffles)
-
-    runner = replace(plan.runner, progress=progress_in_draws)
+    runner = replace(plan.runner, progress=_progress_in_draws(plan, missing))
     common = (columns, design, n_steps, plan.seed)
-    later_batches, stopped_by = runner.collect(follow_batch, numbers, common)
+    later_batches, stopped_by = runner.collect(follow_batch, missing, common)
     batches += later_batches
     if not batches:
         # Stopped within the very first batch: the observed labels alone.
         batches = [follow_paths(columns, design.y[None], n_steps)]
-    losses = [np.column_stack([batch.losses, -batch.spread]) for batch in batches]
-    front = ShuffledFront(
-        losses=np.concatenate(losses),
-        errors=batches[0].errors,
+    paths = ShuffledPaths(
+        losses=np.concatenate([batch.losses_and_spread for batch in batches]),
+        first_batch_errors=batches[0].errors,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,
     )
-    return front, batches[0]
+    return paths, batches[0]
+
+
+def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
+    """What tells the plan's `progress` of draws when it is told of batches; None without one.
+
+    Parameters
+    ----------
+    plan : how many draws.
+    batches : the numbers of the labellings of every batch, in order.
+    """
+    progress = plan.runner.progress
+    if progress is None or plan.n_shuffles == 0:
+        return None
+
+    def tell(n_batches_done: int, _: int) -> None:
+        last_number = batches[n_batches_done - 1][-1]
+        progress(last_number, plan.n_shuffles)
+
+    return tell
 
 
 def follow_batch(
-    numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
+    draw_numbers: range, columns: PathColumns, design: NullDesign, n_steps: int, seed: int
 ) -> ForwardPaths:
     """The paths of the labellings of these numbers; 0 is the observed one.
 
     Errors are counted in the batch of the observed labelling only.
     """
-    labels = [labelling(design, seed, number) for number in numbers]
-    return follow_paths(columns, np.array(labels), n_steps, with_errors=0 in numbers)
+    labels = [labelling(design, seed, number) for number in draw_numbers]
+    return follow_paths(columns, np.array(labels), n_steps, with_errors=0 in draw_numbers)

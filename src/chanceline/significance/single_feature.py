@@ -1,8 +1,8 @@
 """A proof for one feature: how often labels that ignore the table go with some column as much as
 the observed ones do, bounded without shuffles.
 
-The tail of one column is bounded by `chance.counts.log_tail`. Each column is read twice, by its
-values and by its ranks, and in both directions: a union over 4N events. The bound holds for the
+The tail of one column is bounded by `chance.chernoff.log_tail_bound`. Each column is read twice, by
+its values and by its ranks, and in both directions: a union over 4N events. The bound holds for the
 best of them, so the search for it may be quick: only the columns most correlated with the labels
 are looked at, and all columns are paid for.
 """
@@ -18,14 +18,14 @@ from scipy.optimize import minimize_scalar
 
 from chanceline._results import Result
 from chanceline.chance.bound import format_p
-from chanceline.chance.counts import log_tail
-from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints
+from chanceline.chance.chernoff import log_tail_bound
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.stages import LN10
 
 # Of the columns that go best with the labels so many are looked at.
 MAX_CANDIDATES = 8
 # Correlations are computed for so many columns at a time, so that copies stay small.
-COLUMNS_AT_ONCE = 4096
+COLUMNS_TO_CORRELATE = 4096
 # The steepest slope h of the bound that is tried, for columns of standard deviation 1.
 MAX_SLOPE = 60.0
 # Values and ranks, each in both directions.
@@ -74,25 +74,42 @@ def feature_bound(
     exchangeable = _exchangeable_units(y, block_of)
     candidates = _most_correlated(X, exchangeable)
     columns = _values_and_ranks(X[np.ix_(exchangeable.units, candidates)], exchangeable)
+    candidate_of_column = np.concatenate([candidates, candidates])  # values, then ranks
 
+    # The column that goes best with the labels, by values or by ranks.
     products = exchangeable.centred_labels.astype(X.dtype) @ columns
     best = int(np.argmax(np.abs(products)))
-    column = columns[:, best]
-    is_positive = exchangeable.is_positive
-    starts = exchangeable.block_starts
+    slope, log_p_of_column = _best_slope(columns[:, best], exchangeable)
 
-    def approximate_log_p(slope: float) -> float:
-        return log_tail(column, is_positive, starts, slope, exact=False)
-
-    # Each slope gives a valid bound, so that an approximation is good enough to choose one.
-    slope = minimize_scalar(approximate_log_p, bounds=(-MAX_SLOPE, MAX_SLOPE)).x
+    # All columns that could have been chosen are paid for.
     n_columns = among or X.shape[1]
-    log_p = log_tail(column, is_positive, starts, slope) + log(READINGS_PER_COLUMN * n_columns)
+    log_p = log_p_of_column + log(READINGS_PER_COLUMN * n_columns)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
-        feature=int(candidates[best % len(candidates)]),
-        higher=bool(slope > 0),
+        feature=int(candidate_of_column[best]),
+        higher=slope > 0,
     )
+
+
+def _best_slope(column: Floats, exchangeable: _ExchangeableUnits) -> tuple[float, float]:
+    """The slope h at which `log_tail_bound` bounds a column best, and ln of the bound there.
+
+    Every slope gives a valid bound, so that an approximation is good enough to choose one. A
+    positive slope means that the positives have the higher values.
+
+    Parameters
+    ----------
+    column : (exchangeable units,) of standard deviation 1.
+    exchangeable : their labels and blocks.
+    """
+    is_positive = exchangeable.is_positive
+    block_starts = exchangeable.block_starts
+
+    def approximate_log_p(slope: float) -> float:
+        return log_tail_bound(column, is_positive, block_starts, slope, exact=False)
+
+    slope = float(minimize_scalar(approximate_log_p, bounds=(-MAX_SLOPE, MAX_SLOPE)).x)
+    return slope, log_tail_bound(column, is_positive, block_starts, slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +136,9 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
     """Sort the units by block and leave out blocks of one class, which have one labelling."""
     positive_share = np.bincount(block_of_unit, weights=y > 0) / np.bincount(block_of_unit)
     share_of_unit = positive_share[block_of_unit]
-    has_both_classes = share_of_unit * (1 - share_of_unit) != 0
-    by_block = np.lexsort((block_of_unit, ~has_both_classes))
-    units = by_block[: np.count_nonzero(has_both_classes)]
+    has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
+    units = np.flatnonzero(has_both_classes)
+    units = units[np.argsort(block_of_unit[units], kind="stable")]
     block = np.unique(block_of_unit[units], return_inverse=True)[1]
     is_positive = y[units] > 0
     return _ExchangeableUnits(
@@ -138,8 +155,8 @@ def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     weights = np.zeros(len(X), dtype=X.dtype)
     weights[exchangeable.units] = exchangeable.centred_labels
     correlations = []
-    for start in range(0, X.shape[1], COLUMNS_AT_ONCE):
-        chunk = X[:, start : start + COLUMNS_AT_ONCE]
+    for start in range(0, X.shape[1], COLUMNS_TO_CORRELATE):
+        chunk = X[:, start : start + COLUMNS_TO_CORRELATE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
         correlations.append(np.abs(weights @ chunk) / deviations)
     order = np.argsort(-np.concatenate(correlations), kind="stable")
@@ -161,10 +178,7 @@ def _values_and_ranks(values: Floats, exchangeable: _ExchangeableUnits) -> Float
     (exchangeable units, 2·columns)
     """
     both = np.hstack([values, pd.DataFrame(values).rank()])
-    sums = np.add.reduceat(both, exchangeable.block_starts, axis=0)
-    sizes = np.bincount(exchangeable.block)
-    means = sums / sizes[:, None]
-    centred = both - means[exchangeable.block]
+    centred = both - block_means(both, exchangeable.block)
     deviations = centred.std(axis=0)
-    varies = deviations > TOLERANCE * np.abs(both).max(axis=0)
+    varies = deviations > ROUNDING_TOLERANCE * np.abs(both).max(axis=0)
     return centred / np.where(varies, deviations, np.inf)

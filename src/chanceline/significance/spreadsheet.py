@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.design import Floats
+from chanceline.significance.arrays import Floats
 from chanceline.significance.rounding import names_with_weights, shortest_inequality
 from chanceline.tables.spelling import is_number
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.observed_rules import fewest_errors_known
-from chanceline.significance.permutation import FrontReading
 from chanceline.significance.plan import Plan
-from chanceline.significance.separating import ShownRule, rule_to_show
+from chanceline.significance.readings import SizeReading
+from chanceline.significance.separating import ShownRule
 from chanceline.significance.shuffle_stage import ShuffleResults
 
 
@@ -29,52 +29,34 @@ class StageResults:
     path: ObservedPath
     observed: ObservedFit
     shuffles: ShuffleResults
-    front: tuple[FrontReading, ...]
+    front: tuple[SizeReading, ...]
     shown: ShownRule
 
 
-def results_of_stages(
-    plan: Plan,
-    path: ObservedPath,
-    observed: ObservedFit,
-    shuffles: ShuffleResults,
-) -> StageResults:
-    """What the stages gave, with the front and the rule to show."""
-    return StageResults(
-        path=path,
-        observed=observed,
-        shuffles=shuffles,
-        front=front_readings(plan, observed, path, shuffles),
-        shown=rule_to_show(plan, observed),
-    )
-
-
-def front_readings(
+def size_readings(
     plan: Plan,
     observed: ObservedFit,
     path: ObservedPath,
     shuffles: ShuffleResults,
-) -> tuple[FrontReading, ...]:
+) -> tuple[SizeReading, ...]:
     """For K = 1, 2, … the fewest errors known, and what least squares explains.
 
     The same on shuffled labels stands beside it. p-values are there only if labels were shuffled
     for one: those of the first batch are too few.
     """
     errors = fewest_errors_known(plan, path, observed.rules)
-    bands = shuffles.draws.bands()
-    pvalues: list[float | None] = [None] * len(bands)
-    if shuffles.permutation is not None and shuffles.draws.done:
-        pvalues = shuffles.draws.adjusted().tolist()
-    readings = []
-    for step, loss in enumerate(path.losses.tolist()):
-        n_selected = step + 1
-        reading = FrontReading(
-            k=n_selected,
+    bands = shuffles.paths.bands()
+    pvalues: list[float | None] = [None] * path.n_steps
+    if shuffles.permutation is not None and shuffles.paths.done > 0:
+        pvalues = shuffles.paths.adjusted_pvalues().tolist()
+    return tuple(
+        SizeReading(
+            k=step + 1,
             errors=errors[step],
-            features=plan.names_of(path.support(n_selected)),
-            explained=1.0 - loss,
+            features=plan.names_of(path.support(step + 1)),
+            explained=1.0 - float(path.losses[step]),
             shuffled=bands[step],
             pvalue=pvalues[step],
         )
-        readings.append(reading)
-    return tuple(readings)
+        for step in range(path.n_steps)
+    )

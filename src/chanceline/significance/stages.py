@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 LN10 = float(np.log(10.0))
 LOG10_2 = log10(2.0)
+LOG10_P_ONE = 0.0  # of p ≤ 1, which says nothing
 
 
 class Stage(Enum):
@@ -92,26 +93,35 @@ def combine_stages(
 ) -> Stage2Proofs:
     """The p-value of stage 2: the smallest a with q ≤ a − β(a).
 
+    β is a step function. From one value v_i that stage 1 can take up to the next, v_{i+1}, it is
+    v_i, and there the condition says a ≥ q + v_i. So the smallest a is the first q + v_i that lies
+    below v_{i+1}. With v = 0, 0.01, 0.02 and q = 0.012: 0.012 is not below 0.01, 0.022 not below
+    0.02, and nothing comes after 0.02, so that p = 0.032.
+
     Parameters
     ----------
     log10_counted, log10_feature
         As in `Stage2Proofs`. q is twice the smaller of the two p-values, because they share the
         stage.
     stage1_log10_values
-        log₁₀ of every p-value that stage 1 can take, ascending, of shape (values,). The first is
+        log₁₀ of v, every p-value that stage 1 can take, ascending, of shape (values,). The first is
         −∞, "none so small".
     """
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
-    # Between two neighbouring values of stage 1, β(a) is the lower one, so that a = q + β. That is
-    # the solution if it lies below the upper neighbour.
-    candidates = np.logaddexp(log10_q * LN10, stage1_log10_values * LN10) / LN10
-    upper_neighbours = np.append(stage1_log10_values[1:], np.inf)
-    first_solution = int(np.argmax(candidates < upper_neighbours))
+    sums = _log10_of_sum(log10_q, stage1_log10_values)  # log₁₀(q + v_i)
+    next_values = np.append(stage1_log10_values[1:], np.inf)
+    is_solution = sums < next_values
+    first_solution = sums[is_solution][0]
     return Stage2Proofs(
         log10_counted=log10_counted,
         log10_feature=log10_feature,
-        log10_p=min(0.0, float(candidates[first_solution])),
+        log10_p=min(0.0, float(first_solution)),
     )
+
+
+def _log10_of_sum(log10_x: float, log10_y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log₁₀(x + y), where x and y may be too small to be written as they are."""
+    return np.logaddexp(log10_x * LN10, log10_y * LN10) / LN10
 
 
 @dataclass(frozen=True)
@@ -180,7 +190,3 @@ class AlphaSpending:
             return OverallP(min(0.0, log10_p), Stage.NOTHING)
         log10_p = log10(permutation_p + self.before_shuffles)
         return OverallP(min(0.0, log10_p), Stage.SHUFFLES)
-
-
-DeclaredErrors = Stage1Proof  # old name, until the callers follow
-CountedLater = Stage2Proofs  # old name, until the callers follow

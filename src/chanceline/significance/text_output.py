@@ -13,10 +13,12 @@ from textwrap import fill
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.significance.proofs import Proof
+from chanceline.significance.readings import StatisticKind
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.stages import Stage
 from chanceline.significance.verdict import Verdict
+from chanceline.tables.dataset import Severity
 from chanceline.tables.wording import plural
 
 WIDTH = 98  # letters in a line
@@ -46,7 +48,7 @@ def render(result: SeparationTest) -> str:
         _front_lines(result),
         ["How the p-value was made:", *(_row(name, words) for name, words in readings(result))],
         _bullets(advice_heading, result.advice),
-        _bullets("Data checks:", result.checks("note", "prepared")),
+        _bullets("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
     ]
     return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
@@ -97,7 +99,7 @@ def _rule_lines(result: SeparationTest) -> list[str]:
         # A formula in several lines could not be pasted.
         if 0 < len(rule.formula) <= WIDTH - ROW_INDENT:
             lines.append(f"{_row_name('formula')}{rule.formula}")
-    if rule.card_text:
+    if rule.scorecard is not None:
         lines.append(_row("scorecard", rule.card_text))
     return lines
 
@@ -171,7 +173,7 @@ def _shuffles_words(result: SeparationTest) -> str:
         return "not needed" if could_be_run else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"
     sizes = sorted(size for size in permutation.null_sizes if size is not None)
-    if sizes and permutation.statistic == "search":
+    if sizes and permutation.statistic is StatisticKind.SEARCH:
         median = sizes[len(sizes) // 2]
         text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
     if result.stage is Stage.SHUFFLES:

@@ -27,21 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from chanceline.chance.bound import (
-    LARGEST as MAX_SAMPLES,
-    Bound,
-    bound_curve,
-    chance_bound,
-    first_convincing,
-)
+from chanceline.chance.bound import Bound, bound_curve, chance_bound
+from chanceline.chance.first_count import first_convincing
+from chanceline.chance.shape import MAX_COUNT
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.arrays import Floats
 from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
 from chanceline.significance.stages import (
     LOG10_2,
+    LOG10_P_ONE,
     AlphaSpending,
-    CountedLater,
-    DeclaredErrors,
+    Stage2Proofs,
     combine_stages,
 )
 
@@ -51,7 +47,6 @@ STAGE1_SHARE = 0.1
 STAGE2_SHARE = 0.01
 # ... and without.
 STAGE2_SHARE_WITHOUT_SHUFFLES = 0.1
-LOG10_P_ONE = 0.0  # of the bound p ≤ 1, which says nothing
 
 
 @dataclass(frozen=True)
@@ -142,37 +137,39 @@ class UnionBound:
         """Whether there are more units than errors declared; else there is nothing to bound."""
         return self.sizes.n_units > (self.errors or 0)
 
-    def counted_errors(self, n_selected: int, errors: int) -> float:
-        """log₁₀ of 2^e·bound(K, e), e ≥ 1: p-value of a point of the front, 0 if it has none.
+    def log10_p_counted(self, n_selected: int, errors: int) -> float:
+        """log₁₀ of 2^e·bound(K, e), e ≥ 1: p-value of K features whose errors were counted later.
 
-        The shares 2^−e add up to 1, so the smallest over all points is a p-value.
+        The shares 2^−e add up to 1, so the smallest over all (K, e) is a p-value. It is 1 for K or
+        e that have none.
         """
         if n_selected < 1 or not 1 <= errors < self.sizes.n_units:
             return LOG10_P_ONE
         bound = self._bound_at(min(n_selected, self.n_features), errors)
         return min(LOG10_P_ONE, bound.log10_p + errors * LOG10_2)
 
-    def at_front(self, n_selected: int, errors: int) -> float:
-        """log₁₀ of what the bound says about a point of the front, with errors or without.
+    def log10_p_at(self, n_selected: int, errors: int) -> float:
+        """log₁₀ of what the bound says about K features with e errors, seen after looking.
 
         It says nothing about parts of what was preregistered.
         """
         if self.preregistered is not None:
             return LOG10_P_ONE
         if errors > 0:
-            return self.counted_errors(n_selected, errors)
+            return self.log10_p_counted(n_selected, errors)
         return self._bound_at(min(n_selected, self.n_features), 0).log10_p
 
-    def first_stage(self, bound: Bound) -> DeclaredErrors:
-        """The first stage of a bound that `bound` gave."""
-        return DeclaredErrors(bound.log10_p)
+    def bound_after_looking(self, rule: Rule) -> Bound:
+        """The bound at the size and the errors of a rule, for words only: no stage may spend it."""
+        log10_p = self.log10_p_at(rule.n_selected, rule.errors)
+        return replace(self.bound(rule), errors=rule.errors, log10_p=log10_p)
 
-    def second_stage(self, log10_counted: float, log10_feature: float) -> CountedLater:
+    def second_stage(self, log10_counted: float, log10_feature: float) -> Stage2Proofs:
         """The second stage, after a first one without errors (or with those declared).
 
         Parameters
         ----------
-        log10_counted : log₁₀ of the smallest `counted_errors` of the points found.
+        log10_counted : the smallest `log10_p_counted` of the rules found.
         log10_feature : log₁₀ of the bound for one feature.
         """
         if not self._has_curve:
@@ -189,11 +186,14 @@ class UnionBound:
         n_shuffles : without any, the two stages spend all of it.
         has_stage2 : errors may be counted, or one feature found, after looking.
         """
+        stage2_level = 0.0
         if n_shuffles > 0:
-            stage2_level = STAGE2_SHARE * level if has_stage2 else 0.0
             stage1_level = STAGE1_SHARE * level
+            if has_stage2:
+                stage2_level = STAGE2_SHARE * level
         else:
-            stage2_level = STAGE2_SHARE_WITHOUT_SHUFFLES * level if has_stage2 else 0.0
+            if has_stage2:
+                stage2_level = STAGE2_SHARE_WITHOUT_SHUFFLES * level
             stage1_level = level - stage2_level
         return AlphaSpending(
             stage1_level=stage1_level,
@@ -218,6 +218,7 @@ class UnionBound:
         if self.preregistered is not None:
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
+            # Sizes and errors are both free, so that values lie densely: β may be all of the level.
             return stage1_level
         largest = self.largest_convincing(stage1_level)
         if largest <= 0:
@@ -254,18 +255,20 @@ class UnionBound:
             return None
         max_log10_p = log10(level) - self._log10_factor(errors)
 
-        def convinces(count: int) -> bool:
-            sizes = self.sizes.resized(count)
+        def convinces(n_units_or_blocks: int) -> bool:
+            sizes = self.sizes.resized(n_units_or_blocks)
             has_both_classes = 0 < sizes.positives < sizes.n_units
-            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_SAMPLES:
+            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_COUNT:
                 return False
             resized = replace(self, sizes=sizes)
             return resized._bound_at(n_selected, errors).log10_p <= max_log10_p
 
-        count = first_convincing(convinces, start=1, cycle=self._balance_period())
-        if count is None:
+        # Class sizes are rounded, and blocks come in rotation: the bound rises here and there, and
+        # one period after the crossing it has settled.
+        n_units_or_blocks = first_convincing(convinces, start=1, cycle=self._balance_period())
+        if n_units_or_blocks is None:
             return None
-        return self.sizes.resized(count).n_units
+        return self.sizes.resized(n_units_or_blocks).n_units
 
     def _balance_period(self) -> int:
         """After so many more units (or blocks, if there are any) the balance is about the same."""
@@ -273,8 +276,3 @@ class UnionBound:
             return len(self.sizes.blocks)
         smaller_class = min(self.sizes.positives, self.sizes.n_units - self.sizes.positives)
         return ceil(self.sizes.n_units / max(smaller_class, 1)) + 1
-
-    # Old name, until the callers follow.
-
-    def largest(self, gate: float) -> int:
-        return self.largest_convincing(gate)

@@ -13,10 +13,10 @@ from math import inf, log10
 
 from chanceline._results import listed
 from chanceline.significance.evidence import Evidence, EvidenceSource
-from chanceline.significance.permutation import PermutationReading, SpreadReading
 from chanceline.significance.plan import Plan
 from chanceline.significance.power import POWER, detectable_effect
 from chanceline.significance.proofs import Proof
+from chanceline.significance.readings import PermutationReading, SpreadReading
 from chanceline.significance.separating import Separating
 from chanceline.significance.stages import OverallP
 from chanceline.tables.wording import plural
@@ -92,7 +92,7 @@ class Grounds:
     def unit(self) -> str:
         """What labels belong to, as a noun."""
         n_samples = len(self.plan.data.y)
-        return "sample" if self.plan.scheme.sizes.n_units == n_samples else "group"
+        return "sample" if self.plan.design.sizes.n_units == n_samples else "group"
 
 
 def decide(grounds: Grounds) -> ReasonedVerdict:
@@ -108,8 +108,9 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     plan = grounds.plan
     if plan.named_after:
         return _about_named_features(grounds)
-    if plan.scheme.model is not None and plan.scheme.model.determined:
-        return ReasonedVerdict(Verdict.UNDECIDED, f"{plan.scheme.model.determined}.")
+    model = plan.design.covariate_model
+    if model is not None and model.nearly_determines:
+        return ReasonedVerdict(Verdict.UNDECIDED, model.determined_sentence())
     shown = evidence_in_words(grounds)
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, shown + _joint_evidence(grounds))
@@ -155,9 +156,9 @@ def why_undecided(grounds: Grounds) -> str | None:
         return NOTHING_SHUFFLED
     if permutation.void:
         return BLIND_SEARCH
-    smallest_p = plan.scheme.smallest_p
+    smallest_p = plan.design.smallest_p
     if smallest_p + plan.spending.before_shuffles > grounds.level:
-        design = plural(plan.scheme.sizes.n_units, grounds.unit)
+        design = plural(plan.design.sizes.n_units, grounds.unit)
         limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
         return f"This design ({design}) {limit}."
     low, high = permutation.interval
@@ -207,6 +208,6 @@ def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
     whole_table = "shows no structure either"
     if permutation.pvalue <= grounds.level:
         whole_table = "holds structure"
-    numbers = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
-    reason = f"{shown} The table as a whole {whole_table} ({numbers})."
+    shuffles = f"p = {permutation.pvalue:.2g}, {permutation.done} shuffles"
+    reason = f"{shown} The table as a whole {whole_table} ({shuffles})."
     return ReasonedVerdict(Verdict.NOT_SHOWN, reason)

@@ -1,4 +1,4 @@
-"""The front beside shuffled labels: p-values and bands from the losses of all labellings."""
+"""The paths of all labellings: p-values and bands from their losses, the observed labels first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import TOLERANCE, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import (
@@ -25,19 +25,20 @@ BAND_QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledFront:
+class ShuffledPaths:
     """Losses and errors of the observed labelling (row 0) and of the draws.
 
     Attributes
     ----------
     losses : (labellings, steps + shares) the loss at every K, then the negative spreads.
-    errors : (labellings of the first batch, steps).
+    first_batch_errors : (labellings of the first batch, steps) at every K; errors of later batches
+        are not counted.
     requested : how many draws were asked for.
     stopped_by : what ended drawing before that; None if nothing did.
     """
 
     losses: Floats
-    errors: Ints
+    first_batch_errors: Ints
     requested: int
     stopped_by: StopCause | None
 
@@ -49,14 +50,14 @@ class ShuffledFront:
     @property
     def n_steps(self) -> int:
         """The largest number of features."""
-        return self.errors.shape[1]
+        return self.first_batch_errors.shape[1]
 
     def adjusted_pvalues(self) -> Floats:
         """Of K = 1, 2, …, and of the spread over every share of the features."""
         return combine_losses(self.losses).adjusted_pvalues()
 
-    def feature_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
-        """Adjusted p-value of every single column.
+    def marginal_pvalues(self, columns: PathColumns, y: Floats) -> Floats:
+        """Adjusted p-value of every column by itself.
 
         It is the share of labellings whose best column fits no worse than this one fits y.
 
@@ -73,7 +74,7 @@ class ShuffledFront:
         products = centred.astype(columns.normalized.dtype) @ columns.normalized
         losses = 1 - products.astype(float) ** 2 / (centred @ centred)
         best_losses = np.sort(self.losses[:, 0])
-        n_as_good = np.searchsorted(best_losses, losses + TOLERANCE, side="right")
+        n_as_good = np.searchsorted(best_losses, losses + ROUNDING_TOLERANCE, side="right")
         return n_as_good / len(best_losses)
 
     def bands(self) -> list[Band | None]:
@@ -96,18 +97,11 @@ class ShuffledFront:
         )
 
     def reading(self) -> PermutationReading:
-        """The Monte Carlo p-value of the whole front.
+        """The Monte Carlo p-value of all numbers of features together.
 
-        Set sizes (of the first batch) are those with which the path leaves no error, None if more
-        features would be needed.
+        All draws count for the p-value; set sizes are those of the first batch.
         """
-        best_step = self.errors.argmin(axis=1)
-        fewest_errors = self.errors.min(axis=1)
-        statistics = []
-        for step, errors in zip(best_step.tolist(), fewest_errors.tolist(), strict=True):
-            n_selected = step + 1
-            rank = n_selected if errors == 0 else self.n_steps + errors
-            statistics.append(SearchStatistic(rank, n_selected, errors))
+        statistics = self._first_batch_statistics()
         draws = Draws(
             observed=statistics[0],
             drawn=statistics[1:],
@@ -117,10 +111,18 @@ class ShuffledFront:
         )
         return replace(read_draws(draws), statistic=StatisticKind.FRONT)
 
-    # Old names, until the callers follow.
+    def _first_batch_statistics(self) -> list[SearchStatistic]:
+        """The fewest features with the fewest errors on each path of the first batch.
 
-    def adjusted(self) -> Floats:
-        return self.adjusted_pvalues()
-
-    def alone(self, columns: PathColumns, y: Floats) -> Floats:
-        return self.feature_pvalues(columns, y)
+        The rank is their number if they leave no error, else more than any path has, and larger
+        with more errors.
+        """
+        fewest_errors = self.first_batch_errors.min(axis=1)
+        sizes = 1 + self.first_batch_errors.argmin(axis=1)
+        ranks = np.where(fewest_errors == 0, sizes, self.n_steps + fewest_errors)
+        return [
+            SearchStatistic(rank=rank, n_selected=size, errors=errors)
+            for rank, size, errors in zip(
+                ranks.tolist(), sizes.tolist(), fewest_errors.tolist(), strict=True
+            )
+        ]
