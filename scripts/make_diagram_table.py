@@ -17,8 +17,9 @@ from chanceline._io import write_text
 from chanceline.report.explorer import COLUMNS, FIRST, LAST, TABLE, UNEQUAL, unequal_nodes
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve
+from chanceline.theory.chance_line import zero_entropy
 from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.rs import Branch, zero_entropy
+from chanceline.theory.rs_branch import Branch
 
 NODES = 96
 

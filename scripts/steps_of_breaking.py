@@ -16,10 +16,12 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from chanceline.theory.capacity import RSBCapacity, capacity_near
-from chanceline.theory.numerics import Array, Solved, first_success, follow
+from chanceline.theory.broken_capacity import RSBCapacity, capacity_near
+from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.newton import Solved
+from chanceline.theory.one_step import branch_off, replicon_line
+from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
-from chanceline.theory.solve import branch_off, replicon_line
 
 
 def capacity_from_scratch(rho: float) -> RSBCapacity:

@@ -22,9 +22,9 @@ from chanceline.experiments.scaling import (
     log_first_moment,
     typical,
 )
-from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.ensemble import first_moment_exponent, union_bound
+from chanceline.theory.closed_forms import first_moment_exponent, union_bound
+from chanceline.theory.first_moment import first_moment_density
 
 
 def test_exact_polynomial_in_one_over_n_is_found():

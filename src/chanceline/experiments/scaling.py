@@ -30,9 +30,9 @@ from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve
 from chanceline.errors import ChancelineError, InputError
 from chanceline.experiments.store import Store, frame
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.ensemble import first_moment_exponent
+from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.first_moment import first_moment_density
 from chanceline.theory.solve import solve
 
 FEWEST_SIZES = 3  # for an extrapolation

@@ -11,7 +11,7 @@ __getattr__ = lazy(
         "entropy_points": "chanceline.experiments.scaling:entropy_points",
         "capacity_points": "chanceline.experiments.scaling:capacity_points",
         "broken_density": "chanceline.experiments.scaling:broken_density",
-        "union_density": "chanceline.theory.bounds:first_moment_density",
+        "union_density": "chanceline.theory.first_moment:first_moment_density",
         "entropy_witness": "chanceline.experiments.scaling:entropy_limits",
         "capacity_witness": "chanceline.experiments.scaling:capacity_limits",
     },

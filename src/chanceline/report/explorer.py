@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from chanceline._io import write_text
 from chanceline.report.page import ENVIRONMENT, asset
-from chanceline.theory.ensemble import capacity_table
+from chanceline.theory.capacity_table import capacity_table
 
 Floats = NDArray[np.float64]
 # Densities covered by the table; beyond them nothing is drawn and no value is given.

@@ -15,9 +15,12 @@ from chanceline.figures.theory import draw_capacity
 from chanceline.report.explorer import interpolated_lines
 from chanceline.report.page import Page, drawn
 from chanceline.theory.capacity import Capacity, capacity_curve, evenly_spaced
-from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
-from chanceline.theory.rs import Branch, Density
-from chanceline.theory.symmetric import ReplicaSolution
+from chanceline.theory.chance_line import Density
+from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.gardner import gardner
+from chanceline.theory.rs_branch import Branch
+from chanceline.theory.solution import ReplicaSolution
 
 Floats = NDArray[np.float64]
 REGIMES = {

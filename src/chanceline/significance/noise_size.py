@@ -19,9 +19,10 @@ from chanceline.chance.bound import check_shape
 from chanceline.chance.counts import LOG2, log_binomial, log_cover, log_expected_supports
 from chanceline.errors import ConvergenceError
 from chanceline.tables.dataset import plural
-from chanceline.theory.bounds import first_moment_density
-from chanceline.theory.ensemble import Ensemble, gardner
-from chanceline.theory.rs import density
+from chanceline.theory.chance_line import density_at
+from chanceline.theory.ensemble import Ensemble
+from chanceline.theory.first_moment import first_moment_density
+from chanceline.theory.gardner import gardner
 
 Computed = TypeVar("Computed")
 
@@ -193,7 +194,7 @@ class _Noise:
     def limit_density(self) -> float:
         """ρ_VS(α): the share of the features that noise needs in the limit."""
         ensemble = self.ensemble
-        return density(self.load, balance=ensemble.balance, errors=ensemble.error_rate).rho
+        return density_at(self.load, balance=ensemble.balance, errors=ensemble.error_rate).rho
 
     def log_expected_sets(self, size: int) -> float:
         """ln of the expected number of sets of this size that separate noise."""

@@ -18,7 +18,8 @@ from chanceline.significance.noise_size import (
     chance_size as chance_size,
     if_converged,
 )
-from chanceline.theory.rs import Branch, zero_entropy
+from chanceline.theory.chance_line import zero_entropy
+from chanceline.theory.rs_branch import Branch
 
 # α_VS at ρ = 1, where there is nothing to choose: Cover's capacity.
 FULL_CAPACITY = 2.0

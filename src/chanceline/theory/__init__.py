@@ -5,6 +5,5 @@ Numerics that know no physics: `quadrature`, `newton`, `continuation`. The patte
 form, and their averages: `patterns`, `pattern_averages`, `supports`, `support_averages`. Replica
 symmetry: `rs_equations` (with `rs_point` and `rs_gradients`), `rs_branch`, `chance_line`,
 `typical`, `symmetric`. Breaking between supports: `parisi`, `rsb_recursions`, `rsb`, `one_step`,
-`broken_capacity`. What users call: `capacity` and `solve`, with `solution` and `curve`. `numerics`,
-`kernels` and `rs` only hand old names on.
+`broken_capacity`. What users call: `capacity` and `solve`, with `solution` and `curve`.
 """

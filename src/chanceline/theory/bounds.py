@@ -6,21 +6,9 @@ from dataclasses import dataclass
 
 from chanceline.theory.closed_forms import l0_gardner, union_bound
 from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.first_moment import (
-    first_moment_density,  # old path, until the callers follow
-    first_moment_load,
-)
+from chanceline.theory.first_moment import first_moment_load
 from chanceline.theory.gardner import gardner, l0_load
 from chanceline.theory.weight_clusters import one_step_gardner
-
-__all__ = [
-    "Bounds",
-    "bounds_at",
-    "first_moment_density",
-    "first_moment_load",
-    "one_step_gardner",
-    "typical_load",
-]
 
 
 @dataclass(frozen=True)

@@ -21,40 +21,15 @@ from chanceline.theory.quadrature import STEP
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.solution import (
-    MARGINAL,
-    Conjugates,
     Regime,
-    ReplicaSolution,
     RSSolution,
     Stability,
     regime_above_entrance,
 )
-from chanceline.theory.typical import (
-    Field,
-    gardner_field,
-    mills,
-    mills_slope,
-    solve_typical,
-)
+from chanceline.theory.typical import solve_typical
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Names of `solution` and `typical` are here too: old paths, until the callers follow.
-__all__ = [
-    "MARGINAL",
-    "Conjugates",
-    "Field",
-    "RSSolution",
-    "ReplicaSolution",
-    "Stability",
-    "branch_table",
-    "gardner_field",
-    "mills",
-    "mills_slope",
-    "solve_rs",
-    "solve_typical",
-]
 
 # Nearer to ρ = 1 nothing is resolved.
 _SMALLEST_COMPLEMENT = 1e-12

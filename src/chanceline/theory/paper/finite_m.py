@@ -268,6 +268,3 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     q0, q1 = symmetric.q
     start = np.array([np.log(rho - q1), logit(q0 / q1), symmetric.K])
     return solve_finite_m(alpha, rho, (m, group), start, split).state
-
-
-pattern_recursion = volume_recursion  # old name, until the page that names it follows
