@@ -206,10 +206,11 @@ def _entropy(values: Values, coords: Coordinates, ensemble: Ensemble) -> _Entrop
     outside = 0.5 * (values.d * rho - values.F0 * coords.patterns.s2 - values.F1 * chi)
     value = alpha * by_alpha + values.support.log_one_plus + coords.K * rho + outside
 
-    # With ρ the offsets grow like √ρ; that of the threshold is stationary.
+    # ρ moves s² = ρ − q₀ and the offsets, which grow like √ρ; that of the threshold is stationary.
     kappa = ensemble.margin * np.sqrt(rho)
-    heat = means.heat - kappa * means.first / (rho * chi)
-    by_rho = 0.5 * alpha * heat + coords.K + 0.5 * (values.E - values.F1)
+    log_a_by_offsets = -0.5 * kappa * means.first / (rho * chi)
+    log_a_by_rho = means.log_a_by_s2 + log_a_by_offsets
+    by_rho = alpha * log_a_by_rho + coords.K + 0.5 * (values.E - values.F1)
     return _Entropy(value=float(value), by_alpha=by_alpha, by_rho=float(by_rho))
 
 
