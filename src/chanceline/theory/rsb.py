@@ -56,15 +56,13 @@ from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
+from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import LevelMeans
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb_recursions import broken_class_means, broken_support_means
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
 TOLERANCE = 1e-11
-# Logarithms of order parameters beyond this are no longer numbers to compute with.
-_LARGEST_LOG = 100
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,7 @@ class _Unpacked(NamedTuple):
 
 def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpacked:
     """The order parameters of a point, or OutsideDomain."""
-    if np.abs(point).max() > _LARGEST_LOG:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    check_logarithms(point)
 
     # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts.
     k = steps

@@ -31,7 +31,7 @@ from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.continuation import first_success, follow
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
+from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import (
     Recursion,
     focused_grid,
@@ -49,8 +49,6 @@ _REACH = 9.0
 # Grid points per width of the edge of H, up to so many widths from it.
 _POINTS_PER_EDGE = 6.0
 _EDGE_FOCUS = 4
-# Logarithms of order parameters beyond this are no longer numbers to compute with.
-_LARGEST_LOG = 100
 # Continuation in ln m begins at this m or smaller, goes by this factor, and gives up at this step.
 _FIRST_M = 1e-3
 _M_FACTOR = 4
@@ -138,8 +136,7 @@ def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
     """The equations, with q₂ − q₁ = split·(ρ − q₂) imposed where there are groups."""
-    if np.abs(unknowns[:2]).max() > _LARGEST_LOG:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    check_logarithms(unknowns[:2])
 
     # Decode the order parameters.
     gap = float(np.exp(unknowns[0]))  # ρ − q_L
