@@ -30,6 +30,8 @@ from chanceline.theory.quadrature import Array
 # A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22
 # at a = 1.6 δ. The rest of the margin is for the functions it multiplies.
 POINTS_PER_GAUSSIAN = 2.0
+# Grids reach this many standard deviations of the field.
+FIELD_REACH = 9.0
 # A uniform grid has at least this many points on either side of 0.
 _FEWEST_POINTS = 8
 # Rows of a transition that are taken together.
@@ -79,6 +81,19 @@ def gaussian_steps(variances: Array) -> Array:
     return np.minimum(widths, widths_above)
 
 
+def descending_scales(top: float, breaks: Array, conjugates: Array) -> Array:
+    """D₀ … D_k with D_k = `top` and D_{i−1} = D_i − x_i(G_i − G_{i−1}), (k + 1,).
+
+    A function that grows as u²/2D_i on level i grows as u²/2D_{i−1} on the level below. `breaks`
+    are x₁ … x_k, `conjugates` the variances G₀ … G_k.
+    """
+    scales = [top]
+    for i in range(len(breaks), 0, -1):
+        fall = breaks[i - 1] * (conjugates[i] - conjugates[i - 1])
+        scales.insert(0, scales[0] - fall)
+    return np.array(scales)
+
+
 class _Block(NamedTuple):
     """A dense piece of a transition; the rest of its rows is negligible."""
 
@@ -110,16 +125,6 @@ class Transition:
         return result
 
 
-class LevelMeans(NamedTuple):
-    """Averages over the weights P_i."""
-
-    top: Array  # E_k of each function asked for
-    squares: Array  # E_i[g_i'²], (levels,)
-    values: Array  # E_i[g_i], (levels,)
-    squared_curvature: Array  # E_k[g_k''²] and E₀[g₀''²]
-    edge_weight: float
-
-
 @dataclass(frozen=True)
 class Recursion:
     """g_i, its slopes and its weights P_i on the grid of each level, level 0 first.
@@ -147,24 +152,11 @@ class Recursion:
         """E_i[g_i'²] of each level."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
-    def means(self, curvature: Array, *functions: Array) -> LevelMeans:
-        """The averages that saddle equations need.
-
-        `curvature` is g_k'' on the grid of the top level, as are the other functions to average
-        there.
-        """
-        k = len(self.breaks)
-        squared_curvature = [
-            self.mean(k, curvature**2),
-            self.mean(0, self.bottom_curvature(curvature) ** 2),
-        ]
-        return LevelMeans(
-            top=np.array([self.mean(k, function) for function in functions]),
-            squares=self.mean_square_slopes,
-            values=self.mean_values,
-            squared_curvature=np.array(squared_curvature),
-            edge_weight=self.edge_weight,
-        )
+    def mean_square_curvatures(self, top: Array) -> Array:
+        """E_k[g_k''²] and E₀[g₀''²], (2,), from g_k'' on the grid of the top level."""
+        at_top = self.mean(len(self.breaks), top**2)
+        at_bottom = self.mean(0, self.bottom_curvature(top) ** 2)
+        return np.array([at_top, at_bottom])
 
     def bottom_curvature(self, top: Array) -> Array:
         """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""

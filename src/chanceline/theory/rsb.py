@@ -57,9 +57,13 @@ from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
-from chanceline.theory.parisi import LevelMeans
 from chanceline.theory.quadrature import Array
-from chanceline.theory.rsb_recursions import broken_class_means, broken_support_means
+from chanceline.theory.rsb_recursions import (
+    BrokenPatternMeans,
+    BrokenSupportMeans,
+    broken_class_means,
+    broken_support_means,
+)
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
 TOLERANCE = 1e-11
@@ -168,19 +172,11 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
 
 
 class _Averages(NamedTuple):
-    """The averages that the equations need, over patterns and supports."""
+    """The averages that the equations need."""
 
-    patterns: LevelMeans  # over all classes
-    supports: LevelMeans
-    tight: float  # E_k[p₊]
-    first: float  # E_k[R₁]
+    patterns: BrokenPatternMeans  # over all classes
+    supports: BrokenSupportMeans
     first_by_sign: float  # Σ_c σ_c f_c E_k[R₁], zero at the best threshold
-    curvature: float  # E_k[g_k'']
-    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
-    chosen: float  # E_k[p]
-    rejected: float  # E_k[1 − p]
-    weight_square: float  # E_k[p u²/d²]
-    mixing: float  # E_k[H₂(p)]
 
 
 def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) -> _Averages:
@@ -191,38 +187,29 @@ def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: flo
         broken_class_means(order.p, order.x, order.chi, rho, offset=offset, fineness=fineness)
         for _, _, offset in classes
     ]
-    patterns = _weighted_sum([share for share, _, _ in classes], means_of_class)
     supports = broken_support_means(
         order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
     )
-    tight, first, curvature, internal = patterns.top
-    chosen, rejected, weight_square, mixing = supports.top
     first_by_sign = sum(
-        share * sign * means.top[1]
+        share * sign * means.first
         for (share, sign, _), means in zip(classes, means_of_class, strict=True)
     )
     return _Averages(
-        patterns=patterns,
+        patterns=_weighted_sum([share for share, _, _ in classes], means_of_class),
         supports=supports,
-        tight=tight,
-        first=first,
         first_by_sign=first_by_sign,
-        curvature=curvature,
-        internal=internal,
-        chosen=chosen,
-        rejected=rejected,
-        weight_square=weight_square,
-        mixing=mixing,
     )
 
 
-def _weighted_sum(shares: list[float], means_of_class: list[LevelMeans]) -> LevelMeans:
+def _weighted_sum(
+    shares: list[float], means_of_class: list[BrokenPatternMeans]
+) -> BrokenPatternMeans:
     """Σ_c f_c of each average."""
 
     def total(values_of_class: Any) -> Any:
         return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
 
-    return LevelMeans._make(map(total, zip(*means_of_class, strict=True)))
+    return BrokenPatternMeans._make(map(total, zip(*means_of_class, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -243,18 +230,21 @@ class RSBBranch(ChiBranch[RSBState]):
         averages = _averages(unpacked, rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
+        E = unpacked.order.E
 
-        # The load from the identity, and Σ by (7).
-        kappa_first = self._kappa_first(averages)
-        alpha = rho / (averages.tight + kappa_first)
-        entropy = (
-            averages.mixing
-            + 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
-            + alpha * averages.internal
-        )
+        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ.
+        alpha = rho / (patterns.tight + self._kappa_first(averages))
 
-        inner, outer = alpha * patterns.squared_curvature * supports.squared_curvature
+        # (7) Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+        entropy = supports.mixing + 0.5 * rho * np.log(E / unpacked.d) + alpha * patterns.internal
+
+        # The equation left over, E₀[f₀'²] = p₀. The differences of (3) hold, so that its error is
+        # that of every level, and α E_k[p₊] − ρ = Σ_i (x_{i+1} − x_i)(G_i/E)(E_i[f_i'²] − p_i).
         gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i
+        error_left_over = supports.squares[0] - unpacked.p[0]
+        identity_error = gaps @ unpacked.G / E * error_left_over
+
+        inner, outer = alpha * patterns.square_curvatures * supports.square_curvatures
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
@@ -262,10 +252,8 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
             entropy_by_alpha=float(patterns.values[0]),
-            identity_error=float(
-                gaps @ unpacked.G / unpacked.order.E * (supports.squares[0] - unpacked.p[0])
-            ),
-            tight=float(averages.tight),
+            identity_error=float(identity_error),
+            tight=float(patterns.tight),
             replicon_inner=float(inner),
             replicon_outer=float(outer),
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
@@ -273,38 +261,49 @@ class RSBBranch(ChiBranch[RSBState]):
 
     def _kappa_first(self, averages: _Averages) -> float:
         """The margin's part of the identity, κE_k[R₁]/ρ."""
-        return self.ensemble.margin / np.sqrt(self.rho) * averages.first
+        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.first
 
     def _residual(
         self, unpacked: _Unpacked, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative errors of (1), (2), (5), (4), (3), of the threshold and last of (6)."""
+        """The relative error of each equation, (equations,), in this order:
+
+        (1) E_k[p] = ρ, or E_k[1 − p] = 1 − ρ where that is smaller;
+        (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ;
+        (5) α E_k[κR₁/(ρχ) − g_k''] = d;
+        (4) α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
+        (3) E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
+        Σ_c σ_c f_c E_k[R₁] = 0, if the threshold is free;
+        (6) S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}) with S_i = α E_i[g_i] + E_i[f_i], k of
+        them; but for i = k that both forms of Σ agree, (7) = S₀ + Kρ.
+        """
         rho = self.rho
+        patterns = averages.patterns
+        supports = averages.supports
+        d = unpacked.d
         if rho <= 0.5:
-            chosen_error = averages.chosen / rho - 1
+            chosen_error = supports.chosen / rho - 1
         else:
-            chosen_error = 1 - averages.rejected / (1 - rho)
-        norm = averages.weight_square + averages.chosen * (1 / unpacked.d - 1 / unpacked.order.E)
-        d_of_patterns = alpha * (
-            self._kappa_first(averages) / unpacked.order.chi - averages.curvature
-        )
-        G_parts_of_patterns = alpha * np.diff(averages.patterns.squares, prepend=0.0)
-        p_parts_of_supports = np.diff(averages.supports.squares)
+            chosen_error = 1 - supports.rejected / (1 - rho)
+        norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
+        kappa_term = self._kappa_first(averages) / unpacked.order.chi
+        d_of_patterns = alpha * (kappa_term - patterns.curvature)
+        G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
+        p_parts_of_supports = np.diff(supports.squares)
         residual = [
             chosen_error,
             norm / rho - 1,
-            d_of_patterns / unpacked.d - 1,
+            d_of_patterns / d - 1,
             *(G_parts_of_patterns / unpacked.G_parts - 1),
             *(p_parts_of_supports / np.diff(unpacked.p) - 1),
         ]
         if self.ensemble.free_threshold:
             residual.append(averages.first_by_sign / np.sqrt(rho))
 
-        # (6) between neighbouring levels; for i = k both forms of Σ must agree instead.
-        values = alpha * averages.patterns.values + averages.supports.values
-        break_errors = np.diff(values) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
+        S = alpha * patterns.values + supports.values
+        break_errors = np.diff(S) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
         if self.steps:
-            break_errors[-1] = (values[0] - entropy) / (unpacked.order.K * rho) + 1
+            break_errors[-1] = 1 - (entropy - S[0]) / (unpacked.order.K * rho)
         return np.array([*residual, *break_errors])
 
     def solve_with(
@@ -358,13 +357,14 @@ class RSBBranch(ChiBranch[RSBState]):
         return replace(solved, unknowns=whole_point(solved.unknowns))
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
+        """The saddle at a given χ, from a point near to it, whose own ln χ is not used."""
         name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
         return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
 
     def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
-        """The saddle at a given α."""
-        all_variables = gardner(self.ensemble).load
-        scale = min(alpha - self.rho * all_variables, all_variables - alpha)
+        """The saddle at a given α; its error is relative to the nearer end of ρα_c < α < α_c."""
+        load_of_all = gardner(self.ensemble).load  # α_c
+        scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
         return self.solve_with(
             start,
             held=(),
