@@ -28,7 +28,7 @@ from chanceline.select import count  # noqa: E402
 from chanceline.theory.closed_forms import first_moment_exponent  # noqa: E402
 from chanceline.theory.ensemble import Ensemble  # noqa: E402
 from chanceline.theory.first_moment import first_moment_density  # noqa: E402
-from chanceline.theory.quadrature import STEP  # noqa: E402
+from chanceline.theory.quadrature import QUADRATURE_STEP  # noqa: E402
 from chanceline.theory.support_averages import SupportOrder, resolved_support_side  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -219,7 +219,7 @@ def weight_rows() -> list[str]:
         end = chanceline.capacity(rho, margin=margin, signs="given")
         s = chanceline.solve(end.alpha, rho, margin=margin, signs="given")
         order = SupportOrder(s.F0, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
-        side, rule = resolved_support_side(order, STEP, signed=True)
+        side, rule = resolved_support_side(order, QUADRATURE_STEP, signed=True)
         mean = float(rule.mean(side.slope)) / s.nonzero
         spread = math.sqrt(rho / s.nonzero - mean**2) / mean
         # Of the weight h/E > 0: N(h; u, V) e^{h²/2E − K}/(1 + e^{−K}B), averaged over u.

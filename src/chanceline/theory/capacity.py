@@ -38,7 +38,7 @@ __getattr__ = lazy(
 )
 
 # Step of ln χ back from the capacity towards the point where replica symmetry breaks.
-_STEP_BACK = 0.25
+_REPLICON_STEP = 0.25
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,7 +232,9 @@ def _replicon_load(branch: Branch, end: End) -> float | None:
     """
     if end.solved.state.between <= 1:
         return None
-    *_, unstable, stable = branch.follow(end.solved, _STEP_BACK, lambda state: state.between < 1)
+    *_, unstable, stable = branch.follow(
+        end.solved, _REPLICON_STEP, lambda state: state.between < 1
+    )
     crossing = branch.point_where((unstable, stable), lambda state: state.between - 1)
     return crossing.state.alpha
 

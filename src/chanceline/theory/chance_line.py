@@ -24,17 +24,16 @@ from chanceline.theory.ensemble import (
     with_error,
 )
 from chanceline.theory.gardner import gardner, l0_load
-from chanceline.theory.newton import Solved
-from chanceline.theory.quadrature import STEP, Array
+from chanceline.theory.newton import EPS, Solved
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 
-_EPS = np.finfo(float).eps
 # The density is sought between these values of logit ρ: 1e-13 and 1 − 1e-6.
 _LOWEST_LOGIT = -30.0
 _HIGHEST_LOGIT = 14.0
 # Newton on logit ρ: steps, the longest step, and the step below which it has arrived.
-_NEWTON_STEPS = 50
+_DENSITY_NEWTON_STEPS = 50
 _LONGEST_STEP = 1.0
 _LAST_STEP = 1e-13
 # Where the branch is followed from smaller densities: begin, and first step of logit ρ.
@@ -62,13 +61,13 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
+    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
     order = fine.state.order
     by_alpha = fine.state.entropy_by_alpha
-    rounding = 4 * _EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
+    rounding = 4 * EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
     error = quadrature_error + rounding / abs(by_alpha)
     return End(solved=fine, alpha=float(alpha), error=float(error))
 
@@ -146,7 +145,7 @@ def density_at(
     top = gardner(ensemble).load  # α_c
     x = _logit_of_l0_load(alpha, ensemble)
     start: Array | None = None
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_DENSITY_NEWTON_STEPS):
         rho = widest * float(expit(x))
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
@@ -163,7 +162,7 @@ def density_at(
             return Density(
                 alpha=alpha,
                 rho=rho,
-                error=float(end.error / slope + 2 * _EPS * rho),
+                error=float(end.error / slope + 2 * EPS * rho),
                 ensemble=ensemble,
                 threshold=end.solved.state.order.threshold,
             )

@@ -121,10 +121,12 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
 
 
 def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
-    """The zero of the exponent by Newton, from a point of `_first_moment` near to it."""
+    """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
     newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
     return newton.solve(
-        lambda point: _first_moment(point, line, ensemble), start, ensemble.label(line.name)
+        lambda point: _first_moment_equations(point, line, ensemble),
+        start,
+        ensemble.label(line.name),
     )
 
 
@@ -226,7 +228,7 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
     return bool(values.min(axis=0).max() >= 0)
 
 
-def _first_moment(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
+def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
     """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
     With the weight W_c = A_c + e^{−y} of a pattern and γ of the module's docstring, the exponent is

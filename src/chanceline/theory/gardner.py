@@ -31,10 +31,10 @@ from chanceline.theory.ensemble import Ensemble
 
 _ROOT_2PI = math.sqrt(2 * math.pi)
 # Beyond this threshold all patterns lie on one side.
-_LARGEST_THRESHOLD = 40.0
+LARGEST_THRESHOLD = 40.0
 # With errors several thresholds can be stationary: so many intervals between ± this are searched.
 _INTERVALS_WITH_ERRORS = 96
-_LARGEST_THRESHOLD_WITH_ERRORS = 6
+_REACH_WITH_ERRORS = 6
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ def _best_threshold(ensemble: Ensemble) -> float:
         return _threshold_moments(ensemble, threshold).second
 
     if ensemble.error_rate:
-        reach = _LARGEST_THRESHOLD_WITH_ERRORS + 2 * ensemble.margin
+        reach = _REACH_WITH_ERRORS + 2 * ensemble.margin
         n_intervals = _INTERVALS_WITH_ERRORS
     else:
-        reach = _LARGEST_THRESHOLD + ensemble.margin
+        reach = LARGEST_THRESHOLD + ensemble.margin
         n_intervals = 1
     grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
     slopes = [slope(threshold) for threshold in grid]
@@ -144,5 +144,5 @@ def _ceiling(ensemble: Ensemble, threshold: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    largest = 2 * _LARGEST_THRESHOLD + ensemble.margin
+    largest = 2 * LARGEST_THRESHOLD + ensemble.margin
     return float(brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-14))

@@ -13,6 +13,8 @@ from chanceline.theory.quadrature import Array
 
 State = TypeVar("State")
 
+# Relative rounding of a float, of which tolerances are multiples.
+EPS = float(np.finfo(float).eps)
 # A step shortened to less than this share is given up.
 _SMALLEST_FRACTION = 1e-2
 # Logarithms of unknowns beyond this are no longer those of numbers to compute with.

@@ -23,9 +23,9 @@ from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
-from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
-# Coordinates of `rsb.pack` that hold ln (p₁ − p₀)/(ρ − p₁) and ln x₁ when k = 1.
+# Coordinates of `rsb.pack_order` that hold ln (p₁ − p₀)/(ρ − p₁) and ln x₁ when k = 1.
 _AMPLITUDE = 3
 _BREAK = 4
 # (p₁ − p₀)/(ρ − p₁) of the first point of the branch, and the break points tried there.
@@ -84,7 +84,7 @@ def _start_spline() -> CubicSpline:
             G=(row.G0, row.G1),
             x=(row.x,),
         )
-        points.append(pack(order, row.rho))
+        points.append(pack_order(order, row.rho))
     return CubicSpline(logit(rows.rho), points)
 
 
@@ -117,7 +117,7 @@ def branch_off(
     name = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[RSBState]:
-        point = pack(replace(order, x=(x,)), branch.rho, branch.ensemble)
+        point = pack_order(replace(order, x=(x,)), branch.rho, branch.ensemble)
         point[_AMPLITUDE] = np.log(amplitude)
         with_break_held = branch.solve_with(
             point, held=(_AMPLITUDE, _BREAK), name=name, hold_breaks=True

@@ -37,7 +37,7 @@ _FEWEST_POINTS = 8
 # Rows of a transition that are taken together.
 _ROWS_PER_BLOCK = 24
 # Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
-_NEGLIGIBLE = 42.0
+_NEGLIGIBLE_LOG = 42.0
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _transition(
         # Columns that count in the first or the last row of the block.
         first_and_last = low[rows][[0, -1], None]
         log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)
-        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE
+        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
         first_column = int(counts[0].argmax())
         after_last_column = len(high) - int(counts[1, ::-1].argmax())
         columns = slice(first_column, after_last_column)

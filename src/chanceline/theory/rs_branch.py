@@ -17,12 +17,11 @@ from chanceline.theory.closed_forms import binary_entropy, overlap_kernel, typic
 from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, Solved
+from chanceline.theory.newton import EPS, Newton, Solved
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
-from chanceline.theory.quadrature import STEP, Array, gaussian_rule
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
 
-_EPS = np.finfo(float).eps
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
 _FIRST_CHI = 100
 # … and if its load is not yet small enough, ln χ is raised by this.
@@ -40,7 +39,9 @@ class Branch(ChiBranch[RSState]):
     rho: float
     ensemble: Ensemble = PLAIN
 
-    def at_chi(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
+    def at_chi(
+        self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
+    ) -> Solved[RSState]:
         """The saddle at a given χ, by Newton in the other coordinates; the whole point comes back.
 
         `start` is a point near to it, (coordinates,), whose ln χ is not used; `step` is that of the
@@ -49,7 +50,7 @@ class Branch(ChiBranch[RSState]):
         rounding = 0.0
         if self.ensemble.error_rate:
             # The share of patterns at the margin is a difference of terms larger than it by 1/χ.
-            rounding = 4 * _EPS * self.rho * np.exp(-log_chi)
+            rounding = 4 * EPS * self.rho * np.exp(-log_chi)
         solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
             start[1:],
@@ -62,7 +63,7 @@ class Branch(ChiBranch[RSState]):
         """The point where no choice is left to count: Σ/H₂(ρ) = 0 is one more equation for ln χ."""
         scale = binary_entropy(self.rho)
         # Σ is a small difference of terms as large as α⟨ln A⟩.
-        rounding = 16 * _EPS * self.rho * np.exp(-start[0]) / scale
+        rounding = 16 * EPS * self.rho * np.exp(-start[0]) / scale
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
             start,
@@ -113,12 +114,12 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         threshold=all_variables.threshold,
         ceiling=np.sqrt(rho) * all_variables.ceiling,
     )
-    means = pattern_means(class_sides(ensemble, order, STEP), ensemble, rho)
+    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
     isostatic = means.isostatic[0]  # ⟨p₊ − v*e* + κR₁/ρ⟩
     F0_over_E = means.square[0] / (isostatic * chi)
     V_over_E = means.variance[0] / (isostatic * chi)
 
-    # The coordinates in the order of `rs_point.decode`.
+    # The coordinates in the order of `rs_point.decode_point`.
     log_chi = np.log(chi)
     logit_q0 = logit(c)
     K = -logit(rho)
@@ -161,7 +162,7 @@ def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
     elsewhere.
     """
     all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=STEP / 8)
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)
     width = np.sqrt(1 - c)
     top = all_variables.ceiling / width
     total = 0.0

@@ -55,8 +55,8 @@ from chanceline.theory.pattern_averages import (
     class_sides,
     pattern_means,
 )
-from chanceline.theory.quadrature import STEP, Array
-from chanceline.theory.rs_point import K_INDEX, Coordinates, Values, decode, evaluate
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array
+from chanceline.theory.rs_point import K_INDEX, Coordinates, PointValues, decode_point, evaluate
 from chanceline.theory.support_averages import SupportMeans, support_means
 
 
@@ -101,7 +101,9 @@ class RSState:
     between: float  # the replicon between supports
 
 
-def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> RSState:
+def equations(
+    point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
+) -> RSState:
     """Residuals of (1), (2) with (3), (4)–(7) and their analytic Jacobian in all coordinates.
 
     Parameters
@@ -117,7 +119,7 @@ def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float 
     check_logarithms(np.delete(point, K_INDEX))  # K is none
 
     # Decode the point, take the means over supports and patterns, and what they give.
-    coords = decode(point, rho, ensemble)
+    coords = decode_point(point, rho, ensemble)
     support = support_means(
         coords.F0_over_E.value, coords.log_V_over_d, coords.K.value, step, ensemble.signed
     )
@@ -160,7 +162,7 @@ def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float 
 
 
 def _residual(
-    values: Values, coords: Coordinates, ensemble: Ensemble, support: SupportMeans
+    values: PointValues, coords: Coordinates, ensemble: Ensemble, support: SupportMeans
 ) -> list[Dual]:
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
@@ -201,7 +203,7 @@ class _Entropy(NamedTuple):
 
 
 def _entropy(
-    values: Values,
+    values: PointValues,
     coords: Coordinates,
     ensemble: Ensemble,
     means: PatternMeans,
@@ -232,7 +234,7 @@ def _entropy(
 
 
 def _entropy_gradient(
-    values: Values,
+    values: PointValues,
     coords: Coordinates,
     ensemble: Ensemble,
     support: SupportMeans,

@@ -53,7 +53,7 @@ class Coordinates(NamedTuple):
         return Dual(float(mean[0]), mean[1:] @ self.by_support_order)
 
 
-def decode(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
+def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     """The order parameters of a point; s² = ρ − q₀ and d = E − V come without cancellation.
 
     The differential of each follows from its coordinate x: that of e^x is e^x dx, that of the
@@ -107,7 +107,7 @@ def decode(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     )
 
 
-class Values(NamedTuple):
+class PointValues(NamedTuple):
     """What the averages give at a point."""
 
     nonzero: Dual  # ρ₊
@@ -129,7 +129,7 @@ class Values(NamedTuple):
 
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
-) -> Values:
+) -> PointValues:
     """E from χE = ρ₊, the load from the identity, and the averages that the equations compare.
 
     ρ₊, the share of variables with a weight other than zero, is ρ where signs are free. The
@@ -154,7 +154,7 @@ def evaluate(
     price = Dual(0.0, no_differential)
     if ensemble.error_rate:
         price = coords.ceiling * coords.ceiling / (2 * chi)
-    return Values(
+    return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,

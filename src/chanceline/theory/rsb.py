@@ -66,7 +66,7 @@ from chanceline.theory.rsb_recursions import (
 )
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
-TOLERANCE = 1e-11
+RSB_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RSBState:
     edge_weight: float  # what the ends of the grids cut off
 
 
-def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
+def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """The order parameters as a point for Newton, (3k + 5,), or one more with a free threshold.
 
     Its coordinates are ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k,
@@ -123,8 +123,8 @@ def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     return np.array(coordinates)
 
 
-class _Unpacked(NamedTuple):
-    """A point decoded, the inverse of `pack`: the order parameters, and what goes with them."""
+class _UnpackedOrder(NamedTuple):
+    """A point decoded, the inverse of `pack_order`: order parameters, and what goes with them."""
 
     order: RSBOrder
     switch: float  # K − ½ ln(E/d)
@@ -135,7 +135,7 @@ class _Unpacked(NamedTuple):
     x: Array  # (k,)
 
 
-def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpacked:
+def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """The order parameters of a point, or OutsideDomain."""
     check_logarithms(point)
 
@@ -168,7 +168,7 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
         x=tuple(x.tolist()),
         threshold=threshold,
     )
-    return _Unpacked(order=order, switch=switch, d=d, p=p, G=G, G_parts=parts, x=x)
+    return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=parts, x=x)
 
 
 class _Averages(NamedTuple):
@@ -179,7 +179,9 @@ class _Averages(NamedTuple):
     first_by_sign: float  # Σ_c σ_c f_c E_k[R₁], zero at the best threshold
 
 
-def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) -> _Averages:
+def _averages(
+    unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
+) -> _Averages:
     """Means over classes and over supports; tuples of the levels are the keys of caches."""
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
@@ -221,12 +223,12 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """Relative residuals, one fewer than the point has coordinates (see `pack`); α follows.
+        """Relative residuals, one fewer than the point (`pack_order`) has coordinates; α follows.
 
         Grids are finer by the factor `fineness`.
         """
         rho = self.rho
-        unpacked = _unpack(point, rho, self.steps, self.ensemble)
+        unpacked = _unpack_order(point, rho, self.steps, self.ensemble)
         averages = _averages(unpacked, rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
@@ -264,7 +266,7 @@ class RSBBranch(ChiBranch[RSBState]):
         return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.first
 
     def _residual(
-        self, unpacked: _Unpacked, averages: _Averages, alpha: float, entropy: float
+        self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
         """The relative error of each equation, (equations,), in this order:
 
@@ -348,7 +350,7 @@ class RSBBranch(ChiBranch[RSBState]):
                 values = np.append(values, extra(state))
             return values
 
-        solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(
+        solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
             np.array(point)[free],
             self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),

@@ -17,7 +17,7 @@ from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import binary_entropy, l0_gardner, typical_overlap
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.newton import Solved
-from chanceline.theory.quadrature import STEP
+from chanceline.theory.quadrature import QUADRATURE_STEP
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.solution import (
@@ -69,8 +69,8 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The typical solution, on half the step; how far that moves it is its quadrature error."""
-    coarse = solve_typical(alpha, rho, ensemble, STEP)
-    fine = solve_typical(alpha, rho, ensemble, STEP / 2)
+    coarse = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP)
+    fine = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP / 2)
     error = max(abs(fine.q0 - coarse.q0), abs(fine.q1 - coarse.q1))
     return replace(fine, quadrature_error=error)
 
@@ -156,7 +156,7 @@ def _at_load(
     rho = branch.rho
     ensemble = branch.ensemble
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
+    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
     state = fine.state
     order = state.order
 

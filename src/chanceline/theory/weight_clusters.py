@@ -25,7 +25,7 @@ from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.first_moment import Counted
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
-from chanceline.theory.quadrature import STEP, Array
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 
 # A start near the solution without threshold and margin at this error rate: ln χ, logit q₀, ln t*.
 # All others are followed from there.
@@ -91,7 +91,7 @@ def clusters(point: Array, ensemble: Ensemble) -> Counted:
         threshold=threshold,
         ceiling=np.exp(log_ceiling),
     )
-    means = pattern_means(class_sides(ensemble, order, STEP), ensemble, rho=1.0)
+    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho=1.0)
     if not means.isostatic[0] > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.isostatic[0]

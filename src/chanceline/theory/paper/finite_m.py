@@ -41,7 +41,7 @@ from chanceline.theory.parisi import (
     recurse,
     uniform_grid,
 )
-from chanceline.theory.quadrature import STEP, Array, rule_for
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array, rule_for
 from chanceline.theory.solution import Regime, RSSolution
 from chanceline.theory.symmetric import solve_rs
 from chanceline.theory.typical import mills
@@ -135,7 +135,7 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
     if not 0 < D0 <= D:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
     m = breaks[0]
-    rule = rule_for(float(np.sqrt(D0 / (m * q_hat[0]))), STEP / 2)
+    rule = rule_for(float(np.sqrt(D0 / (m * q_hat[0]))), QUADRATURE_STEP / 2)
     h0 = np.sqrt(q_hat[0]) * rule.nodes
 
     log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks
