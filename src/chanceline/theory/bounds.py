@@ -16,9 +16,9 @@ class Bounds:
     """The loads around α_VS, in their order for small ρ.
 
     Attributes
-    ---------- vc : α_VC = ρ. Below it *every* choice of ρN variables separates patterns in general
-    position; None
-        with a margin, which no load is small enough to leave for every choice, or given signs.
+    ----------
+    vc : α_VC = ρ. Below it *every* choice of ρN variables separates patterns in general position;
+        None with a margin, which no load is small enough to leave for every choice, or given signs.
     cover_gardner : α_CG, 2ρ for the plain ensemble, ρ with given signs. Below it a *typical* choice
         separates (Cover 1965, Gardner 1988, Amit, Wong and Campbell 1989).
     union : the load where the expected number of separating choices vanishes.

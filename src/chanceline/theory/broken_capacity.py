@@ -44,7 +44,10 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error."""
+    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error.
+
+    `start` is a point of `rsb.pack_order`.
+    """
     solved = branch.at_zero_entropy(start)
     state = solved.state
 

@@ -53,13 +53,13 @@ class Ensemble:
     """Random patterns as a perceptron with threshold has to classify them.
 
     Attributes
-    ---------- balance : share f of positive patterns. Unless f = ½, where symmetry sets it to zero,
-    the rule has a
-        free threshold.
-    margin : y(w·x + b)/|w| must be at least this, for inputs of unit variance. error_rate : share ε
-    of patterns that may be wrong. signs : "free", or "given": the sign of each input's weight is
-    not the rule's to choose (inputs of
-        mean 0).
+    ----------
+    balance : share f of positive patterns. Unless f = ½, where symmetry sets it to zero, the rule
+        has a free threshold.
+    margin : y(w·x + b)/|w| must be at least this, for inputs of unit variance.
+    error_rate : share ε of patterns that may be wrong.
+    signs : "free", or "given": the sign of each input's weight is not the rule's to choose (inputs
+        of mean 0).
     """
 
     balance: float = 0.5

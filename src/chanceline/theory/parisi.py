@@ -7,8 +7,7 @@ Given the top function g_k(u), variances 0 < v₀ < … < v_k and break points 0
 Read upwards the same numbers are a Markov chain of fields: it starts from P₀ = N(0, v₀) and goes
 from u to u' with probability
 
-    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],      P_i = P_{i−1}
-    T_i.
+    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],    P_i = P_{i−1} T_i.
 
 Every derivative of its bottom value is an average over one of the P_i.
 
@@ -197,6 +196,8 @@ def recurse(
     centre
         Mean of P₀.
     """
+    # Down: g_{i−1} is ln of a sum over the nodes u' of level i, divided by x_i; the terms of that
+    # sum, normalised, are T_i, and g_{i−1}' = T_i g_i'.
     values = [top]
     slopes = [top_slope]
     transitions: list[Transition] = []
@@ -211,6 +212,7 @@ def recurse(
         slopes.insert(0, transition.average(slopes[0]))
         transitions.insert(0, transition)
 
+    # Up: P₀ is a Gaussian, and P_i = P_{i−1} T_i.
     bottom = grids[0]
     weight = bottom.spacing * np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
     weights = [weight / weight.sum()]

@@ -4,8 +4,8 @@ k = 0 is replica symmetry. The n replicas of the support c fall into nested grou
 (as n → 0, 0 < x₁ < … < x_k < 1). The overlap is ρ − mχ within one replica, p_k between replicas of
 the smallest common group, …, p₀ between different groups; conjugates F₁, G_k, …, G₀. As m → 0,
 
-    Σ = α ∫Dz g₀(√p₀ z) + ∫Dz f₀(√G₀ z) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½ Σ_{i=0}^{k} (x_{i+1} − x_i) G_i
-    p_i,
+    Σ = α ∫Dz g₀(√p₀ z) + ∫Dz f₀(√G₀ z) + Kρ + ½(E − F₁)ρ − ½F₁χ
+        + ½ Σ_{i=0}^{k} (x_{i+1} − x_i) G_i p_i,
 
 x₀ = 0, x_{k+1} = 1, where g_i and f_i descend the recursion (`parisi`) from the closed forms
 (`patterns`, `supports`)
@@ -15,9 +15,10 @@ x₀ = 0, x_{k+1} = 1, where g_i and f_i descend the recursion (`parisi`) from t
 Each saddle equation is a partial derivative of Σ; with E_i the average over the weight P_i of level
 i they read E = ρ/χ and
 
-    (1) E_k[p] = ρ,    (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ,    (3) E_i[f_i'²] = p_i,    (4) α
-    E_i[g_i'²] = G_i, (5) E − α E_k[R₂ − R₁²]/χ² = d, (6) α(E_i[g_i] − E_{i−1}[g_{i−1}]) + E_i[f_i]
-    − E_{i−1}[f_{i−1}] = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
+    (1) E_k[p] = ρ,    (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ,    (3) E_i[f_i'²] = p_i,
+    (4) α E_i[g_i'²] = G_i,    (5) E − α E_k[R₂ − R₁²]/χ² = d,
+    (6) α(E_i[g_i] − E_{i−1}[g_{i−1}]) + E_i[f_i] − E_{i−1}[f_{i−1}]
+        = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
 Two Euler identities hold. The pattern term does not change when ρ, χ and all p_i are scaled
 together (the constraints do not change under w → λw), the support term not when E, F₁ and all G_i

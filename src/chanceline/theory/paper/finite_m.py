@@ -232,14 +232,17 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     is_typical = limit.regime == Regime.TYPICAL
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """At m, in coordinates that keep ρ − q₁ (typical) or χ (above) from one m to the next."""
-        log_scale = np.array([0.0 if is_typical else log_m, 0.0, 0.0])
+        """At m, with ln(ρ − q₁) (typical) or ln χ = ln(ρ − q₁) − ln m (above) as first unknown."""
+        log_scale = np.zeros(3)
+        if not is_typical:
+            log_scale[0] = log_m
         solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + log_scale)
         return replace(solved, unknowns=solved.unknowns - log_scale)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
         return log_m, solve_at(log_m, _start_near_limit(limit, log_m, is_typical))
 
+    # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - k * math.log(_M_FACTOR) for k in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
