@@ -69,7 +69,9 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
-    """Where the same expected number is 1 at load α: a lower bound on ρ_VS(α).
+    """The density at which the expected number of (support, set of errors) pairs stops growing.
+
+    A lower bound on ρ_VS(α).
 
     It is 0 where `first_moment_load` is infinite.
     """
@@ -84,7 +86,8 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     """A density to start from: where the ℓ₀-Gardner load, scaled to this ensemble, is α.
 
-    For the plain ensemble α_union has its maximum inside; this lies on its rising side.
+    For the plain ensemble the union bound has its maximum inside 0 < ρ < 1; the density returned
+    lies on its rising side.
     """
     scale = gardner(replace(ensemble, error_rate=0.0)).load / 2
     load = min(alpha / scale, 2.0)
@@ -173,11 +176,15 @@ def _larger_moment(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> C
 
 
 def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
-    """(ln x, and b if the threshold is free) from the plain ensemble, where αp₊ = ρ."""
-    rho_over_alpha = rho / union_bound(rho)
-    # √(x/(1 + x)); the same with given signs, where α is less by ρ.
-    ratio = rho_over_alpha / (1 - rho_over_alpha)
-    point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
+    """(ln x, and b if the threshold is free) from the plain ensemble at its union bound α.
+
+    There αp₊ = ρ with p₊ = r/(1 + r), r = √(x/(1 + x)), which gives x = r²/(1 − r²); it is the same
+    with given signs, where α is less by ρ.
+    """
+    p_plus = rho / union_bound(rho)
+    ratio = p_plus / (1 - p_plus)  # r
+    log_x = 2 * np.log(ratio) - np.log1p(-(ratio**2))
+    point = np.array([log_x])
     if faultless.free_threshold:
         point = np.append(point, gardner(faultless).threshold)
     return point
@@ -215,17 +222,19 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 def _never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings.
 
-    For α → ∞ a support does no better than a random one, A → Φ(−τ): the exponent in braces is then
-    max_b of its value there, a maximum over the threshold of a minimum over y.
+    For α → ∞ a support does no better than a random one, A_c → Φ(−τ_c), and the exponent per
+    pattern is max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}: whether this is at least 0, on a
+    grid of b and y.
     """
     if not ensemble.error_rate:
         return False
     shares, signs = np.array(ensemble.classes).T
     thresholds = np.linspace(-8, 8, 321)[:, None]
-    right = ndtr(-ensemble.margin - signs * thresholds)  # (thresholds, classes)
+    right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
     y = np.linspace(-5, 60, 651)[:, None, None]
-    values = np.log(right + np.exp(-y)) @ shares + y[:, :, 0] * ensemble.error_rate
-    return bool(values.min(axis=0).max() >= 0)
+    log_weights = np.log(right + np.exp(-y))  # (y, thresholds, classes)
+    exponents = log_weights @ shares + y[:, :, 0] * ensemble.error_rate  # (y, thresholds)
+    return bool(exponents.min(axis=0).max() >= 0)
 
 
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:

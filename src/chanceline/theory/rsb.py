@@ -110,14 +110,14 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
     d = order.E - order.F1 + order.G[-1]
     switch = order.K - 0.5 * np.log(order.E / d)
     shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
-    parts = np.diff(np.array(order.G), prepend=0.0)
+    G_parts = np.diff(np.array(order.G), prepend=0.0)
     coordinates = [
         np.log(order.chi),
         switch,
         *np.log(shares),
         *np.log(order.x),
         np.log(d),
-        *np.log(parts),
+        *np.log(G_parts),
     ]
     if ensemble.free_threshold:
         coordinates.append(order.threshold)
@@ -137,10 +137,13 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """The order parameters of a point, or OutsideDomain."""
+    """The order parameters of a point of `pack_order`, or OutsideDomain.
+
+    With s_i the shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), …, p_i = ρ (s₀ + … + s_i)/(1 + Σs).
+    """
     check_logarithms(point)
 
-    # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts.
+    # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts of G.
     k = steps
     first_break = 3 + k
     after_breaks = 3 + 2 * k
@@ -149,7 +152,7 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     shares = np.exp(point[2:first_break])
     x = np.exp(point[first_break:after_breaks])
     d = float(np.exp(point[after_breaks]))
-    parts = np.exp(point[after_breaks + 1 : after_breaks + k + 2])
+    G_parts = np.exp(point[after_breaks + 1 : after_breaks + k + 2])
     threshold = float(point[-1]) if ensemble.free_threshold else 0.0
 
     E = rho / chi
@@ -158,7 +161,7 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     if d >= E:
         raise OutsideDomain("E > d is needed")
     p = rho / (1 + shares.sum()) * np.cumsum(shares)
-    G = np.cumsum(parts)
+    G = np.cumsum(G_parts)
     order = RSBOrder(
         chi=chi,
         K=switch + 0.5 * np.log(E / d),
@@ -169,7 +172,7 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
         x=tuple(x.tolist()),
         threshold=threshold,
     )
-    return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=parts, x=x)
+    return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=G_parts, x=x)
 
 
 class _Averages(NamedTuple):

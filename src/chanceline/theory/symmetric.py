@@ -76,7 +76,7 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """The limit at α = 2ρ of the plain ensemble, in closed form."""
+    """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ."""
     c = typical_overlap(rho)
     # (ln H)'' becomes a step, so the replicon between supports is 2ρ P(two Gaussians of correlation
     # c are both positive).
@@ -123,20 +123,14 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
             until=lambda state: state.entropy < all_choices and state.alpha >= alpha
         )
     )
+    has_fold = any(point.state.entropy >= all_choices for point in points)
+    if has_fold:
+        points = _past_fold(branch, points, all_choices)
 
-    # Cut off the part with Σ > H₂(ρ).
     first = points[0]
-    above = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
-    if above:
-        last = above[-1]
-        first = branch.point_where(
-            (points[last], points[last + 1]), lambda state: state.entropy - all_choices
-        )
-        points = [first, *points[last + 1 :]]
-
     if first.state.alpha < alpha:
         return _at_load(branch, alpha, (points[-2], points[-1]))
-    if not above and alpha > bounds_at(rho, ensemble).cover_gardner:
+    if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         # The branch begins with larger χ than the first point has.
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -144,6 +138,18 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
         f"to {first.state.alpha:.6g} in replica symmetry), and the entropy is that of all choices; "
         "choose a larger alpha"
     )
+
+
+def _past_fold(
+    branch: Branch, points: list[Solved[RSState]], all_choices: float
+) -> list[Solved[RSState]]:
+    """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it."""
+    above = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
+    last = above[-1]
+    crossing = branch.point_where(
+        (points[last], points[last + 1]), lambda state: state.entropy - all_choices
+    )
+    return [crossing, *points[last + 1 :]]
 
 
 def _at_load(
@@ -159,6 +165,8 @@ def _at_load(
     fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
     state = fine.state
     order = state.order
+    overlap_error = abs(state.overlap / order.q0 - 1)
+    norm_error = abs(state.norm / rho - 1)
 
     # What is left between the load of the point and α, within rounding and quadrature error, moves
     # Σ along its slope.
@@ -167,8 +175,6 @@ def _at_load(
     if ensemble.error_rate:
         # The violation that is corrected jumps at v*, and the replicon within a support diverges.
         within = math.inf
-    overlap_error = abs(state.overlap / order.q0 - 1)
-    norm_error = abs(state.norm / rho - 1)
     return RSSolution(
         alpha=alpha,
         rho=rho,

@@ -151,7 +151,15 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The equations, with q₂ − q₁ = split·(ρ − q₂) imposed where there are groups."""
+    """The equations at (ln(ρ − q_L), logit(q₀/q₁), K), relative, and φ.
+
+    With q̂_i = α E_i[g_i'²], D_L = ρ/(ρ − q_L) and the support side of `support_law` they are
+
+        ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
+
+    Where there are groups q₂ − q₁ = `split`·(ρ − q₂) is imposed, and its equation,
+    q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁), returns `growth` times as much. `breaks` are (m,) or (m, k).
+    """
     check_logarithms(unknowns[:2])
 
     # Decode the order parameters.
@@ -163,7 +171,7 @@ def _equations(
         levels.append(rho - gap)
     q = np.array(levels)
     m = breaks[0]
-    D = rho / gap
+    D = rho / gap  # D_L
 
     # Both sides.
     patterns = volume_recursion(q, breaks, gap)
@@ -172,14 +180,14 @@ def _equations(
     p = expit(log_odds)
     chosen = weights @ p
 
-    # (ρ − q₁) and q₁ both come from the same average; as m → 0 only its difference from ρ carries
-    # χ.
+    # ρ − q₁ and q₁ both come from the same average; as m → 0 only its difference from ρ carries χ.
     spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     q1_now = weights @ (p * weight_square) + spread
     q0_now = weights @ (p**2 * weight_square)
     residual = np.array([chosen / rho - 1, (q1_now - q1) / rho, q0_now / q[0] - 1])
 
-    # φ, with ½m[Q̂ρ + …] by D_L for Q̂, which is lost in q̂_L as m → 0.
+    # φ, with Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i in terms of D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for
+    # m → 0: the terms of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
     outside = (
         D * rho
         - q_hat[-1] * (gap + breaks[-1] * q[-1])
