@@ -11,7 +11,7 @@ With x in units of 1/K, overlaps p₀ < … < p_k = 1, conjugates G₀ < … < G
     Φ = α E₀[g₀] + E₀[f₀] + ½d − ½G_kχ − ½ Σ_i x_i(G_i p_i − G_{i−1} p_{i−1}),
 
 where g_i and f_i descend the recursion of `theory.parisi` from g_k(v) = −min_t [cost(t) + (v − t)²/2χ] and
-f_k(u) = max_w [uw − ½dw² − cost(w)]. The last level is integrated in closed form (`theory.kernels` for patterns). Stationary in
+f_k(u) = max_w [uw − ½dw² − cost(w)]. The last level is integrated in closed form (`theory.patterns` for patterns). Stationary in
 p, G, χ and d it reads
 
     E_i[f_i'²] = p_i,    α E_i[g_i'²] = G_i,    E_k[f_k''] = χ,    −α E_k[g_k''] = d.
@@ -40,9 +40,10 @@ from scipy.optimize import least_squares
 from scipy.special import log_ndtr
 
 from chanceline._io import write_text
-from chanceline.theory.kernels import pattern_side
-from chanceline.theory.numerics import Array, OutsideDomain
+from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import Grid, gaussian_steps, recurse, uniform_grid
+from chanceline.theory.patterns import pattern_side
+from chanceline.theory.quadrature import Array
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, TABLE = ROOT / "results" / "breaking.jsonl", ROOT / "docs" / "tables" / "breaking.md"

@@ -16,7 +16,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
-from chanceline.theory.capacity import capacity_1rsb  # noqa: E402
+from chanceline.theory.broken_capacity import capacity_1rsb  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from steps_of_breaking import capacities_along, capacity_from_scratch  # noqa: E402

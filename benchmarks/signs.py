@@ -26,10 +26,11 @@ from chanceline.experiments.extrapolation import mean_estimate, median_estimate 
 from chanceline.experiments.scaling import fit_differences  # noqa: E402
 from chanceline.perceptron.random_patterns import random_problem  # noqa: E402
 from chanceline.select import count  # noqa: E402
-from chanceline.theory.bounds import first_moment_density  # noqa: E402
-from chanceline.theory.ensemble import Ensemble, first_moment_exponent  # noqa: E402
-from chanceline.theory.kernels import support_on_rule  # noqa: E402
-from chanceline.theory.numerics import STEP  # noqa: E402
+from chanceline.theory.closed_forms import first_moment_exponent  # noqa: E402
+from chanceline.theory.ensemble import Ensemble  # noqa: E402
+from chanceline.theory.first_moment import first_moment_density  # noqa: E402
+from chanceline.theory.quadrature import QUADRATURE_STEP  # noqa: E402
+from chanceline.theory.support_averages import SupportOrder, resolved_support_side  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, KEPT = ROOT / "docs" / "tables" / "signs.md", ROOT / "results" / "signs.jsonl"
@@ -218,7 +219,8 @@ def weight_rows() -> list[str]:
     for rho, margin in ((0.1, 0.0), (0.25, 0.0), (0.4, 0.0), (0.25, 0.5), (0.25, 1.0)):
         end = chanceline.capacity(rho, margin=margin, signs="given")
         s = chanceline.solve(end.alpha, rho, margin=margin, signs="given")
-        side, rule = support_on_rule(s.F0, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K, STEP, True)
+        order = SupportOrder(s.F0, s.F1 - s.F0, s.E - s.F1 + s.F0, s.K)
+        side, rule = resolved_support_side(order, QUADRATURE_STEP, signed=True)
         mean = float(rule.mean(side.slope)) / s.nonzero
         spread = math.sqrt(rho / s.nonzero - mean**2) / mean
         # Of the weight h/E > 0: N(h; u, V) e^{h²/2E − K}/(1 + e^{−K}B), averaged over u.

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from chanceline.errors import ConvergenceError
-from chanceline.theory.capacity import RSBCapacity, capacity
+from chanceline.theory.broken_capacity import RSBCapacity
+from chanceline.theory.capacity import capacity
 from steps_of_breaking import add_step, capacities_along, capacity_from_scratch, extrapolate
 
 MIDDLE = 0.5

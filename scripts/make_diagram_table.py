@@ -24,8 +24,9 @@ from chanceline.report.diagram_lines import (
 )
 from chanceline.theory.bounds import typical_load
 from chanceline.theory.capacity import capacity_curve
+from chanceline.theory.chance_line import zero_entropy
 from chanceline.theory.ensemble import Ensemble
-from chanceline.theory.rs import Branch, zero_entropy
+from chanceline.theory.rs_branch import Branch
 
 NODES = 96
 

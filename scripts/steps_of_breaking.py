@@ -16,10 +16,12 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from chanceline.theory.capacity import RSBCapacity, capacity_near
-from chanceline.theory.numerics import Array, Solved, first_success, follow
-from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
-from chanceline.theory.solve import branch_off, replicon_line
+from chanceline.theory.broken_capacity import RSBCapacity, capacity_near
+from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.newton import Solved
+from chanceline.theory.one_step import branch_off, replicon_line
+from chanceline.theory.quadrature import Array
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
 
 def capacity_from_scratch(rho: float) -> RSBCapacity:
@@ -108,7 +110,7 @@ def _free_level(order: RSBOrder, branch: RSBBranch) -> Solved[RSBState]:
     breaks = tuple(range(3 + steps, 3 + 2 * steps))
 
     def with_ends_moved(spread: float) -> Solved[RSBState]:
-        point = pack(one_level_more(order, branch.rho, spread), branch.rho)
+        point = pack_order(one_level_more(order, branch.rho, spread), branch.rho)
         held = branch.solve_with(
             point, (0, *breaks), f"a start for {steps} steps of breaking", hold_breaks=True
         )

@@ -14,9 +14,9 @@ from chanceline.experiments.first_moment import first_moment_size, log_first_mom
 from chanceline.experiments.kinds import exact_count
 from chanceline.experiments.points import capacity_points, entropy_points
 from chanceline.experiments.scaling import broken_density, capacity_limits, entropy_limits
-from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.ensemble import first_moment_exponent, union_bound
+from chanceline.theory.closed_forms import first_moment_exponent, union_bound
+from chanceline.theory.first_moment import first_moment_density
 
 
 def test_exact_polynomial_in_one_over_n_is_found():

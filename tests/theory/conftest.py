@@ -8,7 +8,7 @@ import pytest
 from chanceline.theory import rsb_recursions
 from chanceline.theory.ensemble import PLAIN
 from chanceline.theory.pattern_averages import PatternOrder, class_sides
-from chanceline.theory.quadrature import STEP
+from chanceline.theory.quadrature import QUADRATURE_STEP
 from chanceline.theory.support_averages import SupportOrder, resolved_support_side
 
 
@@ -21,9 +21,9 @@ def symmetric(o, alpha, rho, ensemble=PLAIN):
         threshold=o.threshold,
         ceiling=np.sqrt(2 * o.chi * o.price),
     )
-    sides = class_sides(ensemble, patterns, STEP)
+    sides = class_sides(ensemble, patterns, QUADRATURE_STEP)
     supports = SupportOrder(F0=o.F0, V=o.F1 - o.F0, d=o.E - o.F1 + o.F0, K=o.K)
-    support, rule_u = resolved_support_side(supports, STEP, ensemble.signed)
+    support, rule_u = resolved_support_side(supports, QUADRATURE_STEP, ensemble.signed)
     return float(
         alpha * sum(class_side.mean(class_side.side.log_a) for class_side in sides)
         + rule_u.mean(support.log_one_plus)

@@ -196,7 +196,7 @@ def test_identity_and_order_along_the_branch(rho):
     points = list(branch.follow(first, -0.05, lambda state: state.entropy < 0))
     assert len(points) > 5
     assert max(abs(point.state.identity_error) for point in points) < 1e-8
-    assert max(point.residual for point in points) <= rsb.TOLERANCE
+    assert max(point.residual for point in points) <= rsb.RSB_TOLERANCE
     assert max(point.state.edge_weight for point in points) < 1e-15
     loads = [point.state.alpha for point in points]
     assert loads == sorted(loads)
@@ -237,7 +237,7 @@ def test_below_the_replicon_line_replica_symmetry_is_returned_and_said():
 
 
 def test_finer_grids_do_not_move_the_solution(solution):
-    point = rsb.pack(as_order(solution), RHO)
+    point = rsb.pack_order(as_order(solution), RHO)
     residuals = [
         rsb.RSBBranch(RHO).equations(point, fineness).residual for fineness in (1.0, 1.4, 2.0)
     ]

@@ -15,7 +15,7 @@ from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import binary_entropy, l0_gardner, union_bound
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.quadrature import STEP
+from chanceline.theory.quadrature import QUADRATURE_STEP
 from chanceline.theory.rs_branch import entrance_overlap
 from chanceline.theory.support_averages import support_means
 from chanceline.theory.supports import support_side
@@ -106,12 +106,16 @@ def test_support_side_is_the_integral():
 @pytest.mark.parametrize("point", [(0.3, 0.7, 1.5), (2e-3, -4.0, 0.8), (8.0, 2.0, 40.0)])
 def test_derivatives_of_the_means_over_supports(signed, point):
     F0, v, K = point
-    means, h = support_means(F0, v, K, STEP, signed), 1e-4
+    means, h = support_means(F0, v, K, QUADRATURE_STEP, signed), 1e-4
     for name in ("chosen", "nonzero", "norm", "overlap"):
         for k, move in enumerate(np.eye(3) * h, start=1):
             high, low = (
                 support_means(
-                    F0 * math.exp(s * move[2]), v + s * move[1], K + s * move[0], STEP, signed
+                    F0 * math.exp(s * move[2]),
+                    v + s * move[1],
+                    K + s * move[0],
+                    QUADRATURE_STEP,
+                    signed,
                 )
                 for s in (1, -1)
             )

@@ -20,9 +20,9 @@ from scipy.optimize import brentq
 from chanceline.errors import ChancelineError
 from chanceline.experiments.extrapolation import Extrapolation, extrapolate
 from chanceline.experiments.points import Source
-from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity, density
-from chanceline.theory.ensemble import first_moment_exponent
+from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.first_moment import first_moment_density
 from chanceline.theory.solve import solve
 
 MIN_SIZES = 3  # different N, for an extrapolation

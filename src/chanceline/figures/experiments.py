@@ -20,9 +20,9 @@ from chanceline.experiments.scaling import (
     fit_differences,
 )
 from chanceline.figures.style import COLOURS, check_figure, figure_style, legend_below, save
-from chanceline.theory.bounds import first_moment_density
 from chanceline.theory.capacity import capacity_curve, density, evenly_spaced
-from chanceline.theory.ensemble import first_moment_exponent
+from chanceline.theory.closed_forms import first_moment_exponent
+from chanceline.theory.first_moment import first_moment_density
 from chanceline.theory.solve import solve
 
 # Points without a line between them.

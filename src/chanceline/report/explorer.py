@@ -14,7 +14,7 @@ from markupsafe import Markup
 from chanceline._io import write_text
 from chanceline.report.diagram_lines import diagram_table, unequal_table
 from chanceline.report.page import ENVIRONMENT, asset
-from chanceline.theory.ensemble import capacity_table
+from chanceline.theory.capacity_table import capacity_table
 
 SCRIPTS = ("chance.js", "lines.js", "diagram.js", "explorer.js")
 

@@ -15,8 +15,11 @@ from chanceline.figures.theory import draw_capacity
 from chanceline.report.diagram_lines import interpolated_lines
 from chanceline.report.page import Page, draw_for_page
 from chanceline.theory.capacity import Capacity, capacity_curve, evenly_spaced
-from chanceline.theory.ensemble import PLAIN, Ensemble, binary_entropy, gardner
-from chanceline.theory.rs import Branch, Density
+from chanceline.theory.chance_line import Density
+from chanceline.theory.closed_forms import binary_entropy
+from chanceline.theory.ensemble import PLAIN, Ensemble
+from chanceline.theory.gardner import gardner
+from chanceline.theory.rs_branch import Branch
 from chanceline.theory.solution import Regime, ReplicaSolution
 
 Floats = NDArray[np.float64]

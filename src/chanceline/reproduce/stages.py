@@ -35,9 +35,10 @@ from chanceline.figures.theory import (
 from chanceline.reproduce.folder import Folder, Mode
 from chanceline.reproduce.memory import memory_capacity, memory_couplings, memory_stability
 from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
-from chanceline.theory.ensemble import capacity_table
+from chanceline.theory.capacity_table import capacity_table
+from chanceline.theory.one_step import replicon_line, start_at
 from chanceline.theory.rsb import RSBBranch
-from chanceline.theory.solve import replicon_line, solve, start_at
+from chanceline.theory.solve import solve
 from chanceline.theory.symmetric import branch_table, solve_rs
 
 PANEL_RHO = 0.5  # the density of the paper's panels

@@ -1,10 +1,9 @@
 """Replica theory of the perceptron with variable selection; knows no search, no experiments.
 
-Numerics that know no physics: `quadrature`, `newton`, `continuation`. The patterns: `ensemble`,
-`gardner`, `closed_forms`, `first_moment`, `weight_clusters`, `bounds`. Inner integrals in closed
-form, and their averages: `patterns`, `pattern_averages`, `supports`, `support_averages`. Replica
-symmetry: `rs_equations` (with `rs_point` and `rs_gradients`), `rs_branch`, `chance_line`,
-`typical`, `symmetric`. Breaking between supports: `parisi`, `rsb_recursions`, `rsb`, `one_step`,
-`broken_capacity`. What users call: `capacity` and `solve`, with `solution` and `curve`. `numerics`,
-`kernels` and `rs` only hand old names on.
+Numerics that know no physics: `quadrature`, `newton`, `continuation`, `dual`. The patterns:
+`ensemble`, `gardner`, `closed_forms`, `first_moment`, `weight_clusters`, `bounds`. Inner integrals
+in closed form, and their averages: `patterns`, `pattern_averages`, `supports`, `support_averages`.
+Replica symmetry: `rs_equations` (with `rs_point`), `rs_branch`, `chance_line`, `typical`,
+`symmetric`. Breaking between supports: `parisi`, `rsb_recursions`, `rsb`, `one_step`,
+`broken_capacity`. What users call: `capacity` and `solve`, with `solution` and `curve`.
 """

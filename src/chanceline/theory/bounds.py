@@ -6,21 +6,9 @@ from dataclasses import dataclass
 
 from chanceline.theory.closed_forms import l0_gardner, union_bound
 from chanceline.theory.ensemble import PLAIN, Ensemble
-from chanceline.theory.first_moment import (
-    first_moment_density,  # old path, until the callers follow
-    first_moment_load,
-)
+from chanceline.theory.first_moment import first_moment_load
 from chanceline.theory.gardner import gardner, l0_load
 from chanceline.theory.weight_clusters import one_step_gardner
-
-__all__ = [
-    "Bounds",
-    "bounds_at",
-    "first_moment_density",
-    "first_moment_load",
-    "one_step_gardner",
-    "typical_load",
-]
 
 
 @dataclass(frozen=True)
@@ -28,9 +16,9 @@ class Bounds:
     """The loads around α_VS, in their order for small ρ.
 
     Attributes
-    ---------- vc : α_VC = ρ. Below it *every* choice of ρN variables separates patterns in general
-    position; None
-        with a margin, which no load is small enough to leave for every choice, or given signs.
+    ----------
+    vc : α_VC = ρ. Below it *every* choice of ρN variables separates patterns in general position;
+        None with a margin, which no load is small enough to leave for every choice, or given signs.
     cover_gardner : α_CG, 2ρ for the plain ensemble, ρ with given signs. Below it a *typical* choice
         separates (Cover 1965, Gardner 1988, Amit, Wong and Campbell 1989).
     union : the load where the expected number of separating choices vanishes.

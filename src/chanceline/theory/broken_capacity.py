@@ -28,12 +28,12 @@ from chanceline.theory.quadrature import Array
 from chanceline.theory.rsb import RSBBranch, RSBState
 
 # Rounding of the load itself, relative.
-_ROUNDING = 4e-16
+_LOAD_ROUNDING = 4e-16
 
 
 @dataclass(frozen=True)
 class RSBCapacity:
-    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack`)."""
+    """α_VS(ρ) with k steps of breaking; `point` starts a solver near by (`rsb.pack_order`)."""
 
     rho: float
     steps: int
@@ -44,7 +44,10 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error."""
+    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error.
+
+    `start` is a point of `rsb.pack_order`.
+    """
     solved = branch.at_zero_entropy(start)
     state = solved.state
 
@@ -62,7 +65,7 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
         rho=branch.rho,
         steps=branch.steps,
         alpha=alpha,
-        error=abs(alpha - state.alpha) + unsolved + _ROUNDING * alpha,
+        error=abs(alpha - state.alpha) + unsolved + _LOAD_ROUNDING * alpha,
         state=state,
         point=point,
     )

@@ -14,14 +14,10 @@ from typing import Any, cast, overload
 import numpy as np
 from scipy.special import logit
 
+from chanceline._lazy import lazy
 from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
-from chanceline.theory.broken_capacity import (
-    RSBCapacity,
-    capacity_1rsb,
-    capacity_near,
-    full_breaking,
-)
+from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
 from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
@@ -36,21 +32,13 @@ from chanceline.theory.one_step import replicon_line
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_branch import Branch
 
-# Names of `broken_capacity` are here too: old paths, until the callers follow.
-__all__ = [
-    "Capacity",
-    "RSBCapacity",
-    "capacity",
-    "capacity_1rsb",
-    "capacity_curve",
-    "capacity_near",
-    "density",
-    "evenly_spaced",
-    "full_breaking",
-]
+# Former home of a documented name.
+__getattr__ = lazy(
+    __name__, {}, moved={"RSBCapacity": "chanceline.theory.broken_capacity:RSBCapacity"}
+)
 
 # Step of ln χ back from the capacity towards the point where replica symmetry breaks.
-_STEP_BACK = 0.25
+_REPLICON_STEP = 0.25
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +232,9 @@ def _replicon_load(branch: Branch, end: End) -> float | None:
     """
     if end.solved.state.between <= 1:
         return None
-    *_, unstable, stable = branch.follow(end.solved, _STEP_BACK, lambda state: state.between < 1)
+    *_, unstable, stable = branch.follow(
+        end.solved, _REPLICON_STEP, lambda state: state.between < 1
+    )
     crossing = branch.point_where((unstable, stable), lambda state: state.between - 1)
     return crossing.state.alpha
 

@@ -24,17 +24,16 @@ from chanceline.theory.ensemble import (
     with_error,
 )
 from chanceline.theory.gardner import gardner, l0_load
-from chanceline.theory.newton import Solved
-from chanceline.theory.quadrature import STEP, Array
+from chanceline.theory.newton import EPS, Solved
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 
-_EPS = np.finfo(float).eps
 # The density is sought between these values of logit ρ: 1e-13 and 1 − 1e-6.
 _LOWEST_LOGIT = -30.0
 _HIGHEST_LOGIT = 14.0
 # Newton on logit ρ: steps, the longest step, and the step below which it has arrived.
-_NEWTON_STEPS = 50
+_DENSITY_NEWTON_STEPS = 50
 _LONGEST_STEP = 1.0
 _LAST_STEP = 1e-13
 # Where the branch is followed from smaller densities: begin, and first step of logit ρ.
@@ -57,18 +56,27 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     The point is found on the usual rule, and found again at the same χ on one of half the step:
     what Σ is there moves the load along its slope, and the two loads differ by the error of the
     quadrature.
+
+    Parameters
+    ----------
+    branch
+        The density and the ensemble.
+    start : (coordinates,) or None
+        A point near Σ = 0, tried before the ways that need none.
     """
     ways: list[Callable[[Branch], Solved[RSState]]] = [_from_entrance, _from_smaller_densities]
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
+    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
+
+    # Σ is a sum of terms as large as F₀(ρ − q₀) and α⟨ln A⟩; its rounding, too, moves the load.
     order = fine.state.order
     by_alpha = fine.state.entropy_by_alpha
-    rounding = 4 * _EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
+    rounding = 4 * EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
     error = quadrature_error + rounding / abs(by_alpha)
     return End(solved=fine, alpha=float(alpha), error=float(error))
 
@@ -85,9 +93,10 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The same by way of the points Σ = 0 of smaller densities.
+    """The point Σ = 0 by way of those of smaller densities, followed in logit ρ (of ρ/ρ_w).
 
-    With errors the entrance is hard to find near ρ = 1.
+    With errors the entrance of the branch is hard to find near ρ = 1; it is entered at half the
+    widest density ρ_w.
     """
     ensemble = branch.ensemble
 
@@ -136,40 +145,35 @@ def density_at(
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
-    errors, half of it with given signs); the other parameters are those of `capacity`. Newton on
-    ln(α/(α_c − α)) as a function of x = logit ρ (of 2ρ with given signs), with dα_VS/dρ =
-    −(∂Σ/∂ρ)/(∂Σ/∂α). It starts where the ℓ₀-Gardner load is α.
+    errors, half of it with given signs); the other parameters are those of `capacity`.
+
+    Newton in x = logit ρ (of 2ρ with given signs), from where the ℓ₀-Gardner load is α: at each x
+    the capacity α_VS(ρ) and its slope are solved, started from the last point.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     widest = ensemble.widest
-    top = gardner(ensemble).load  # α_c
     x = _logit_of_l0_load(alpha, ensemble)
     start: Array | None = None
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_DENSITY_NEWTON_STEPS):
         rho = widest * float(expit(x))
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
         slope = _capacity_slope(end, alpha, ensemble)
-
-        # Newton's step, from the distance in ln(α/(α_c − α)) and its slope in x.
-        reached = end.alpha
-        distance = np.log(alpha * (top - reached) / (reached * (top - alpha)))
-        by_x = slope * rho * (1 - rho / widest) * top / (reached * (top - reached))
-        step = float(np.clip(distance / by_x, -_LONGEST_STEP, _LONGEST_STEP))
+        step = _logit_step(alpha, end.alpha, slope, rho, ensemble)
         x += step
-        if abs(step) < _LAST_STEP or abs(reached - alpha) <= end.error:
+        if abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error:
             rho = widest * float(expit(x))
             return Density(
                 alpha=alpha,
                 rho=rho,
-                error=float(end.error / slope + 2 * _EPS * rho),
+                error=float(end.error / slope + 2 * EPS * rho),
                 ensemble=ensemble,
                 threshold=end.solved.state.order.threshold,
             )
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {widest * expit(x):.10g}; "
-        f"try a load further from 0 or {top:.6g}"
+        f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
@@ -192,8 +196,24 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
     return float(brentq(excess, _LOWEST_LOGIT, _HIGHEST_LOGIT))
 
 
+def _logit_step(
+    alpha: float, reached: float, slope: float, rho: float, ensemble: Ensemble
+) -> float:
+    """Newton's step in x = logit(ρ/ρ_w) from the capacity `reached` at ρ towards the load α.
+
+    ρ_w is `ensemble.widest`. It is taken on t = ln(α/(α_c − α)), nearly linear in x: the step is
+    [t(α) − t(reached)]/(dt/dx), where dρ/dx = ρ(1 − ρ/ρ_w) and dt/dα = α_c/[α(α_c − α)]. `slope` is
+    dα_VS/dρ.
+    """
+    load_of_all = gardner(ensemble).load  # α_c
+    distance = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
+    rho_by_x = rho * (1 - rho / ensemble.widest)
+    t_by_x = slope * rho_by_x * load_of_all / (reached * (load_of_all - reached))
+    return float(np.clip(distance / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
+
+
 def _capacity_slope(end: End, alpha: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ at a point Σ = 0; ConvergenceError where it is not positive."""
+    """dα_VS/dρ = −(∂Σ/∂ρ)/(∂Σ/∂α) at a point Σ = 0; ConvergenceError where it is not positive."""
     state = end.solved.state
     slope = -state.entropy_by_rho / state.entropy_by_alpha
     if slope <= 0:

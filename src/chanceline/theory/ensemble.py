@@ -10,49 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
-from chanceline._lazy import lazy
 from chanceline._results import Result
 from chanceline.errors import InputError, real_number, shown
-from chanceline.theory.capacity_table import capacity_table
-from chanceline.theory.closed_forms import (
-    binary_entropy,
-    first_moment_exponent,
-    l0_gardner,
-    overlap_kernel,
-    typical_overlap,
-    union_bound,
-)
-
-__all__ = [
-    "APPROXIMATE",
-    "LARGEST_MARGIN",
-    "PLAIN",
-    "Ensemble",
-    "EnsembleResult",
-    "OffsetClass",
-    "PatternClass",
-    "Signs",
-    "binary_entropy",
-    "capacity_table",
-    "check_alpha",
-    "check_rho",
-    "first_moment_exponent",
-    "l0_gardner",
-    "overlap_kernel",
-    "typical_overlap",
-    "union_bound",
-    "with_error",
-]
-
-# Old paths, until the callers follow. `gardner` needs this module, so that its names load on use.
-__getattr__ = lazy(
-    __name__,
-    {
-        "Gardner": "chanceline.theory.gardner",
-        "gardner": "chanceline.theory.gardner",
-        "l0_load": "chanceline.theory.gardner",
-    },
-)
 
 # Larger margins leave almost no load, and the quadrature is not made for them.
 LARGEST_MARGIN = 10.0
@@ -94,13 +53,13 @@ class Ensemble:
     """Random patterns as a perceptron with threshold has to classify them.
 
     Attributes
-    ---------- balance : share f of positive patterns. Unless f = ½, where symmetry sets it to zero,
-    the rule has a
-        free threshold.
-    margin : y(w·x + b)/|w| must be at least this, for inputs of unit variance. error_rate : share ε
-    of patterns that may be wrong. signs : "free", or "given": the sign of each input's weight is
-    not the rule's to choose (inputs of
-        mean 0).
+    ----------
+    balance : share f of positive patterns. Unless f = ½, where symmetry sets it to zero, the rule
+        has a free threshold.
+    margin : y(w·x + b)/|w| must be at least this, for inputs of unit variance.
+    error_rate : share ε of patterns that may be wrong.
+    signs : "free", or "given": the sign of each input's weight is not the rule's to choose (inputs
+        of mean 0).
     """
 
     balance: float = 0.5

@@ -3,11 +3,12 @@
 Its exponent is that of the replica calculation without overlap between supports, x = χ/ρ and A of
 `patterns` at s² = 1, χ = x:
 
-    H₂(ρ) + ½ρ ln(1 + 1/x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
+    H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln[A(τ_c) + e^{−y}] + yε},      τ_c = margin + σ_c b,
 
-stationary in x, b and y (y = ∞ without errors). With given signs the second term is ρ ln[½ + ½√(1 +
-1/x)]. For the plain ensemble this is Cover's count, `closed_forms.union_bound`. By Markov the zero
-is an upper bound on the load, or a lower bound on the density.
+stationary in x, b and y; γ = √(1 + 1/x), or ½ + ½√(1 + 1/x) with given signs. e^{−y} is the weight
+of an error (y = ∞ without errors). For the plain ensemble this is Cover's count,
+`closed_forms.union_bound`. By Markov the zero is an upper bound on the load, or a lower bound on
+the density.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ from chanceline.theory.newton import Newton, OutsideDomain, Solved
 from chanceline.theory.patterns import PatternSide, pattern_side
 from chanceline.theory.quadrature import Array
 
-# From no errors to those wanted the rate grows by such factors; the next is tried where one fails.
-_RATE_FACTORS = (1e9, 4.0, 1.5, 1.15, 1.04, 1.01)
-# A factor as large as this goes to the rate wanted at once.
-_AT_ONCE = 1e6
-# Errors below this share of H₂(ρ) change little, and the point without errors starts them.
-_FIRST_RATE = 1e-3
+# From no errors to those wanted the rate grows by such factors, or goes there at once (None); the
+# next is tried where one fails.
+_RATE_FACTORS = (None, 4.0, 1.5, 1.15, 1.04, 1.01)
+# Error rates below this share of H₂(ρ) change little, and the point without errors starts them.
+_SMALL_RATE = 1e-3
 # Ends of the search for y and logit ρ: beyond them weights and densities are out of reach.
 _LARGEST_Y = 50.0
-_LOWEST_LOGIT = -40.0
-_HIGHEST_LOGIT = 30.0
+_LOGIT_RHO_ENDS = (-40.0, 30.0)
 
-# From the load per density α/ρ to (ρ, α), one of them known.
-Scaling = Callable[[float], tuple[float, float]]
+
+class _Line(NamedTuple):
+    """What is held while the zero of the exponent is sought: the density, or the load."""
+
+    name: str  # for the sentence of an error
+    rho_and_alpha: Callable[[float], tuple[float, float]]  # from α/ρ
 
 
 @dataclass(frozen=True)
@@ -61,35 +64,30 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return np.inf
-    counted = _solve_first_moment(
-        rho,
-        ensemble,
-        name=f"the first moment at rho = {rho:.10g}",
-        scaling=lambda load: (rho, load * rho),
-    )
-    return counted.alpha
+    at_rho = _Line(f"the first moment at rho = {rho:.10g}", lambda load: (rho, load * rho))
+    return _solve_first_moment(at_rho, ensemble, rho).alpha
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
-    """Where the same expected number is 1 at load α: a lower bound on ρ_VS(α).
+    """The density at which the expected number of (support, set of errors) pairs stops growing.
+
+    A lower bound on ρ_VS(α).
 
     It is 0 where `first_moment_load` is infinite.
     """
     if _never_vanishes(ensemble):
         return 0.0
-    counted = _solve_first_moment(
-        _density_nearby(alpha, ensemble),
-        ensemble,
-        name=f"the first moment at alpha = {alpha:.10g}",
-        scaling=lambda load: (alpha / load, alpha),
+    at_alpha = _Line(
+        f"the first moment at alpha = {alpha:.10g}", lambda load: (alpha / load, alpha)
     )
-    return counted.rho
+    return _solve_first_moment(at_alpha, ensemble, _density_nearby(alpha, ensemble)).rho
 
 
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     """A density to start from: where the ℓ₀-Gardner load, scaled to this ensemble, is α.
 
-    For the plain ensemble α_union has its maximum inside; this lies on its rising side.
+    For the plain ensemble the union bound has its maximum inside 0 < ρ < 1; the density returned
+    lies on its rising side.
     """
     scale = gardner(replace(ensemble, error_rate=0.0)).load / 2
     load = min(alpha / scale, 2.0)
@@ -99,60 +97,94 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     def excess(logit_rho: float) -> float:
         return l0_gardner(float(expit(logit_rho))) - load
 
-    return float(expit(brentq(excess, _LOWEST_LOGIT, _HIGHEST_LOGIT)))
+    return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
-def _solve_first_moment(rho: float, ensemble: Ensemble, name: str, scaling: Scaling) -> Counted:
-    """The zero of the exponent, from a density near to it.
+def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
+    """The zero of the exponent on a line, from a density near to it.
 
-    Without errors first, from the plain ensemble; then the error rate is raised step by step.
+    Without errors first, from the plain ensemble; then the error rate is raised, in larger or
+    smaller steps; then a second stationary threshold is looked for.
     """
-
-    def stationary(start: Array, ensemble: Ensemble) -> Solved[Counted]:
-        newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
-        return newton.solve(
-            lambda point: _first_moment(point, scaling, ensemble), start, ensemble.label(name)
-        )
-
     faultless = replace(ensemble, error_rate=0.0)
-    without_errors = stationary(_start_without_errors(rho, faultless), faultless)
+    without_errors = _stationary(line, faultless, _start_without_errors(rho, faultless))
     if not ensemble.error_rate:
         return without_errors.state
 
-    def with_growing_rate(factor: float) -> Solved[Counted]:
-        """Each rate is `factor` times the last and started from it."""
-        rates = [ensemble.error_rate]
-        while factor < _AT_ONCE and rates[-1] > _FIRST_RATE * binary_entropy(rho):
-            rates.append(rates[-1] / factor)
-        y = _log_weight(without_errors.unknowns, rates[-1], faultless)
-        point = np.append(without_errors.unknowns, y)
-        for rate in reversed(rates):
-            solved = stationary(point, replace(ensemble, error_rate=rate))
-            point = solved.unknowns
-        return solved
-
-    with_errors = first_success(with_growing_rate, _RATE_FACTORS)
+    small_rate = _SMALL_RATE * binary_entropy(rho)
+    with_errors = first_success(
+        lambda factor: _along_rates(
+            line, ensemble, without_errors, _rising_rates(ensemble.error_rate, small_rate, factor)
+        ),
+        _RATE_FACTORS,
+    )
     if not ensemble.free_threshold:
         return with_errors.state
+    return _larger_moment(line, ensemble, with_errors)
 
-    # With many errors a second threshold can be stationary, one that gives the rarer class up; the
-    # larger moment is the bound.
-    log_x = with_errors.unknowns[0]
-    second_start = np.array([log_x, gardner(ensemble).threshold])
-    y = _log_weight(second_start, ensemble.error_rate, faultless)
+
+def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted]:
+    """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
+    newton = Newton(tolerance=1e-11, step_tolerance=1e-7, iterations=60)
+    return newton.solve(
+        lambda point: _first_moment_equations(point, line, ensemble),
+        start,
+        ensemble.label(line.name),
+    )
+
+
+def _rising_rates(wanted: float, small: float, factor: float | None) -> list[float]:
+    """Error rates from one below `small` up to `wanted`, each `factor` times the one before.
+
+    Only `wanted` itself if there is no factor.
+    """
+    rates = [wanted]
+    if factor is not None:
+        while rates[0] > small:
+            rates.insert(0, rates[0] / factor)
+    return rates
+
+
+def _along_rates(
+    line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
+) -> Solved[Counted]:
+    """The zero at the last of these error rates, each started from the one before."""
+    faultless = replace(ensemble, error_rate=0.0)
+    y = _price_of_rate(without_errors.unknowns, rates[0], faultless)
+    point = np.append(without_errors.unknowns, y)
+    for rate in rates:
+        solved = _stationary(line, replace(ensemble, error_rate=rate), point)
+        point = solved.unknowns
+    return solved
+
+
+def _larger_moment(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
+    """The larger one of two zeros, of which the second may not exist.
+
+    With many errors a second threshold can be stationary, one that gives the rarer class up; it is
+    sought from the threshold of all variables. The larger moment is the bound.
+    """
+    faultless = replace(ensemble, error_rate=0.0)
+    log_x = first.unknowns[0]
+    start = np.array([log_x, gardner(ensemble).threshold])
+    y = _price_of_rate(start, ensemble.error_rate, faultless)
     try:
-        second = stationary(np.append(second_start, y), ensemble)
+        second = _stationary(line, ensemble, np.append(start, y))
     except ConvergenceError:
-        return with_errors.state
-    return max(with_errors.state, second.state, key=lambda state: state.alpha / state.rho)
+        return first.state
+    return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
 def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
-    """(ln x, and b if the threshold is free) from the plain ensemble, where αp₊ = ρ."""
-    rho_over_alpha = rho / union_bound(rho)
-    # √(x/(1 + x)); the same with given signs, where α is less by ρ.
-    ratio = rho_over_alpha / (1 - rho_over_alpha)
-    point = np.array([2 * np.log(ratio) - np.log1p(-(ratio**2))])
+    """(ln x, and b if the threshold is free) from the plain ensemble at its union bound α.
+
+    There αp₊ = ρ with p₊ = r/(1 + r), r = √(x/(1 + x)), which gives x = r²/(1 − r²); it is the same
+    with given signs, where α is less by ρ.
+    """
+    p_plus = rho / union_bound(rho)
+    ratio = p_plus / (1 - p_plus)  # r
+    log_x = 2 * np.log(ratio) - np.log1p(-(ratio**2))
+    point = np.array([log_x])
     if faultless.free_threshold:
         point = np.append(point, gardner(faultless).threshold)
     return point
@@ -174,8 +206,11 @@ def _classes_at(point: Array, ensemble: Ensemble) -> _Classes:
     return _Classes(shares, signs, side)
 
 
-def _log_weight(point: Array, rate: float, ensemble: Ensemble) -> float:
-    """The y at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`."""
+def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
+    """The y at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
+
+    `point` is (ln x, b if the threshold is free).
+    """
     shares, _, side = _classes_at(point, ensemble)
 
     def excess(y: float) -> float:
@@ -187,44 +222,55 @@ def _log_weight(point: Array, rate: float, ensemble: Ensemble) -> float:
 def _never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings.
 
-    For α → ∞ a support does no better than a random one, A → Φ(−τ): the exponent in braces is then
-    max_b of its value there, a maximum over the threshold of a minimum over y.
+    For α → ∞ a support does no better than a random one, A_c → Φ(−τ_c), and the exponent per
+    pattern is max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}: whether this is at least 0, on a
+    grid of b and y.
     """
     if not ensemble.error_rate:
         return False
     shares, signs = np.array(ensemble.classes).T
     thresholds = np.linspace(-8, 8, 321)[:, None]
-    right = ndtr(-ensemble.margin - signs * thresholds)  # (thresholds, classes)
+    right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
     y = np.linspace(-5, 60, 651)[:, None, None]
-    values = np.log(right + np.exp(-y)) @ shares + y[:, :, 0] * ensemble.error_rate
-    return bool(values.min(axis=0).max() >= 0)
+    log_weights = np.log(right + np.exp(-y))  # (y, thresholds, classes)
+    exponents = log_weights @ shares + y[:, :, 0] * ensemble.error_rate  # (y, thresholds)
+    return bool(exponents.min(axis=0).max() >= 0)
 
 
-def _first_moment(point: Array, scaling: Scaling, ensemble: Ensemble) -> Counted:
-    """The equations: zero, and stationary in x (which gives α/ρ), threshold and y.
+def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
+    """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
-    The point is (ln x, b if the threshold is free, y if errors are allowed).
+    With the weight W_c = A_c + e^{−y} of a pattern and γ of the module's docstring, the exponent is
+    H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε}. It is stationary in x, and that gives the load:
+
+        α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²,
+
+    where R_k are the moments of `patterns`. The residual has the exponent over H₂(ρ), then, for a
+    free threshold, Σ_c σ_c f_c (A_c/W_c) R₁ (stationary in b), then, with errors, the relative
+    error of Σ_c f_c e^{−y}/W_c = ε (stationary in y).
     """
     x = float(np.exp(point[0]))
     error_rate = ensemble.error_rate
     y = float(point[-1]) if error_rate else np.inf
     shares, signs, side = _classes_at(point, ensemble)
-    log_weight = np.logaddexp(side.log_a, -y)  # ln[A + e^{−y}], (classes,)
-    right = np.exp(side.log_a - log_weight)  # probability that a pattern is not one of the errors
+    log_weight = np.logaddexp(side.log_a, -y)  # ln W_c, (classes,)
+    right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
 
-    # Stationary in x.
+    # γ, and −2x² ∂ ln γ/∂x, which is 1/γ² or, with given signs, 1/(2√(1 + 1/x) γ).
     root = np.sqrt(1 + 1 / x)
-    gain = 0.5 + 0.5 * root if ensemble.signed else root
-    load = ensemble.widest / (root * gain) / float(shares @ (right * side.second))
-    rho, alpha = scaling(load)
+    gamma = root
+    if ensemble.signed:
+        gamma = 0.5 + 0.5 * root
+    gamma_slope = ensemble.widest / (root * gamma)
+    load = gamma_slope / float(shares @ (right * side.second))
+    rho, alpha = line.rho_and_alpha(load)
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The exponent, relative to the entropy of all choices, and its other derivatives.
-    braces = float(shares @ log_weight)
+    exponent_per_pattern = float(shares @ log_weight)
     if error_rate:
-        braces += y * error_rate
-    exponent = binary_entropy(rho) + rho * np.log(gain) + alpha * braces
+        exponent_per_pattern += y * error_rate
+    exponent = binary_entropy(rho) + rho * np.log(gamma) + alpha * exponent_per_pattern
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
         residual.append(float((shares * signs) @ (right * side.mean)))

@@ -31,10 +31,10 @@ from chanceline.theory.ensemble import Ensemble
 
 _ROOT_2PI = math.sqrt(2 * math.pi)
 # Beyond this threshold all patterns lie on one side.
-_LARGEST_THRESHOLD = 40.0
+LARGEST_THRESHOLD = 40.0
 # With errors several thresholds can be stationary: so many intervals between ± this are searched.
 _INTERVALS_WITH_ERRORS = 96
-_LARGEST_THRESHOLD_WITH_ERRORS = 6
+_REACH_WITH_ERRORS = 6
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,10 @@ class Gardner:
 
 @lru_cache(maxsize=256)
 def gardner(ensemble: Ensemble) -> Gardner:
-    """α_c, the best threshold and t*."""
+    """α_c, the best threshold and t*: 1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x² at that threshold.
+
+    With given signs α_c is half of that (`Ensemble.widest`).
+    """
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
@@ -82,10 +85,10 @@ def _best_threshold(ensemble: Ensemble) -> float:
         return _threshold_moments(ensemble, threshold).second
 
     if ensemble.error_rate:
-        reach = _LARGEST_THRESHOLD_WITH_ERRORS + 2 * ensemble.margin
+        reach = _REACH_WITH_ERRORS + 2 * ensemble.margin
         n_intervals = _INTERVALS_WITH_ERRORS
     else:
-        reach = _LARGEST_THRESHOLD + ensemble.margin
+        reach = LARGEST_THRESHOLD + ensemble.margin
         n_intervals = 1
     grid = [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
     slopes = [slope(threshold) for threshold in grid]
@@ -106,6 +109,7 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
+    """Σ_c σ_c f_c ∫ and Σ_c f_c ∫ of the partial moments, with τ_c = margin + σ_c·threshold."""
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
     second = 0.0
@@ -118,7 +122,10 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
 
 
 def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
-    """∫_0^{t*} dx φ(x − τ) x^k for k = 1, 2; t* is the ceiling, perhaps infinite."""
+    """M_k = ∫_0^{t*} dx φ(x − τ) x^k for k = 1, 2; t* is the ceiling, perhaps infinite.
+
+    By parts M₁ = τM₀ + φ(τ) − φ(t* − τ) and M₂ = τM₁ + M₀ − t*φ(t* − τ), M₀ the weight.
+    """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI
     if math.isinf(ceiling):
         weight = float(ndtr(tau))
@@ -131,7 +138,7 @@ def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
-    """t* at which the error rate is ε."""
+    """t* at which the error rate Σ_c f_c H(t* − τ_c) is ε; 0 where it is less, ∞ without errors."""
     if not ensemble.error_rate:
         return math.inf
 
@@ -144,5 +151,5 @@ def _ceiling(ensemble: Ensemble, threshold: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    largest = 2 * _LARGEST_THRESHOLD + ensemble.margin
+    largest = 2 * LARGEST_THRESHOLD + ensemble.margin
     return float(brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-14))

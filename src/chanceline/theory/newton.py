@@ -13,12 +13,22 @@ from chanceline.theory.quadrature import Array
 
 State = TypeVar("State")
 
+# Relative rounding of a float, of which tolerances are multiples.
+EPS = float(np.finfo(float).eps)
 # A step shortened to less than this share is given up.
 _SMALLEST_FRACTION = 1e-2
+# Logarithms of unknowns beyond this are no longer those of numbers to compute with.
+_LARGEST_LOG = 100
 
 
 class OutsideDomain(Exception):
     """The point breaks a constraint of the equations, such as d > 0; the step is shortened."""
+
+
+def check_logarithms(logarithms: Array) -> None:
+    """OutsideDomain where one of them belongs to a number far too large or too small."""
+    if np.abs(logarithms).max() > _LARGEST_LOG:
+        raise OutsideDomain("an order parameter left the range of floating-point numbers")
 
 
 @dataclass(frozen=True)

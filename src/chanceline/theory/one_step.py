@@ -23,14 +23,16 @@ from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import Array
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
-from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack
+from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
-# Coordinates of `rsb.pack` that hold ln (p₁ − p₀)/(ρ − p₁) and ln x₁ when k = 1.
+# Coordinates of `rsb.pack_order` that hold ln (p₁ − p₀)/(ρ − p₁) and ln x₁ when k = 1.
 _AMPLITUDE = 3
 _BREAK = 4
 # (p₁ − p₀)/(ρ − p₁) of the first point of the branch, and the break points tried there.
 _FIRST_AMPLITUDE = 0.15
 _FIRST_BREAKS = (0.8, 0.9, 0.7)
+# A smaller share of that amplitude is lost in rounding.
+_SMALLEST_AMPLITUDE_SHARE = 1e-3
 # Towards smaller break points, and more negative entropies, the branch is not followed.
 _SMALLEST_BREAK = 0.15
 _LOWEST_ENTROPY = -0.05
@@ -84,7 +86,7 @@ def _start_spline() -> CubicSpline:
             G=(row.G0, row.G1),
             x=(row.x,),
         )
-        points.append(pack(order, row.rho))
+        points.append(pack_order(order, row.rho))
     return CubicSpline(logit(rows.rho), points)
 
 
@@ -101,6 +103,7 @@ def branch_off(
     ∂Σ/∂x is of third order in the amplitude, so x is only fixed once the other equations hold: it
     is held first, then freed. `critical` is the replica-symmetric state where the branch begins.
     """
+    # p₀ and p₁ lie on either side of q₀, G₀ and G₁ in proportion on either side of F₀.
     symmetric = critical.order
     p_part = amplitude * (branch.rho - symmetric.q0)
     G_part = p_part * (symmetric.F0 / symmetric.q0)
@@ -117,7 +120,8 @@ def branch_off(
     name = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[RSBState]:
-        point = pack(replace(order, x=(x,)), branch.rho, branch.ensemble)
+        """The point with the amplitude held, first at this break point, then at its own."""
+        point = pack_order(replace(order, x=(x,)), branch.rho, branch.ensemble)
         point[_AMPLITUDE] = np.log(amplitude)
         with_break_held = branch.solve_with(
             point, held=(_AMPLITUDE, _BREAK), name=name, hold_breaks=True
@@ -130,8 +134,8 @@ def branch_off(
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """The point Σ = 0 of the one-step branch, 0.02 ≤ ρ ≤ 0.95.
 
-    For the plain ensemble the shipped table has a start; from there balance and margin are followed
-    to those wanted.
+    For the plain ensemble the shipped table has a start; from there balance (in its logit) and
+    margin are followed to those of the branch, as a share 0 … 1 of the way.
     """
     lowest, highest = capacity_table().rho[[0, -1]]
     if not lowest <= branch.rho <= highest:
@@ -189,7 +193,10 @@ def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:
 def _from_end(
     alpha: float, branch: RSBBranch, end: Solved[RSBState], largest_break: float
 ) -> Array | None:
-    """From Σ = 0 to load α; None if x passes `largest_break` first."""
+    """A point near load α, followed from `end`, where Σ = 0; None if x passes `largest_break`.
+
+    Larger loads than that of Σ = 0 lie onwards on the branch, smaller ones back.
+    """
     if alpha > end.state.alpha:
         return _onwards(alpha, branch, end)
 
@@ -203,13 +210,17 @@ def _from_end(
 
 
 def _from_beginning(alpha: float, branch: RSBBranch, critical: RSState) -> Array:
-    """From the replicon line to load α."""
+    """A point near load α, followed from the replicon line, where the branch begins.
+
+    `critical` is the replica-symmetric state there. The first point has a finite amplitude; for a
+    load before it the amplitude is scaled down, as α − α_critical grows linearly with it.
+    """
     first = branch_off(branch, critical)
     if first.state.alpha < alpha:
         return _onwards(alpha, branch, first)
-    # α − α_critical grows linearly with the amplitude.
     share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
-    return branch_off(branch, critical, _FIRST_AMPLITUDE * max(share, 1e-3)).unknowns
+    amplitude = _FIRST_AMPLITUDE * max(share, _SMALLEST_AMPLITUDE_SHARE)
+    return branch_off(branch, critical, amplitude).unknowns
 
 
 def _onwards(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Array:

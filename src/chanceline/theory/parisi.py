@@ -7,8 +7,7 @@ Given the top function g_k(u), variances 0 < v₀ < … < v_k and break points 0
 Read upwards the same numbers are a Markov chain of fields: it starts from P₀ = N(0, v₀) and goes
 from u to u' with probability
 
-    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],      P_i = P_{i−1}
-    T_i.
+    T_i(u → u') = N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u') − x_i g_{i−1}(u)],    P_i = P_{i−1} T_i.
 
 Every derivative of its bottom value is an average over one of the P_i.
 
@@ -30,12 +29,14 @@ from chanceline.theory.quadrature import Array
 # A Gaussian of standard deviation a is summed on step δ with relative error 2 exp(−2π²a²/δ²): 1e-22
 # at a = 1.6 δ. The rest of the margin is for the functions it multiplies.
 POINTS_PER_GAUSSIAN = 2.0
+# Grids reach this many standard deviations of the field.
+FIELD_REACH = 9.0
 # A uniform grid has at least this many points on either side of 0.
 _FEWEST_POINTS = 8
 # Rows of a transition that are taken together.
 _ROWS_PER_BLOCK = 24
 # Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
-_NEGLIGIBLE = 42.0
+_NEGLIGIBLE_LOG = 42.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,19 @@ def gaussian_steps(variances: Array) -> Array:
     return np.minimum(widths, widths_above)
 
 
+def descending_scales(top: float, breaks: Array, conjugates: Array) -> Array:
+    """D₀ … D_k with D_k = `top` and D_{i−1} = D_i − x_i(G_i − G_{i−1}), (k + 1,).
+
+    A function that grows as u²/2D_i on level i grows as u²/2D_{i−1} on the level below. `breaks`
+    are x₁ … x_k, `conjugates` the variances G₀ … G_k.
+    """
+    scales = [top]
+    for i in range(len(breaks), 0, -1):
+        fall = breaks[i - 1] * (conjugates[i] - conjugates[i - 1])
+        scales.insert(0, scales[0] - fall)
+    return np.array(scales)
+
+
 class _Block(NamedTuple):
     """A dense piece of a transition; the rest of its rows is negligible."""
 
@@ -110,16 +124,6 @@ class Transition:
         return result
 
 
-class LevelMeans(NamedTuple):
-    """Averages over the weights P_i."""
-
-    top: Array  # E_k of each function asked for
-    squares: Array  # E_i[g_i'²], (levels,)
-    values: Array  # E_i[g_i], (levels,)
-    squared_curvature: Array  # E_k[g_k''²] and E₀[g₀''²]
-    edge_weight: float
-
-
 @dataclass(frozen=True)
 class Recursion:
     """g_i, its slopes and its weights P_i on the grid of each level, level 0 first.
@@ -147,24 +151,11 @@ class Recursion:
         """E_i[g_i'²] of each level."""
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
-    def means(self, curvature: Array, *functions: Array) -> LevelMeans:
-        """The averages that saddle equations need.
-
-        `curvature` is g_k'' on the grid of the top level, as are the other functions to average
-        there.
-        """
-        k = len(self.breaks)
-        squared_curvature = [
-            self.mean(k, curvature**2),
-            self.mean(0, self.bottom_curvature(curvature) ** 2),
-        ]
-        return LevelMeans(
-            top=np.array([self.mean(k, function) for function in functions]),
-            squares=self.mean_square_slopes,
-            values=self.mean_values,
-            squared_curvature=np.array(squared_curvature),
-            edge_weight=self.edge_weight,
-        )
+    def mean_square_curvatures(self, top: Array) -> Array:
+        """E_k[g_k''²] and E₀[g₀''²], (2,), from g_k'' on the grid of the top level."""
+        at_top = self.mean(len(self.breaks), top**2)
+        at_bottom = self.mean(0, self.bottom_curvature(top) ** 2)
+        return np.array([at_top, at_bottom])
 
     def bottom_curvature(self, top: Array) -> Array:
         """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""
@@ -205,6 +196,8 @@ def recurse(
     centre
         Mean of P₀.
     """
+    # Down: g_{i−1} is ln of a sum over the nodes u' of level i, divided by x_i; the terms of that
+    # sum, normalised, are T_i, and g_{i−1}' = T_i g_i'.
     values = [top]
     slopes = [top_slope]
     transitions: list[Transition] = []
@@ -219,6 +212,7 @@ def recurse(
         slopes.insert(0, transition.average(slopes[0]))
         transitions.insert(0, transition)
 
+    # Up: P₀ is a Gaussian, and P_i = P_{i−1} T_i.
     bottom = grids[0]
     weight = bottom.spacing * np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
     weights = [weight / weight.sum()]
@@ -250,7 +244,7 @@ def _transition(
         # Columns that count in the first or the last row of the block.
         first_and_last = low[rows][[0, -1], None]
         log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)
-        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE
+        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
         first_column = int(counts[0].argmax())
         after_last_column = len(high) - int(counts[1, ::-1].argmax())
         columns = slice(first_column, after_last_column)

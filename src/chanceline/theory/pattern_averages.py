@@ -1,14 +1,21 @@
 """Averages of the pattern side over the field z and over the classes, with their derivatives.
 
 Class c has the share f_c and the field μ = √q₀ z + θ_c, θ_c = √ρ(margin + σ_c b), where b is the
-threshold in units of |w| = √ρ. Derivatives are taken by (ln χ, q₀, b, ln v*). On every ratio of
-Gaussian averages (p₊, R₁, R₂, …) they are
+threshold in units of |w| = √ρ. An average ⟨F⟩ = Σ_c f_c ∫Dz F(μ) is differentiated by
+(ln χ, q₀, b, ln v*).
 
-    ∂E/∂q₀ = (R₁/χ) ∂E/∂μ  under ∫Dz, by the heat equation in s² = ρ − q₀ (a product F·G gains
-    F'G'), ∂R_k/∂χ = [R_{k+2} − R_k(R₂ + v*²ε)]/2χ²,    ∂R_k/∂v* = v*^k e* + R_k ε v*/χ, ∂R_k/∂μ =
-    kR_{k−1} − v*^k e* + δ_{k0} e₀ − (R_{k+1} − R_k R₁)/χ,
+The functions F averaged are expectations E[f(v)] under the tilted law of v (`patterns`), whose
+density is H̃(v) N(v; μ, s²)/A. With T = v on 0 < v < v* and 0 elsewhere, ε the weight of errors, e₀
+and e* the densities of v at 0 and v*, and [f]₀, [f]_* the jumps of f there (from left to right),
 
-with ε the weight of errors and e₀, e* the densities of v at 0 and v*.
+    ∂E[f]/∂ln χ  = Cov(f, T²)/2χ + (v*²/2χ) Cov(f, 1_{v>v*}),
+    ∂E[f]/∂μ     = E[f'] − Cov(f, T)/χ + [f]₀ e₀ + [f]_* e*,
+    ∂E[f]/∂ln v* = −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*},
+
+because ln H̃ = −min(v₊, v*)²/2χ. Numerator and denominator of E[f] solve the heat equation, and q₀
+moves both μ and s² = ρ − q₀, so that
+
+    ∂⟨F⟩/∂q₀ = ⟨(R₁/χ) F'⟩,    ∂⟨F G⟩/∂q₀ = ⟨(R₁/χ) (F G)' + F' G'⟩,    F' = ∂F/∂μ.
 """
 
 from __future__ import annotations
@@ -81,12 +88,15 @@ def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule
     edge = np.sqrt(s2) / unit
     if np.isinf(order.ceiling):
         return rule_for(edge, step, centre=-offset / unit)
-    # Beyond μ_* = v*√(1 + s²/χ) an error weighs more; A has zeros at a distance π(χ + s²)/μ_* from
-    # the real axis.
-    switch = order.ceiling * np.sqrt(1 + s2 / chi)
-    width = min(np.sqrt(s2), np.pi * (chi + s2) / switch) / unit
+
+    # The weight of a correction, ~ e^{−μ²/2(χ + s²)}, falls to that of an error, e^{−v*²/2χ}, at
+    # μ_* = v*√(1 + s²/χ). Their sum has zeros where the exponents differ by ±iπ: for the slope
+    # μ_*/(χ + s²) of the first this is a distance π(χ + s²)/μ_* from the real axis.
+    mu_star = order.ceiling * np.sqrt(1 + s2 / chi)
+    distance_of_zeros = np.pi * (chi + s2) / mu_star
+    width = min(np.sqrt(s2), distance_of_zeros) / unit
     return focused_rule(
-        centres=(-offset / unit, (switch - offset) / unit), sizes=(edge, width), step=step
+        centres=(-offset / unit, (mu_star - offset) / unit), sizes=(edge, width), step=step
     )
 
 
@@ -104,7 +114,7 @@ class PatternMeans(NamedTuple):
     first: float  # R₁
     tight: float  # p₊
     log_a: float
-    heat: float  # g'' + g'²
+    log_a_by_s2: float  # ∂ ln A/∂s² = ½(g'' + g'²)
     curvature_square: float  # g''²
 
 
@@ -119,7 +129,7 @@ def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> Pat
 
 
 class _Derivatives(NamedTuple):
-    """A function of μ on the nodes, (nodes,), and its derivatives by ln χ, μ and ln v*."""
+    """An expectation E[f] on the nodes, (nodes,), and its derivatives by ln χ, μ and ln v*."""
 
     value: Array
     by_log_chi: Array
@@ -130,62 +140,83 @@ class _Derivatives(NamedTuple):
 class _PatternDerivatives(NamedTuple):
     """What is averaged over z."""
 
-    first: _Derivatives  # R₁
+    first: _Derivatives  # R₁ = E[T]
     variance: _Derivatives  # Var T
     net_tight: _Derivatives  # p₊ − v*e*
     wrong: _Derivatives  # ε
 
 
 def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) -> PatternMeans:
-    """Means and gradients of one class."""
+    """Means and gradients of one class; the share f_c is a factor of each."""
     side = class_side.side
     if np.isinf(side.ceiling):
         derivatives = _derivatives_without_errors(side)
     else:
         derivatives = _derivatives_with_errors(side, class_side.mu, class_side.s2)
     r1 = derivatives.first
-
-    def averaged(of: _Derivatives, product: float = 0.0) -> Array:
-        """The mean and its derivatives by ln χ, q₀, b and ln v*.
-
-        `product` is the F'G' of a product.
-        """
-        by_q0 = class_side.mean(side.mean / side.chi * of.by_mu) + product
-        by_threshold = class_side.mean(of.by_mu) * (class_side.sign * root_rho)
-        return np.array(
-            [
-                class_side.mean(of.value),
-                class_side.mean(of.by_log_chi),
-                by_q0,
-                by_threshold,
-                class_side.mean(of.by_log_ceiling),
-            ]
-        )
-
     r1_square = _Derivatives(
         value=r1.value**2,
         by_log_chi=2 * r1.value * r1.by_log_chi,
         by_mu=2 * r1.value * r1.by_mu,
         by_log_ceiling=2 * r1.value * r1.by_log_ceiling,
     )
-    product = class_side.mean(r1.by_mu**2)
-    first = averaged(r1)
+
+    # ⟨F'G'⟩ of R₁·R₁, which Var T = R₂ − R₁² has with the other sign.
+    slope_square = class_side.mean(r1.by_mu**2)
+    first = _mean_with_gradient(class_side, r1, root_rho)
+    square = _mean_with_gradient(class_side, r1_square, root_rho, slope_square)
+    variance = _mean_with_gradient(class_side, derivatives.variance, root_rho, -slope_square)
+    net_tight = _mean_with_gradient(class_side, derivatives.net_tight, root_rho)
     return PatternMeans(
-        isostatic=averaged(derivatives.net_tight) + kappa_over_rho * first,
-        square=averaged(r1_square, product),
-        variance=averaged(derivatives.variance, -product),
+        isostatic=net_tight + kappa_over_rho * first,
+        square=square,
+        variance=variance,
         by_threshold=class_side.sign * first,
-        wrong=averaged(derivatives.wrong),
+        wrong=_mean_with_gradient(class_side, derivatives.wrong, root_rho),
         first=float(first[0]),
         tight=class_side.mean(side.tight),
         log_a=class_side.mean(side.log_a),
-        heat=class_side.mean(side.curvature + side.slope**2),
+        log_a_by_s2=0.5 * class_side.mean(side.curvature + side.slope**2),
         curvature_square=class_side.mean(side.curvature**2),
     )
 
 
+def _mean_with_gradient(
+    class_side: ClassSide, of: _Derivatives, root_rho: float, slope_product: float = 0.0
+) -> Array:
+    """f_c ∫Dz F and its derivatives by ln χ, q₀, b and ln v*, (5,).
+
+    By q₀ it is f_c ∫Dz (R₁/χ) F', plus `slope_product` = f_c ∫Dz F'G' where a product is averaged;
+    by b it is f_c ∫Dz F' times ∂μ/∂b = σ_c √ρ.
+    """
+    side = class_side.side
+    by_q0 = class_side.mean(side.mean / side.chi * of.by_mu) + slope_product
+    by_threshold = class_side.mean(of.by_mu) * (class_side.sign * root_rho)
+    return np.array(
+        [
+            class_side.mean(of.value),
+            class_side.mean(of.by_log_chi),
+            by_q0,
+            by_threshold,
+            class_side.mean(of.by_log_ceiling),
+        ]
+    )
+
+
 def _derivatives_without_errors(side: PatternSide) -> _PatternDerivatives:
-    """R₁, Var T and p₊ with their derivatives; v* is infinite, and no pattern is wrong."""
+    """R₁, Var T and p₊ with their derivatives, without what errors add; no pattern is wrong.
+
+    Each is an expectation of f(T), with the derivatives of the module's docstring at v* = ∞,
+
+        by ln χ: Cov(f, T²)/2χ,    by μ: E[f'] − Cov(f, T)/χ + [f]₀ e₀:
+
+        R₁      f = T            Cov(f, T²) = third + 2R₁ Var T,             E[f'] = p₊,
+        Var T   f = (T − R₁)²    Cov(f, T²) = fourth − (Var T)² + 2R₁ third,  E[f'] = 2R₁(1 − p₊),
+        p₊      f = 1_{T>0}      Cov(f, T²) = R₂(1 − p₊),                    [f]₀ = 1,
+
+    with third and fourth central moments. (In f = (T − R₁)² the R₁ may be held: by it E[f] is
+    stationary.)
+    """
     chi = side.chi
     r1 = side.mean
     variance = side.variance
@@ -213,49 +244,63 @@ def _derivatives_without_errors(side: PatternSide) -> _PatternDerivatives:
 
 
 def _derivatives_with_errors(side: PatternSide, mu: Array, s2: float) -> _PatternDerivatives:
-    """The same where violations beyond v* are errors, ε their weight and e* their density at v*."""
+    """R₁, Var T, p₊ − v*e* and ε with their derivatives, where violations beyond v* are errors.
+
+    To the derivatives without errors each f adds what its covariance with 1_{v>v*} and its jump at
+    v* make of it; at v* T falls from v* to 0, so that (T − R₁)² jumps by R₁² − (v* − R₁)².
+    """
     chi = side.chi
     r1 = side.mean
-    variance = side.variance
-    v = side.ceiling
-    zero = np.zeros_like(r1)
-    wrong = zero + side.wrong  # ε
-    far = zero + side.far_edge  # e*
-    net = side.net_tight
-    square = side.second + v**2 * wrong  # E of the clipped violation squared
-    tail = (v - mu) / s2  # −∂ ln N(v*; μ, s²)/∂v*
-
-    r1_by_ceiling = v * (v * far + r1 * v * wrong / chi)
-    first = _Derivatives(
-        value=r1,
-        by_log_chi=(side.third + 2 * r1 * variance) / (2 * chi) - r1 * v**2 * wrong / (2 * chi),
-        by_mu=net - variance / chi,
-        by_log_ceiling=r1_by_ceiling,
+    r2 = side.second
+    v = side.ceiling  # v*
+    wrong = np.zeros_like(r1) + side.wrong  # ε, (nodes,)
+    base = _derivatives_without_errors(side)
+    first = _add_errors(base.first, side, covariance=-r1 * wrong, jump=-v)
+    variance = _add_errors(
+        base.variance,
+        side,
+        covariance=(r1**2 - side.variance) * wrong,
+        jump=v * (2 * r1 - v),
     )
+    tight = _add_errors(base.net_tight, side, covariance=-side.tight * wrong, jump=-1.0)
 
-    # R₂ by ln v*, from which Var T = R₂ − R₁².
-    second_by_ceiling = v * (v**2 * far + side.second * v * wrong / chi)
-    variance_by_chi = (side.fourth - variance**2 + 2 * r1 * side.third) / (2 * chi)
-    variance_of_t = _Derivatives(
-        value=variance,
-        by_log_chi=variance_by_chi - (variance - r1**2) * v**2 * wrong / (2 * chi),
-        by_mu=2 * r1 * (1 - net) - side.third / chi - v**2 * far,
-        by_log_ceiling=second_by_ceiling - 2 * r1 * r1_by_ceiling,
-    )
-
-    far_by_chi = far * (v**2 - square) / (2 * chi)
-    far_by_ceiling = v * far * (-(v / chi) * (1 - wrong) - tail)
-    net_tight = _Derivatives(
-        value=net,
-        by_log_chi=(side.second - side.tight * square) / (2 * chi) - v * far_by_chi,
-        by_mu=side.edge - r1 * side.loose / chi - far - v * far * (tail + r1 / chi),
-        by_log_ceiling=v * side.tight * v * wrong / chi - v * far_by_ceiling,
-    )
-
-    wrong_patterns = _Derivatives(
+    # f = 1_{v>v*} has Cov(f, T) = −εR₁ and Cov(f, T²) = −εR₂.
+    wrong_without_jump = _Derivatives(
         value=wrong,
-        by_log_chi=wrong * (v**2 - square) / (2 * chi),
-        by_mu=far + wrong * r1 / chi,
-        by_log_ceiling=-v * (v / chi * wrong * (1 - wrong) + far),
+        by_log_chi=-wrong * r2 / (2 * chi),
+        by_mu=wrong * r1 / chi,
+        by_log_ceiling=np.zeros_like(r1),
     )
-    return _PatternDerivatives(first, variance_of_t, net_tight, wrong_patterns)
+    wrong_patterns = _add_errors(wrong_without_jump, side, covariance=wrong * (1 - wrong), jump=1.0)
+
+    # v*e* = v* e^{−v*²/2χ} N(v*; μ, s²)/A, by its logarithmic derivatives.
+    far = v * side.far_edge
+    tail = (v - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ
+    far_by_log_chi = far * (v**2 * (1 - wrong) - r2) / (2 * chi)
+    far_by_mu = far * (tail + r1 / chi)
+    far_by_log_ceiling = far * (1 - v * (v / chi * (1 - wrong) + tail))
+    net_tight = _Derivatives(
+        value=side.net_tight,
+        by_log_chi=tight.by_log_chi - far_by_log_chi,
+        by_mu=tight.by_mu - far_by_mu,
+        by_log_ceiling=tight.by_log_ceiling - far_by_log_ceiling,
+    )
+    return _PatternDerivatives(first, variance, net_tight, wrong_patterns)
+
+
+def _add_errors(
+    base: _Derivatives, side: PatternSide, covariance: Array, jump: Array | float
+) -> _Derivatives:
+    """The derivatives of E[f] with the terms that errors add to those in `base`.
+
+    `covariance` is Cov(f, 1_{v>v*}), and `jump` is [f]_* = f just above v* − f just below.
+    """
+    v = side.ceiling  # v*
+    chi = side.chi
+    jump_term = jump * side.far_edge
+    return _Derivatives(
+        value=base.value,
+        by_log_chi=base.by_log_chi + v**2 * covariance / (2 * chi),
+        by_mu=base.by_mu + jump_term,
+        by_log_ceiling=-v * (v / chi * covariance + jump_term),
+    )

@@ -77,47 +77,60 @@ class PatternSide:
 def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
     """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
 
+    A is the sum of three weights, each an integral over the density N(v; μ, s²):
+
+        satisfied   v < 0         ∫N dv             = Φ(−μ/s),
+        tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
+        wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),    y = v*²/2χ,
+
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ'. T is v where
+    the constraint is tight, and 0 on both other parts.
+
     Parameters
     ----------
     mu : array of any shape
         Means μ of v.
     s2, chi
-        s² and χ. A negative χ gives the support side with given signs (`supports`).
+        s² and χ, of one sign with s² + χ; a χ < −s² gives the support side with given signs
+        (`supports`).
     ceiling
         v*, infinite without errors.
     """
-    # On the violated side the tilted law of v is a Gaussian of mean t·sd and standard deviation sd.
     total = s2 + chi
-    sd = np.sqrt(s2 * chi / total)
+    sd = np.sqrt(s2 * chi / total)  # σ'
     t = mu * np.sqrt(chi / (s2 * total))
     log_c = 0.5 * np.log(chi / total) - mu**2 / (2 * total)
 
-    # Weights of v < 0, of 0 < v < v* and of v > v*, and their sum A; densities are in units of
-    # 1/sd.
-    log_loose = log_ndtr(-mu / np.sqrt(s2))
-    wrong: Array | float = 0.0
-    far: Array | float = 0.0  # density of v at v*
-    top = 0.0  # v* in units of sd, where there is one
+    log_satisfied = log_ndtr(-mu / np.sqrt(s2))
     if np.isinf(ceiling):
         log_tight = log_c + log_ndtr(t)
-        log_a = np.logaddexp(log_loose, log_tight)
+        log_a = np.logaddexp(log_satisfied, log_tight)
+        top = 0.0  # any number: no density is left there
+        far: Array | float = 0.0
+        wrong: Array | float = 0.0
     else:
         top = ceiling / sd
         log_tight = log_c + _log_ndtr_between(-t, top - t)
         log_wrong = log_ndtr((mu - ceiling) / np.sqrt(s2)) - ceiling**2 / (2 * chi)
-        log_a = np.logaddexp(np.logaddexp(log_loose, log_tight), log_wrong)
-        wrong = np.exp(log_wrong - log_a)
+        log_a = np.logaddexp(np.logaddexp(log_satisfied, log_tight), log_wrong)
         far = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)
-    tight = np.exp(log_tight - log_a)
-    loose = np.exp(log_loose - log_a) + wrong
-    edge = np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a)
+        wrong = np.exp(log_wrong - log_a)
 
-    moments = _moments(_UnitLaw(t=t, tight=tight, loose=loose, edge=edge, far=far, top=top))
+    # The law of T/σ', and back to the units of v.
+    law = _UnitLaw(
+        t=t,
+        tight=np.exp(log_tight - log_a),
+        loose=np.exp(log_satisfied - log_a) + wrong,
+        edge=np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a),
+        far=far,
+        top=top,
+    )
+    moments = _moments(law)
     return PatternSide(
         log_a=log_a,
-        tight=tight,
-        loose=loose,
-        edge=edge / sd,
+        tight=law.tight,
+        loose=law.loose,
+        edge=law.edge / sd,
         mean=sd * moments.mean,
         variance=sd**2 * moments.variance,
         third=sd**3 * moments.third,
@@ -138,18 +151,18 @@ def _log_ndtr_between(low: Array, high: Array) -> Array:
 
 
 class _UnitLaw(NamedTuple):
-    """The tilted law of T in units of sd: N(t, 1) on 0 < x < top with weight p₊, else 0."""
+    """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top."""
 
     t: Array
-    tight: Array  # p₊
-    loose: Array  # 1 − p₊
-    edge: Array  # density at x = 0
-    far: Array | float  # density at x = top, 0 without errors
+    tight: Array  # p₊ = ∫n dx
+    loose: Array  # 1 − p₊, the mass at 0
+    edge: Array  # n(0)
+    far: Array | float  # n(top), 0 without errors
     top: float
 
 
 class _Moments(NamedTuple):
-    """Mean and central moments of T."""
+    """Mean and central moments."""
 
     mean: Array
     variance: Array
@@ -158,50 +171,32 @@ class _Moments(NamedTuple):
 
 
 def _moments(law: _UnitLaw) -> _Moments:
-    """Mean and central moments of T, without cancellation on either side.
+    """Mean and central moments of X, from its moments m_k = E[(X − a)^k] about a point a.
 
-    They come from moments about 0 where T is mostly 0 (t ≤ 0), and from moments about the
-    Gaussian's own mean t where T mostly is that Gaussian (t > 0). Integration by parts leaves x^k
-    times the density at the upper end, `far_k`.
+    The mass at 0 has the part (−a)^k (1 − p₊) in m_k. The density's part, D_k = ∫(x − a)^k n dx,
+    follows by parts from n' = −(x − t) n: D₀ = p₊ and
+
+        D_k = (t − a) D_{k−1} + (k − 1) D_{k−2} + (−a)^{k−1} n(0) − (top − a)^{k−1} n(top).
+
+    Little cancels if a is where X mostly lies: at t where that is positive and most of the mass is
+    tight, else at 0.
     """
     t, tight, loose, edge, far, top = law
-    far_1 = top * far
-    far_2 = top**2 * far
-    far_3 = top**3 * far
-    ends = edge - far
-    mean = t * tight + ends
-    variance = tight * (1 + t**2 * loose) + t * ends * (loose - tight) - ends**2 - far_1
+    a = np.where((t > 0) & (tight > 0.5), t, 0.0)
+    shift = t - a
 
-    # Moments about 0.
-    raw_second = t * mean + tight - far_1
-    raw_third = (t**2 + 2) * mean + t * (tight - far_1) - far_2
-    raw_fourth = t * raw_third + 3 * raw_second - far_3
+    d_1 = shift * tight + (edge - far)
+    d_2 = shift * d_1 + tight - a * edge - (top - a) * far
+    d_3 = shift * d_2 + 2 * d_1 + a**2 * edge - (top - a) ** 2 * far
+    d_4 = shift * d_3 + 3 * d_2 - a**3 * edge - (top - a) ** 3 * far
 
-    # Moments about t; `inner` is ∫(x − t)² over 0 < x < top.
-    inner = tight - t * ends - far_1
-    about_t_first = ends - t * loose
-    about_t_second = inner + t**2 * loose
-    about_t_third = ends * (2 + t**2) + 2 * t * far_1 - far_2 - t**3 * loose
-    about_t_fourth = 3 * inner - t**3 * ends - 3 * t * (t * far_1 - far_2) - far_3 + t**4 * loose
-
-    third = np.where(
-        t > 0,
-        _third_central(about_t_first, about_t_second, about_t_third),
-        _third_central(mean, raw_second, raw_third),
+    m_1 = d_1 - a * loose
+    m_2 = d_2 + a**2 * loose
+    m_3 = d_3 - a**3 * loose
+    m_4 = d_4 + a**4 * loose
+    return _Moments(
+        mean=t * tight + (edge - far),
+        variance=m_2 - m_1**2,
+        third=m_3 - 3 * m_1 * m_2 + 2 * m_1**3,
+        fourth=m_4 - 4 * m_1 * m_3 + 6 * m_1**2 * m_2 - 3 * m_1**4,
     )
-    fourth = np.where(
-        t > 0,
-        _fourth_central(about_t_first, about_t_second, about_t_third, about_t_fourth),
-        _fourth_central(mean, raw_second, raw_third, raw_fourth),
-    )
-    return _Moments(mean, variance, third, fourth)
-
-
-def _third_central(first: Array, second: Array, third: Array) -> Array:
-    """Third central moment from the first three moments about any point."""
-    return third - 3 * first * second + 2 * first**3
-
-
-def _fourth_central(first: Array, second: Array, third: Array, fourth: Array) -> Array:
-    """Fourth central moment from the first four moments about any point."""
-    return fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4

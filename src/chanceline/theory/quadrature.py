@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-STEP = 0.03125  # of the stretched variable t
-REACH = 12.0  # Gaussian mass beyond: 4e-33
+QUADRATURE_STEP = 0.03125  # of the stretched variable t
+GAUSSIAN_REACH = 12.0  # Gaussian mass beyond: 4e-33
 # The stretching has this many times the width of the feature that it resolves.
-_WIDTHS_PER_FEATURE = 4.0
+WIDTHS_PER_FEATURE = 4.0
 # Points a centre from which t(z) is interpolated, and Newton steps that make the nodes exact.
 _SAMPLES_PER_CENTRE = 201
-_NEWTON_STEPS = 8
+_NODE_NEWTON_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,22 @@ class GaussianRule:
 
 
 @lru_cache(maxsize=256)
-def gaussian_rule(width: float = 4.0, step: float = STEP) -> GaussianRule:
-    """Rule for ∫Dz on |z| ≤ REACH that resolves features of size `width`/4 around z = 0."""
-    n_half = int(np.ceil(np.arcsinh(REACH / width) / step))
+def gaussian_rule(width: float = 4.0, step: float = QUADRATURE_STEP) -> GaussianRule:
+    """Rule for ∫Dz up to |z| = GAUSSIAN_REACH that resolves features of size `width`/4 around 0."""
+    n_half = int(np.ceil(np.arcsinh(GAUSSIAN_REACH / width) / step))
     t = step * np.arange(-n_half, n_half + 1, dtype=float)
     nodes = width * np.sinh(t)
     weights = np.exp(-0.5 * nodes**2) * np.cosh(t)
     return GaussianRule(nodes, weights / weights.sum())
 
 
-def rule_for(scale: float, step: float = STEP, centre: float = 0.0) -> GaussianRule:
+def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -> GaussianRule:
     """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre.
 
     A centre beyond the reach of the Gaussian is moved to its edge. Widths are rounded down to
     powers of two: the rule then stays put while a solver moves, and is found in the cache.
     """
-    width = float(2.0 ** np.floor(np.log2(_WIDTHS_PER_FEATURE * min(1.0, scale))))
+    width = float(2.0 ** np.floor(np.log2(WIDTHS_PER_FEATURE * min(1.0, scale))))
     if not centre:
         return gaussian_rule(width, step)
     nodes, weights = centred_rule(np.array([centre]), width, step)
@@ -63,7 +63,7 @@ def rule_for(scale: float, step: float = STEP, centre: float = 0.0) -> GaussianR
 
 
 def focused_rule(
-    centres: Sequence[float], sizes: Sequence[float], step: float = STEP
+    centres: Sequence[float], sizes: Sequence[float], step: float = QUADRATURE_STEP
 ) -> GaussianRule:
     """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
 
@@ -72,8 +72,8 @@ def focused_rule(
     interpolation between samples, and Newton steps make the nodes exact.
     """
     # Columns, so that sums over axis 0 run over the features.
-    middles = np.clip(np.asarray(centres, dtype=float), -REACH, REACH)[:, None]
-    widths = _WIDTHS_PER_FEATURE * np.minimum(1.0, np.asarray(sizes, dtype=float))[:, None]
+    middles = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)[:, None]
+    widths = WIDTHS_PER_FEATURE * np.minimum(1.0, np.asarray(sizes, dtype=float))[:, None]
 
     def stretched(z: Array) -> Array:
         """t(z)."""
@@ -84,21 +84,23 @@ def focused_rule(
         return (1 / np.hypot(widths, z - middles)).sum(axis=0)
 
     # Samples of t(z) that are dense around each centre.
-    reach = np.arcsinh(2 * REACH / widths)
+    reach = np.arcsinh(2 * GAUSSIAN_REACH / widths)
     offsets = widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * reach)
-    z_samples = np.unique(np.clip(middles + offsets, -REACH, REACH))
+    z_samples = np.unique(np.clip(middles + offsets, -GAUSSIAN_REACH, GAUSSIAN_REACH))
     t_samples = stretched(z_samples)
 
     # Nodes at equal steps of t.
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_NODE_NEWTON_STEPS):
         nodes -= (stretched(nodes) - t) / stretched_slope(nodes)
     weights = np.exp(-0.5 * nodes**2) / stretched_slope(nodes)
     return GaussianRule(nodes, weights / weights.sum())
 
 
-def centred_rule(centres: Array, width: float, step: float = STEP) -> tuple[Array, Array]:
+def centred_rule(
+    centres: Array, width: float, step: float = QUADRATURE_STEP
+) -> tuple[Array, Array]:
     """Nodes and weights of ∫Dy, one row a centre, graded around a feature of size `width`/4 there.
 
     A centre outside the reach of the Gaussian is moved to its edge: the feature does not matter
@@ -108,8 +110,8 @@ def centred_rule(centres: Array, width: float, step: float = STEP) -> tuple[Arra
     -------
     nodes, weights : (centres, nodes)
     """
-    middle = np.clip(np.asarray(centres, dtype=float), -REACH, REACH)[:, None]
-    n_half = int(np.ceil(np.arcsinh(2 * REACH / width) / step))
+    middle = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)[:, None]
+    n_half = int(np.ceil(np.arcsinh(2 * GAUSSIAN_REACH / width) / step))
     t = step * np.arange(-n_half, n_half + 1, dtype=float)
     nodes = middle + width * np.sinh(t)
     weights = np.exp(-0.5 * nodes**2) * np.cosh(t)

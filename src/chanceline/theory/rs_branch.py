@@ -17,12 +17,11 @@ from chanceline.theory.closed_forms import binary_entropy, overlap_kernel, typic
 from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, Solved
+from chanceline.theory.newton import EPS, Newton, Solved
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
-from chanceline.theory.quadrature import STEP, Array, gaussian_rule
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
 
-_EPS = np.finfo(float).eps
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
 _FIRST_CHI = 100
 # … and if its load is not yet small enough, ln χ is raised by this.
@@ -40,11 +39,18 @@ class Branch(ChiBranch[RSState]):
     rho: float
     ensemble: Ensemble = PLAIN
 
-    def at_chi(self, log_chi: float, start: Array, step: float = STEP) -> Solved[RSState]:
+    def at_chi(
+        self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
+    ) -> Solved[RSState]:
+        """The saddle at a given χ, by Newton in the other coordinates; the whole point comes back.
+
+        `start` is a point near to it, (coordinates,), whose ln χ is not used; `step` is that of the
+        quadrature.
+        """
         rounding = 0.0
         if self.ensemble.error_rate:
             # The share of patterns at the margin is a difference of terms larger than it by 1/χ.
-            rounding = 4 * _EPS * self.rho * np.exp(-log_chi)
+            rounding = 4 * EPS * self.rho * np.exp(-log_chi)
         solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
             start[1:],
@@ -54,10 +60,10 @@ class Branch(ChiBranch[RSState]):
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """The point where no choice is left to count, Σ = 0, as one more equation."""
+        """The point where no choice is left to count: Σ/H₂(ρ) = 0 is one more equation for ln χ."""
         scale = binary_entropy(self.rho)
         # Σ is a small difference of terms as large as α⟨ln A⟩.
-        rounding = 16 * _EPS * self.rho * np.exp(-start[0]) / scale
+        rounding = 16 * EPS * self.rho * np.exp(-start[0]) / scale
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
             start,
@@ -94,7 +100,9 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point of `rs_equations.equations` on the branch, to leading order in 1/χ, (coordinates,).
 
-    q₀/ρ → c, e^{−K} → ρ/(1 − ρ), with F₀ and V as they follow.
+    There q₀/ρ = c of `entrance_overlap`, e^{−K} = ρ/(1 − ρ), and b and t* are those of all
+    variables. With E = ρ₊/χ and the load α = ρ₊/⟨p₊ − v*e* + κR₁/ρ⟩ equations (4) and (5),
+    F₀ = (α/χ²)⟨R₁²⟩ and V = (α/χ²)⟨R₂ − R₁²⟩, give F₀/E and V/E.
     """
     c = entrance_overlap(rho, ensemble)
     all_variables = gardner(ensemble)
@@ -106,12 +114,18 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         threshold=all_variables.threshold,
         ceiling=np.sqrt(rho) * all_variables.ceiling,
     )
-    means = pattern_means(class_sides(ensemble, order, STEP), ensemble, rho)
+    means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
+    isostatic = means.isostatic[0]  # ⟨p₊ − v*e* + κR₁/ρ⟩
+    F0_over_E = means.square[0] / (isostatic * chi)
+    V_over_E = means.variance[0] / (isostatic * chi)
 
-    # Over E = ρ₊/χ.
-    F0_over_E = means.square[0] / (means.isostatic[0] * chi)
-    V_over_E = means.variance[0] / (means.isostatic[0] * chi)
-    point = [np.log(chi), logit(c), -logit(rho), logit(V_over_E), np.log(F0_over_E)]
+    # The coordinates in the order of `rs_point.decode_point`.
+    log_chi = np.log(chi)
+    logit_q0 = logit(c)
+    K = -logit(rho)
+    log_V_over_d = logit(V_over_E)  # d = E − V
+    log_F0_over_E = np.log(F0_over_E)
+    point = [log_chi, logit_q0, K, log_V_over_d, log_F0_over_E]
     if ensemble.free_threshold:
         point.append(all_variables.threshold)
     if ensemble.error_rate:
@@ -120,35 +134,50 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """c = lim q₀/ρ at α_CG.
+    """c = lim q₀/ρ at α_CG, the overlap of two typical choices: a root in 0 < c < 1.
 
-    It is the root of c = α_CG Σ_c f_c ∫Dz [∫Dy v]², v between 0 and t* and N(τ_c + √c z, 1 − c).
-    For the plain ensemble this is c = 2ρ J(c), J(c) = [√(1−c²) + c(π − arccos c)]/(2π). The
-    right-hand side over ρ is F₀/F₁; with given signs c = 2ρ J(F₀/F₁).
+    For the plain ensemble it is the root of c = 2ρ J(c), J of `overlap_kernel`. Else it solves
+    c = ρ F₀/F₁, or c = 2ρ J(F₀/F₁) with given signs, where F₀/F₁ depends on c (`_F0_over_F1`).
     """
     if ensemble.plain:
         return typical_overlap(rho)
-    all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=STEP / 8)
 
     def excess(c: float) -> float:
-        width = np.sqrt(1 - c)
-        top = all_variables.ceiling / width
-        total = 0.0
-        for share, sign in ensemble.classes:
-            offset = ensemble.margin + sign * all_variables.threshold
-            mean = (offset + np.sqrt(c) * rule.nodes) / width
-            weight = ndtr(top - mean) - ndtr(-mean)
-            first = mean * weight + _normal_density(mean) - _normal_density(top - mean)
-            total += share * float(rule.mean((width * first) ** 2))
-        F0_over_F1 = all_variables.load / ensemble.widest * total
+        """The right-hand side of the equation less c."""
+        ratio = _F0_over_F1(c, ensemble)
         if ensemble.signed:
-            return rho * (2 * overlap_kernel(F0_over_F1)) - c
-        return rho * F0_over_F1 - c
+            return rho * (2 * overlap_kernel(ratio)) - c
+        return rho * ratio - c
 
     if excess(_LARGEST_OVERLAP) >= 0:
         return _LARGEST_OVERLAP
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
+
+
+def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
+    """α_c Σ_k f_k ∫Dz E[x; 0 < x < t*]², x ~ N(τ_k + √c z, 1 − c), at the entrance.
+
+    The classes k have the shares f_k and τ_k = margin + σ_k b; α_c (of free signs), b and t* are
+    those of all variables, E[x; …] is the mean of x where it lies between the bounds and 0
+    elsewhere.
+    """
+    all_variables = gardner(ensemble)
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)
+    width = np.sqrt(1 - c)
+    top = all_variables.ceiling / width
+    total = 0.0
+    for share, sign in ensemble.classes:
+        tau = ensemble.margin + sign * all_variables.threshold
+        mean = (tau + np.sqrt(c) * rule.nodes) / width
+        clipped_mean = width * _mean_between_zero_and(top, mean)
+        total += share * float(rule.mean(clipped_mean**2))
+    return all_variables.load / ensemble.widest * total
+
+
+def _mean_between_zero_and(top: float, mean: Array) -> Array:
+    """E[x; 0 < x < top] for x ~ N(m, 1) = m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m)."""
+    weight = ndtr(top - mean) - ndtr(-mean)
+    return mean * weight + _normal_density(mean) - _normal_density(top - mean)
 
 
 def _normal_density(x: Array) -> Array:

@@ -45,18 +45,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chanceline.theory.dual import Dual
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import OutsideDomain
-from chanceline.theory.pattern_averages import ClassSide, class_sides, pattern_means
-from chanceline.theory.quadrature import STEP, Array
-from chanceline.theory.rs_gradients import differentials_at, entropy_gradient, residual_jacobian
-from chanceline.theory.rs_point import Coordinates, Values, decode, evaluate
-from chanceline.theory.support_averages import support_means
-
-# Logarithms of order parameters beyond this are no longer numbers to compute with. K is none.
-_LARGEST_LOG = 100
-_K_INDEX = 2
+from chanceline.theory.newton import check_logarithms
+from chanceline.theory.pattern_averages import (
+    ClassSide,
+    PatternMeans,
+    class_sides,
+    pattern_means,
+)
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array
+from chanceline.theory.rs_point import K_INDEX, Coordinates, PointValues, decode_point, evaluate
+from chanceline.theory.support_averages import SupportMeans, support_means
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ class RSState:
     between: float  # the replicon between supports
 
 
-def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> RSState:
+def equations(
+    point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
+) -> RSState:
     """Residuals of (1), (2) with (3), (4)–(7) and their analytic Jacobian in all coordinates.
 
     Parameters
@@ -113,77 +116,82 @@ def equations(point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float 
     step
         Step of the quadrature.
     """
-    if np.abs(np.delete(point, _K_INDEX)).max() > _LARGEST_LOG:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    check_logarithms(np.delete(point, K_INDEX))  # K is none
 
     # Decode the point, take the means over supports and patterns, and what they give.
-    coords = decode(point, rho, ensemble)
-    support = support_means(coords.F0_over_E, coords.log_V_over_d, coords.K, step, ensemble.signed)
+    coords = decode_point(point, rho, ensemble)
+    support = support_means(
+        coords.F0_over_E.value, coords.log_V_over_d, coords.K.value, step, ensemble.signed
+    )
     sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
     values = evaluate(coords, ensemble, means, support)
-    differentials = differentials_at(point, coords, ensemble, values)
-    entropy = _entropy(values, coords, ensemble)
+    residual = _residual(values, coords, ensemble, support)
+    entropy = _entropy(values, coords, ensemble, means, support)
 
+    alpha = values.alpha.value
     order = Order(
-        q0=float(coords.patterns.q0),
-        chi=float(coords.patterns.chi),
-        E=float(values.E),
-        F1=float(values.F1),
-        F0=float(values.F0),
-        K=coords.K,
-        threshold=coords.patterns.threshold,
-        price=values.price or np.inf,
+        q0=float(coords.q0.value),
+        chi=float(coords.chi.value),
+        E=float(values.E.value),
+        F1=float(values.F1.value),
+        F0=float(values.F0.value),
+        K=coords.K.value,
+        threshold=coords.threshold.value,
+        price=values.price.value or np.inf,
     )
+    between = alpha * means.curvature_square * support.curvature_square / values.E.value**2
     return RSState(
-        alpha=values.alpha,
-        to_gardner=_load_below_gardner(sides[0], rho, ensemble, values.alpha),
+        alpha=float(alpha),
+        to_gardner=_load_below_gardner(sides[0], rho, ensemble, alpha),
         order=order,
-        residual=_residual(values, coords, ensemble),
-        jacobian=residual_jacobian(values, coords, ensemble, differentials),
-        alpha_gradient=differentials.alpha,
+        residual=np.array([error.value for error in residual]),
+        jacobian=np.array([error.differential for error in residual]),
+        alpha_gradient=values.alpha.differential,
         isostatic=float(means.isostatic[0]),
-        nonzero=float(values.nonzero[0]),
+        nonzero=float(values.nonzero.value),
         tight=means.tight,
-        norm=float(values.norm),
-        overlap=float(values.overlap),
+        norm=float(values.norm.value),
+        overlap=float(values.overlap.value),
         entropy=entropy.value,
-        entropy_gradient=entropy_gradient(values, coords, ensemble, differentials),
+        entropy_gradient=_entropy_gradient(values, coords, ensemble, support, entropy.by_alpha),
         entropy_by_alpha=entropy.by_alpha,
         entropy_by_rho=entropy.by_rho,
-        between=float(
-            values.alpha * means.curvature_square * support.curvature_square / values.E**2
-        ),
+        between=float(between),
     )
 
 
-def _residual(values: Values, coords: Coordinates, ensemble: Ensemble) -> Array:
-    """The errors of (1), of (2) with (3), of (4) to (7), each relative; (equations,)."""
-    rho = coords.patterns.rho
-    means = values.means
-    support = values.support
+def _residual(
+    values: PointValues, coords: Coordinates, ensemble: Ensemble, support: SupportMeans
+) -> list[Dual]:
+    """The relative error of each equation, with its differential: a row of the Jacobian.
+
+    (1) as the error of ∫Dz p, or of ∫Dz (1 − p) where that is the smaller one. (2) and (3), whose
+    errors are X and Y, combined to X − Y d/(F₀ + d): (2) by itself hardly depends on q₀ near the
+    entrance, and (3) holds by itself where F₀ = d. (4). (5) as the error of V, relative to V d/E,
+    which is the smaller one of V and d within a factor 2. Then (6) for a free threshold and (7)
+    with errors.
+    """
+    rho = coords.rho
     if rho <= 0.5:
-        chosen_error = (support.chosen[0] - rho) / rho
+        chosen_error = (values.chosen - rho) / rho
     else:
-        chosen_error = 1 - support.rejected / (1 - rho)
+        rejected = Dual(support.rejected, -values.chosen.differential)
+        chosen_error = 1 - rejected / (1 - rho)
 
-    # X − Y d/(F₀ + d), with X of (2) and Y of (3).
+    X = values.norm - rho
+    Y = values.overlap - coords.q0
     d_share = values.d / (values.F0 + values.d)
-    overlap_error = values.overlap - coords.patterns.q0
-    norm_error = values.norm - rho - d_share * overlap_error
+    norm_error = (X - d_share * Y) / rho
+    F0_error = values.F0_of_patterns / values.F0 - 1
+    V_error = (values.V_of_patterns - values.V) * values.E / (values.V * values.d)
 
-    V_error = values.V_of_patterns - values.V
-    residual = [
-        chosen_error,
-        norm_error / rho,
-        values.F0_of_patterns / values.F0 - 1,
-        V_error * values.E / (values.V * values.d),
-    ]
+    errors = [chosen_error, norm_error, F0_error, V_error]
     if ensemble.free_threshold:
-        residual.append(means.by_threshold[0] / np.sqrt(rho))
+        errors.append(values.by_threshold / np.sqrt(rho))
     if ensemble.error_rate:
-        residual.append(means.wrong[0] / ensemble.error_rate - 1)
-    return np.array(residual)
+        errors.append(values.wrong / ensemble.error_rate - 1)
+    return errors
 
 
 class _Entropy(NamedTuple):
@@ -194,23 +202,78 @@ class _Entropy(NamedTuple):
     by_rho: float
 
 
-def _entropy(values: Values, coords: Coordinates, ensemble: Ensemble) -> _Entropy:
-    """Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary at the saddle."""
-    rho = coords.patterns.rho
-    chi = coords.patterns.chi
-    alpha = values.alpha
-    means = values.means
-    by_alpha = means.log_a + values.price * ensemble.error_rate
+def _entropy(
+    values: PointValues,
+    coords: Coordinates,
+    ensemble: Ensemble,
+    means: PatternMeans,
+    support: SupportMeans,
+) -> _Entropy:
+    """Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary at the saddle.
 
-    # ½[(E − F₁)ρ − F₁χ + F₀q₀], grouped so that no term is larger than it need be.
-    outside = 0.5 * (values.d * rho - values.F0 * coords.patterns.s2 - values.F1 * chi)
-    value = alpha * by_alpha + values.support.log_one_plus + coords.K * rho + outside
+    The terms outside the averages, ½[(E − F₁)ρ − F₁χ + F₀q₀], are summed as ½[dρ − F₀s² − F₁χ]: E −
+    F₁ = d − F₀ and q₀ = ρ − s², and no term is then larger than it need be.
+    """
+    rho = coords.rho
+    chi = coords.chi.value
+    alpha = values.alpha.value
+    K = coords.K.value
+    F1 = values.F1.value
+    by_alpha = means.log_a + values.price.value * ensemble.error_rate
 
-    # With ρ the offsets grow like √ρ; that of the threshold is stationary.
+    outside = 0.5 * (values.d.value * rho - values.F0.value * coords.patterns.s2 - F1 * chi)
+    value = alpha * by_alpha + support.log_one_plus + K * rho + outside
+
+    # ρ moves s² = ρ − q₀, and the offsets κ = margin·√ρ by κ/2ρ; ∂ ln A/∂μ = −R₁/χ. That of the
+    # threshold is stationary.
     kappa = ensemble.margin * np.sqrt(rho)
-    heat = means.heat - kappa * means.first / (rho * chi)
-    by_rho = 0.5 * alpha * heat + coords.K + 0.5 * (values.E - values.F1)
+    log_a_by_offset = -0.5 * kappa * means.first / (rho * chi)
+    log_a_by_rho = means.log_a_by_s2 + log_a_by_offset
+    by_rho = alpha * log_a_by_rho + K + 0.5 * (values.E.value - F1)
     return _Entropy(value=float(value), by_alpha=by_alpha, by_rho=float(by_rho))
+
+
+def _entropy_gradient(
+    values: PointValues,
+    coords: Coordinates,
+    ensemble: Ensemble,
+    support: SupportMeans,
+    by_alpha: float,
+) -> Array:
+    """dΣ by the coordinates of the point, (coordinates,).
+
+    It is the sum of ∂Σ/∂a da over the order parameters a of the free entropy. Every partial
+    derivative but that by α is, up to a factor, the error of a saddle equation, and vanishes at the
+    saddle.
+    """
+    rho = coords.rho
+    chi = coords.chi.value
+    alpha = values.alpha.value
+    norm = values.norm.value
+    F0 = values.F0.value
+    F0_of_patterns = values.F0_of_patterns.value
+    F1_of_patterns = F0_of_patterns + values.V_of_patterns.value
+    nonzero_of_supports = support.nonzero[0] / values.E.value
+
+    by_K = rho - values.chosen.value
+    by_E = 0.5 * (rho - norm)
+    by_F1 = 0.5 * (norm - rho + nonzero_of_supports - chi)
+    by_F0 = 0.5 * (coords.q0.value - values.overlap.value)
+    by_chi = 0.5 * (F1_of_patterns - values.F1.value)
+    by_q0 = 0.5 * (F0 - F0_of_patterns)
+    by_threshold = -alpha / chi * np.sqrt(rho) * values.by_threshold.value
+    by_price = alpha * (ensemble.error_rate - values.wrong.value)
+    return np.asarray(
+        by_K * coords.K.differential
+        + by_E * values.E.differential
+        + by_F1 * values.F1.differential
+        + by_F0 * values.F0.differential
+        + by_chi * coords.chi.differential
+        + by_q0 * coords.q0.differential
+        + by_threshold * coords.threshold.differential
+        + by_price * values.price.differential
+        + by_alpha * values.alpha.differential
+    )
 
 
 def _load_below_gardner(

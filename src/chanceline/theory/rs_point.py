@@ -1,6 +1,7 @@
 """A point of the replica-symmetric equations: its order parameters, and the averages there.
 
-The formulas are those of `rs_equations`.
+The formulas are those of `rs_equations`. Every number is a `Dual`: it carries its derivatives by
+the coordinates of the point.
 """
 
 from __future__ import annotations
@@ -10,96 +11,150 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from chanceline.theory.dual import Dual
 from chanceline.theory.ensemble import Ensemble
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.pattern_averages import PatternMeans, PatternOrder
 from chanceline.theory.quadrature import Array
 from chanceline.theory.support_averages import SupportMeans
 
+# Where a point holds its coordinates; the last one is ln t*, if errors are allowed.
+LOG_CHI = 0
+LOGIT_Q0 = 1  # of q₀/ρ
+K_INDEX = 2
+LOG_V_OVER_D = 3
+LOG_F0_OVER_E = 4
+THRESHOLD = 5  # if it is free
+
 
 class Coordinates(NamedTuple):
     """A point decoded; V, d and F₀ are known as shares of E, which follows from χE = ρ₊."""
 
-    patterns: PatternOrder
-    logit_q0: float
-    K: float
+    rho: float
+    chi: Dual
+    q0: Dual
+    K: Dual
+    V_over_E: Dual
+    d_over_E: Dual
+    F0_over_E: Dual
+    threshold: Dual  # b; zero where it is fixed
+    ceiling: Dual  # v*; infinite without errors
+    patterns: PatternOrder  # what the pattern side depends on, as plain numbers
     log_V_over_d: float
-    V_over_E: float
-    d_over_E: float
-    F0_over_E: float
+    by_pattern_order: Array  # differentials of ln χ, q₀, b, ln v*, (4, coordinates)
+    by_support_order: Array  # differentials of K, ln(V/d), ln(F₀/E), (3, coordinates)
+
+    def pattern_mean(self, mean: Array) -> Dual:
+        """A mean of `PatternMeans` with its derivatives by (ln χ, q₀, b, ln v*), (5,)."""
+        return Dual(float(mean[0]), mean[1:] @ self.by_pattern_order)
+
+    def support_mean(self, mean: Array) -> Dual:
+        """A mean of `SupportMeans` with its derivatives by (K, ln(V/d), ln(F₀/E)), (4,)."""
+        return Dual(float(mean[0]), mean[1:] @ self.by_support_order)
 
 
-def decode(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point; s² = ρ − q₀ and d = E − V come without cancellation."""
-    log_chi, logit_q0, K, log_V_over_d, log_F0_over_E = (float(value) for value in point[:5])
-    threshold = 0.0
+def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
+    """The order parameters of a point; s² = ρ − q₀ and d = E − V come without cancellation.
+
+    The differential of each follows from its coordinate x: that of e^x is e^x dx, that of the
+    logistic function s(x) is s(x) s(−x) dx.
+    """
+    unit = np.eye(len(point))  # row i is the differential of coordinate i
+    zero = np.zeros(len(point))
+    values = point.tolist()
+
+    chi = np.exp(values[LOG_CHI])
+    q0_over_rho = expit(values[LOGIT_Q0])
+    one_minus_q0_over_rho = expit(-values[LOGIT_Q0])
+    q0 = rho * q0_over_rho
+    d_q0 = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
+    V_over_E = expit(values[LOG_V_OVER_D])
+    d_over_E = expit(-values[LOG_V_OVER_D])
+    d_V_over_E = V_over_E * d_over_E * unit[LOG_V_OVER_D]
+    F0_over_E = np.exp(values[LOG_F0_OVER_E])
+
+    threshold = Dual(0.0, zero)
     if ensemble.free_threshold:
-        threshold = float(point[5])
-    ceiling = np.inf
+        threshold = Dual(values[THRESHOLD], unit[THRESHOLD])
+    ceiling = Dual(np.inf, zero)
+    d_log_ceiling = zero
     if ensemble.error_rate:
-        ceiling = float(np.sqrt(rho) * np.exp(point[-1]))
-    patterns = PatternOrder(
+        d_log_ceiling = unit[-1]
+        v_star = float(np.sqrt(rho) * np.exp(values[-1]))
+        ceiling = Dual(v_star, v_star * d_log_ceiling)
+
+    return Coordinates(
         rho=rho,
-        q0=rho * expit(logit_q0),
-        s2=rho * expit(-logit_q0),
-        chi=np.exp(log_chi),
+        chi=Dual(chi, chi * unit[LOG_CHI]),
+        q0=Dual(q0, d_q0),
+        K=Dual(values[K_INDEX], unit[K_INDEX]),
+        V_over_E=Dual(V_over_E, d_V_over_E),
+        d_over_E=Dual(d_over_E, -d_V_over_E),
+        F0_over_E=Dual(F0_over_E, F0_over_E * unit[LOG_F0_OVER_E]),
         threshold=threshold,
         ceiling=ceiling,
-    )
-    return Coordinates(
-        patterns=patterns,
-        logit_q0=logit_q0,
-        K=K,
-        log_V_over_d=log_V_over_d,
-        V_over_E=expit(log_V_over_d),
-        d_over_E=expit(-log_V_over_d),
-        F0_over_E=np.exp(log_F0_over_E),
+        patterns=PatternOrder(
+            rho=rho,
+            q0=q0,
+            s2=rho * one_minus_q0_over_rho,
+            chi=chi,
+            threshold=threshold.value,
+            ceiling=ceiling.value,
+        ),
+        log_V_over_d=values[LOG_V_OVER_D],
+        by_pattern_order=np.array([unit[LOG_CHI], d_q0, threshold.differential, d_log_ceiling]),
+        by_support_order=unit[[K_INDEX, LOG_V_OVER_D, LOG_F0_OVER_E]],
     )
 
 
-class Values(NamedTuple):
+class PointValues(NamedTuple):
     """What the averages give at a point."""
 
-    means: PatternMeans
-    support: SupportMeans
-    nonzero: Array  # ρ₊ and its derivatives by (K, ln(V/d), ln(F₀/E)), (4,)
-    E: float
-    V: float
-    d: float
-    F0: float
-    F1: float
-    alpha: float
-    F0_of_patterns: float  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
-    V_of_patterns: float  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
-    norm: float  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
-    overlap: float  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
-    price: float  # y = v*²/2χ, 0 without errors
+    nonzero: Dual  # ρ₊
+    E: Dual
+    V: Dual
+    d: Dual
+    F0: Dual
+    F1: Dual
+    alpha: Dual
+    F0_of_patterns: Dual  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
+    V_of_patterns: Dual  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
+    chosen: Dual  # ∫Dz p, equal to ρ at the saddle
+    norm: Dual  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
+    overlap: Dual  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
+    by_threshold: Dual  # Σ_c σ_c f_c ∫Dz R₁, zero at the saddle
+    wrong: Dual  # ⟨wrong⟩, equal to ε at the saddle
+    price: Dual  # y = v*²/2χ, 0 without errors
 
 
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
-) -> Values:
-    """E from χE = ρ₊, the load from the identity, and both sides of equations (2) to (5)."""
-    patterns = coords.patterns
-    nonzero = np.array([patterns.rho, 0.0, 0.0, 0.0])
+) -> PointValues:
+    """E from χE = ρ₊, the load from the identity, and the averages that the equations compare.
+
+    ρ₊, the share of variables with a weight other than zero, is ρ where signs are free. The
+    identity is α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊. Means over the supports are taken at E = 1: norm and
+    overlap are theirs over E.
+    """
+    chi = coords.chi
+    no_differential = np.zeros_like(chi.differential)
+    nonzero = Dual(coords.rho, no_differential)
     if ensemble.signed:
-        nonzero = support.nonzero
-    E = nonzero[0] / patterns.chi
+        nonzero = coords.support_mean(support.nonzero)
+    E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
 
-    isostatic = means.isostatic[0]
-    if not isostatic > 0:
+    isostatic = coords.pattern_mean(means.isostatic)
+    if not isostatic.value > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
-    alpha = float(nonzero[0] / isostatic)
-    alpha_over_chi2 = alpha / patterns.chi**2
+    alpha = nonzero / isostatic
+    alpha_over_chi2 = alpha / (chi * chi)
 
-    price = 0.0
+    price = Dual(0.0, no_differential)
     if ensemble.error_rate:
-        price = patterns.ceiling**2 / (2 * patterns.chi)
-    return Values(
-        means=means,
-        support=support,
+        price = coords.ceiling * coords.ceiling / (2 * chi)
+    return PointValues(
         nonzero=nonzero,
         E=E,
         V=V,
@@ -107,9 +162,12 @@ def evaluate(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        F0_of_patterns=alpha_over_chi2 * means.square[0],
-        V_of_patterns=alpha_over_chi2 * means.variance[0],
-        norm=support.norm[0] / E,
-        overlap=support.overlap[0] / E,
+        F0_of_patterns=alpha_over_chi2 * coords.pattern_mean(means.square),
+        V_of_patterns=alpha_over_chi2 * coords.pattern_mean(means.variance),
+        chosen=coords.support_mean(support.chosen),
+        norm=coords.support_mean(support.norm) / E,
+        overlap=coords.support_mean(support.overlap) / E,
+        by_threshold=coords.pattern_mean(means.by_threshold),
+        wrong=coords.pattern_mean(means.wrong),
         price=price,
     )

@@ -4,8 +4,8 @@ k = 0 is replica symmetry. The n replicas of the support c fall into nested grou
 (as n → 0, 0 < x₁ < … < x_k < 1). The overlap is ρ − mχ within one replica, p_k between replicas of
 the smallest common group, …, p₀ between different groups; conjugates F₁, G_k, …, G₀. As m → 0,
 
-    Σ = α ∫Dz g₀(√p₀ z) + ∫Dz f₀(√G₀ z) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½ Σ_{i=0}^{k} (x_{i+1} − x_i) G_i
-    p_i,
+    Σ = α ∫Dz g₀(√p₀ z) + ∫Dz f₀(√G₀ z) + Kρ + ½(E − F₁)ρ − ½F₁χ
+        + ½ Σ_{i=0}^{k} (x_{i+1} − x_i) G_i p_i,
 
 x₀ = 0, x_{k+1} = 1, where g_i and f_i descend the recursion (`parisi`) from the closed forms
 (`patterns`, `supports`)
@@ -15,9 +15,10 @@ x₀ = 0, x_{k+1} = 1, where g_i and f_i descend the recursion (`parisi`) from t
 Each saddle equation is a partial derivative of Σ; with E_i the average over the weight P_i of level
 i they read E = ρ/χ and
 
-    (1) E_k[p] = ρ,    (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ,    (3) E_i[f_i'²] = p_i,    (4) α
-    E_i[g_i'²] = G_i, (5) E − α E_k[R₂ − R₁²]/χ² = d, (6) α(E_i[g_i] − E_{i−1}[g_{i−1}]) + E_i[f_i]
-    − E_{i−1}[f_{i−1}] = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
+    (1) E_k[p] = ρ,    (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ,    (3) E_i[f_i'²] = p_i,
+    (4) α E_i[g_i'²] = G_i,    (5) E − α E_k[R₂ − R₁²]/χ² = d,
+    (6) α(E_i[g_i] − E_{i−1}[g_{i−1}]) + E_i[f_i] − E_{i−1}[f_{i−1}]
+        = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
 Two Euler identities hold. The pattern term does not change when ρ, χ and all p_i are scaled
 together (the constraints do not change under w → λw), the support term not when E, F₁ and all G_i
@@ -56,15 +57,17 @@ from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.continuation import ChiBranch
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
-from chanceline.theory.parisi import LevelMeans
+from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.quadrature import Array
-from chanceline.theory.rsb_recursions import broken_class_means, broken_support_means
+from chanceline.theory.rsb_recursions import (
+    BrokenPatternMeans,
+    BrokenSupportMeans,
+    broken_class_means,
+    broken_support_means,
+)
 
 # Relative residuals; rounding in the recursion leaves 1e-13 of them.
-TOLERANCE = 1e-11
-# Logarithms of order parameters beyond this are no longer numbers to compute with.
-_LARGEST_LOG = 100
+RSB_TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class RSBState:
     edge_weight: float  # what the ends of the grids cut off
 
 
-def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
+def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """The order parameters as a point for Newton, (3k + 5,), or one more with a free threshold.
 
     Its coordinates are ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k,
@@ -107,22 +110,22 @@ def pack(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     d = order.E - order.F1 + order.G[-1]
     switch = order.K - 0.5 * np.log(order.E / d)
     shares = np.diff(np.array(order.p), prepend=0.0) / (rho - order.p[-1])
-    parts = np.diff(np.array(order.G), prepend=0.0)
+    G_parts = np.diff(np.array(order.G), prepend=0.0)
     coordinates = [
         np.log(order.chi),
         switch,
         *np.log(shares),
         *np.log(order.x),
         np.log(d),
-        *np.log(parts),
+        *np.log(G_parts),
     ]
     if ensemble.free_threshold:
         coordinates.append(order.threshold)
     return np.array(coordinates)
 
 
-class _Unpacked(NamedTuple):
-    """A point decoded, the inverse of `pack`: the order parameters, and what goes with them."""
+class _UnpackedOrder(NamedTuple):
+    """A point decoded, the inverse of `pack_order`: order parameters, and what goes with them."""
 
     order: RSBOrder
     switch: float  # K − ½ ln(E/d)
@@ -133,12 +136,14 @@ class _Unpacked(NamedTuple):
     x: Array  # (k,)
 
 
-def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpacked:
-    """The order parameters of a point, or OutsideDomain."""
-    if np.abs(point).max() > _LARGEST_LOG:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
+    """The order parameters of a point of `pack_order`, or OutsideDomain.
 
-    # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts.
+    With s_i the shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), …, p_i = ρ (s₀ + … + s_i)/(1 + Σs).
+    """
+    check_logarithms(point)
+
+    # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts of G.
     k = steps
     first_break = 3 + k
     after_breaks = 3 + 2 * k
@@ -147,7 +152,7 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
     shares = np.exp(point[2:first_break])
     x = np.exp(point[first_break:after_breaks])
     d = float(np.exp(point[after_breaks]))
-    parts = np.exp(point[after_breaks + 1 : after_breaks + k + 2])
+    G_parts = np.exp(point[after_breaks + 1 : after_breaks + k + 2])
     threshold = float(point[-1]) if ensemble.free_threshold else 0.0
 
     E = rho / chi
@@ -156,7 +161,7 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
     if d >= E:
         raise OutsideDomain("E > d is needed")
     p = rho / (1 + shares.sum()) * np.cumsum(shares)
-    G = np.cumsum(parts)
+    G = np.cumsum(G_parts)
     order = RSBOrder(
         chi=chi,
         K=switch + 0.5 * np.log(E / d),
@@ -167,26 +172,20 @@ def _unpack(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _Unpack
         x=tuple(x.tolist()),
         threshold=threshold,
     )
-    return _Unpacked(order=order, switch=switch, d=d, p=p, G=G, G_parts=parts, x=x)
+    return _UnpackedOrder(order=order, switch=switch, d=d, p=p, G=G, G_parts=G_parts, x=x)
 
 
 class _Averages(NamedTuple):
-    """The averages that the equations need, over patterns and supports."""
+    """The averages that the equations need."""
 
-    patterns: LevelMeans  # over all classes
-    supports: LevelMeans
-    tight: float  # E_k[p₊]
-    first: float  # E_k[R₁]
+    patterns: BrokenPatternMeans  # over all classes
+    supports: BrokenSupportMeans
     first_by_sign: float  # Σ_c σ_c f_c E_k[R₁], zero at the best threshold
-    curvature: float  # E_k[g_k'']
-    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
-    chosen: float  # E_k[p]
-    rejected: float  # E_k[1 − p]
-    weight_square: float  # E_k[p u²/d²]
-    mixing: float  # E_k[H₂(p)]
 
 
-def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: float) -> _Averages:
+def _averages(
+    unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
+) -> _Averages:
     """Means over classes and over supports; tuples of the levels are the keys of caches."""
     order = unpacked.order
     classes = ensemble.offsets(rho, order.threshold)
@@ -194,38 +193,29 @@ def _averages(unpacked: _Unpacked, rho: float, ensemble: Ensemble, fineness: flo
         broken_class_means(order.p, order.x, order.chi, rho, offset=offset, fineness=fineness)
         for _, _, offset in classes
     ]
-    patterns = _weighted_sum([share for share, _, _ in classes], means_of_class)
     supports = broken_support_means(
         order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
     )
-    tight, first, curvature, internal = patterns.top
-    chosen, rejected, weight_square, mixing = supports.top
     first_by_sign = sum(
-        share * sign * means.top[1]
+        share * sign * means.first
         for (share, sign, _), means in zip(classes, means_of_class, strict=True)
     )
     return _Averages(
-        patterns=patterns,
+        patterns=_weighted_sum([share for share, _, _ in classes], means_of_class),
         supports=supports,
-        tight=tight,
-        first=first,
         first_by_sign=first_by_sign,
-        curvature=curvature,
-        internal=internal,
-        chosen=chosen,
-        rejected=rejected,
-        weight_square=weight_square,
-        mixing=mixing,
     )
 
 
-def _weighted_sum(shares: list[float], means_of_class: list[LevelMeans]) -> LevelMeans:
+def _weighted_sum(
+    shares: list[float], means_of_class: list[BrokenPatternMeans]
+) -> BrokenPatternMeans:
     """Σ_c f_c of each average."""
 
     def total(values_of_class: Any) -> Any:
         return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
 
-    return LevelMeans._make(map(total, zip(*means_of_class, strict=True)))
+    return BrokenPatternMeans._make(map(total, zip(*means_of_class, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -237,27 +227,30 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """Relative residuals, one fewer than the point has coordinates (see `pack`); α follows.
+        """Relative residuals, one fewer than the point (`pack_order`) has coordinates; α follows.
 
         Grids are finer by the factor `fineness`.
         """
         rho = self.rho
-        unpacked = _unpack(point, rho, self.steps, self.ensemble)
+        unpacked = _unpack_order(point, rho, self.steps, self.ensemble)
         averages = _averages(unpacked, rho, self.ensemble, fineness)
         patterns = averages.patterns
         supports = averages.supports
+        E = unpacked.order.E
 
-        # The load from the identity, and Σ by (7).
-        kappa_first = self._kappa_first(averages)
-        alpha = rho / (averages.tight + kappa_first)
-        entropy = (
-            averages.mixing
-            + 0.5 * rho * np.log(unpacked.order.E / unpacked.d)
-            + alpha * averages.internal
-        )
+        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ.
+        alpha = rho / (patterns.tight + self._kappa_first(averages))
 
-        inner, outer = alpha * patterns.squared_curvature * supports.squared_curvature
+        # (7) Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
+        entropy = supports.mixing + 0.5 * rho * np.log(E / unpacked.d) + alpha * patterns.internal
+
+        # The equation left over, E₀[f₀'²] = p₀. The differences of (3) hold, so that its error is
+        # that of every level, and α E_k[p₊] − ρ = Σ_i (x_{i+1} − x_i)(G_i/E)(E_i[f_i'²] − p_i).
         gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i
+        error_left_over = supports.squares[0] - unpacked.p[0]
+        identity_error = gaps @ unpacked.G / E * error_left_over
+
+        inner, outer = alpha * patterns.square_curvatures * supports.square_curvatures
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
@@ -265,10 +258,8 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
             entropy_by_alpha=float(patterns.values[0]),
-            identity_error=float(
-                gaps @ unpacked.G / unpacked.order.E * (supports.squares[0] - unpacked.p[0])
-            ),
-            tight=float(averages.tight),
+            identity_error=float(identity_error),
+            tight=float(patterns.tight),
             replicon_inner=float(inner),
             replicon_outer=float(outer),
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
@@ -276,38 +267,49 @@ class RSBBranch(ChiBranch[RSBState]):
 
     def _kappa_first(self, averages: _Averages) -> float:
         """The margin's part of the identity, κE_k[R₁]/ρ."""
-        return self.ensemble.margin / np.sqrt(self.rho) * averages.first
+        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.first
 
     def _residual(
-        self, unpacked: _Unpacked, averages: _Averages, alpha: float, entropy: float
+        self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative errors of (1), (2), (5), (4), (3), of the threshold and last of (6)."""
+        """The relative error of each equation, (equations,), in this order:
+
+        (1) E_k[p] = ρ, or E_k[1 − p] = 1 − ρ where that is smaller;
+        (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ;
+        (5) α E_k[κR₁/(ρχ) − g_k''] = d;
+        (4) α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
+        (3) E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
+        Σ_c σ_c f_c E_k[R₁] = 0, if the threshold is free;
+        (6) S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}) with S_i = α E_i[g_i] + E_i[f_i], k of
+        them; but for i = k that both forms of Σ agree, (7) = S₀ + Kρ.
+        """
         rho = self.rho
+        patterns = averages.patterns
+        supports = averages.supports
+        d = unpacked.d
         if rho <= 0.5:
-            chosen_error = averages.chosen / rho - 1
+            chosen_error = supports.chosen / rho - 1
         else:
-            chosen_error = 1 - averages.rejected / (1 - rho)
-        norm = averages.weight_square + averages.chosen * (1 / unpacked.d - 1 / unpacked.order.E)
-        d_of_patterns = alpha * (
-            self._kappa_first(averages) / unpacked.order.chi - averages.curvature
-        )
-        G_parts_of_patterns = alpha * np.diff(averages.patterns.squares, prepend=0.0)
-        p_parts_of_supports = np.diff(averages.supports.squares)
+            chosen_error = 1 - supports.rejected / (1 - rho)
+        norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
+        kappa_term = self._kappa_first(averages) / unpacked.order.chi
+        d_of_patterns = alpha * (kappa_term - patterns.curvature)
+        G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
+        p_parts_of_supports = np.diff(supports.squares)
         residual = [
             chosen_error,
             norm / rho - 1,
-            d_of_patterns / unpacked.d - 1,
+            d_of_patterns / d - 1,
             *(G_parts_of_patterns / unpacked.G_parts - 1),
             *(p_parts_of_supports / np.diff(unpacked.p) - 1),
         ]
         if self.ensemble.free_threshold:
             residual.append(averages.first_by_sign / np.sqrt(rho))
 
-        # (6) between neighbouring levels; for i = k both forms of Σ must agree instead.
-        values = alpha * averages.patterns.values + averages.supports.values
-        break_errors = np.diff(values) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
+        S = alpha * patterns.values + supports.values
+        break_errors = np.diff(S) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
         if self.steps:
-            break_errors[-1] = (values[0] - entropy) / (unpacked.order.K * rho) + 1
+            break_errors[-1] = 1 - (entropy - S[0]) / (unpacked.order.K * rho)
         return np.array([*residual, *break_errors])
 
     def solve_with(
@@ -352,7 +354,7 @@ class RSBBranch(ChiBranch[RSBState]):
                 values = np.append(values, extra(state))
             return values
 
-        solved = Newton(tolerance=TOLERANCE, step_tolerance=1e-5).solve(
+        solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
             np.array(point)[free],
             self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),
@@ -361,13 +363,14 @@ class RSBBranch(ChiBranch[RSBState]):
         return replace(solved, unknowns=whole_point(solved.unknowns))
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
+        """The saddle at a given χ, from a point near to it, whose own ln χ is not used."""
         name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
         return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
 
     def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
-        """The saddle at a given α."""
-        all_variables = gardner(self.ensemble).load
-        scale = min(alpha - self.rho * all_variables, all_variables - alpha)
+        """The saddle at a given α; its error is relative to the nearer end of ρα_c < α < α_c."""
+        load_of_all = gardner(self.ensemble).load  # α_c
+        scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
         return self.solve_with(
             start,
             held=(),

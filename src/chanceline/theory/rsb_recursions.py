@@ -8,14 +8,17 @@ forms).
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import (
-    LevelMeans,
+    FIELD_REACH,
+    Grid,
     Recursion,
+    descending_scales,
     focused_grid,
     gaussian_steps,
     recurse,
@@ -29,8 +32,6 @@ from chanceline.theory.supports import SupportSide, support_side
 # compare finer grids).
 _PER_PATTERN_EDGE = 4.5
 _PER_SUPPORT_EDGE = 5.5
-# The grids reach this many standard deviations of the field.
-_REACH = 9.0
 # The step is fine up to this many widths s from the edge of A.
 _PATTERN_FOCUS = 3
 # The smallest d_i as a share of d that the grids of the support side are made for.
@@ -40,7 +41,7 @@ _SMALLEST_SCALE = 1e-3
 def pattern_recursion(
     p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
 ) -> tuple[PatternSide, Recursion]:
-    """g_k … g₀ and their weights.
+    """g_k = ln A on its grid, and g_k … g₀ with their weights.
 
     Parameters
     ----------
@@ -55,22 +56,25 @@ def pattern_recursion(
     fineness
         Grids are finer by this factor.
     """
+    parts = np.diff(p, prepend=0.0)  # p₀, p₁ − p₀, …: variances of the nested Gaussians
     s2 = rho - p[-1]
-    if not (chi > 0 and s2 > 0 and np.all(np.diff(p, prepend=0.0) > 0)):
+    if not (chi > 0 and s2 > 0 and np.all(parts > 0)):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
     s = np.sqrt(s2)
-    reach = _REACH * np.sqrt(p[-1]) + abs(offset)
+    reach = FIELD_REACH * np.sqrt(p[-1]) + abs(offset)
 
-    # The edge of A needs a step of a fraction of s; elsewhere, and on the levels below, the
-    # Gaussians set the step. On the violated side the last one is narrowed by A^x.
+    # Below the top the Gaussians set the step.
     steps = gaussian_steps(p) / fineness
-    total = s2 + chi
-    last_part = p[0]
-    if len(x):
-        last_part = x[-1] * (p[-1] - p[-2])
-    narrowing = np.sqrt(total / (total + last_part))
-
     grids = [uniform_grid(reach, step) for step in steps[:-1]]
+
+    # At the top the edge of A needs a step of a fraction of s. Far on the violated side A^x falls
+    # as e^{−x u²/2(s² + χ)}: times the last Gaussian, of variance `part`, it is one of variance
+    # part·(s² + χ)/(s² + χ + x·part). Without breaking A itself is averaged, x = 1.
+    total = s2 + chi
+    tilt = 1.0
+    if len(x):
+        tilt = x[-1]
+    narrowing = np.sqrt(total / (total + tilt * parts[-1]))
     top_grid = focused_grid(
         reach,
         fine=s / _PER_PATTERN_EDGE / fineness,
@@ -78,6 +82,7 @@ def pattern_recursion(
         focus=_PATTERN_FOCUS * s,
     )
     grids.append(top_grid)
+
     top = pattern_side(top_grid.nodes, s2, chi)
     recursion = recurse(
         grids, top=top.log_a, top_slope=top.slope, variances=p, breaks=x, centre=offset
@@ -88,12 +93,9 @@ def pattern_recursion(
 def support_recursion(
     G: Array, x: Array, E: float, d: float, K: float, *, fineness: float = 1.0
 ) -> tuple[SupportSide, Recursion]:
-    """f_k … f₀ and their weights.
+    """f_k = ln(1 + e^{−K}B) on its grid, and f_k … f₀ with their weights.
 
-    The grids reach as far as P_k does, which is wider than N(0, G_k).
-
-    For large u, f_i ≈ u²/2d_i with d_{i−1} = d_i − x_i(G_i − G_{i−1}): the tilted weight of level i
-    is a Gaussian of variance v_i = v_{i−1}(d_i/d_{i−1})² + (G_i − G_{i−1}) d_i/d_{i−1}, v₀ = G₀.
+    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}).
 
     Parameters
     ----------
@@ -106,34 +108,85 @@ def support_recursion(
     fineness
         Grids are finer by this factor.
     """
-    parts = np.diff(G, prepend=0.0)
-    scales = np.append(d - np.cumsum((x * parts[1:])[::-1])[::-1], d)  # d₀ … d_k
-    if not (d < E and np.all(parts > 0) and scales.min() > _SMALLEST_SCALE * d):
+    scales = descending_scales(d, x, G)  # d₀ … d_k
+    increasing = np.all(np.diff(G, prepend=0.0) > 0)
+    if not (d < E and increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
-
-    # The variance v_k of the tilted weight at the top.
-    variance = G[0]
-    for part, ratio in zip(parts[1:], scales[1:] / scales[:-1], strict=True):
-        variance = variance * ratio**2 + part * ratio
-    reach = _REACH * np.sqrt(variance)
-
-    # 1 + e^{−K}B vanishes at u²/2d = K − ½ ln(E/d) ± iπ: this far from the real axis f_k is
-    # analytic. On level i the switch between rejected and chosen groups has exponent
-    # x_{i+1}(u²/2d_i − K), so that π/x_{i+1} and d_i stand for π and d.
+    reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
     switch = max(K - 0.5 * np.log(E / d), 0.0)
-    zeros = np.sqrt(2 * scales * (switch + 1j * np.pi / np.append(x, 1.0)))
+    next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
+    steps = gaussian_steps(G)
     grids = [
-        focused_grid(
+        _support_grid(
             reach,
-            fine=zero.imag / _PER_SUPPORT_EDGE / fineness,
-            coarse=step / fineness,
-            focus=abs(zero),
+            exponent_scale=2 * scales[level],
+            zero=switch + 1j * np.pi / next_breaks[level],
+            gaussian_step=steps[level],
+            fineness=fineness,
         )
-        for zero, step in zip(zeros, gaussian_steps(G), strict=True)
+        for level in range(len(G))
     ]
     top = support_side(grids[-1].nodes, E - d, d, K)
     recursion = recurse(grids, top=top.log_one_plus, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
+
+
+def _tilted_variance(G: Array, scales: Array) -> float:
+    """The variance v_k of the weight P_k, which is wider than N(0, G_k): the grids reach as far.
+
+    Where f_i ≈ u²/2d_i, v₀ = G₀ and v_i = v_{i−1} r² + (G_i − G_{i−1}) r with r = d_i/d_{i−1};
+    `scales` are d₀ … d_k.
+    """
+    variance = G[0]
+    for i in range(1, len(G)):
+        ratio = scales[i] / scales[i - 1]
+        variance = variance * ratio**2 + (G[i] - G[i - 1]) * ratio
+    return float(variance)
+
+
+def _support_grid(
+    reach: float, exponent_scale: float, zero: complex, gaussian_step: float, fineness: float
+) -> Grid:
+    """The grid of one level of the support side, fine where the choice switches on.
+
+    On level i the switch between rejected and chosen groups is 1 + e^{x_{i+1}(u²/2d_i − switch)},
+    switch = K − ½ ln(E/d) (x_{k+1} = 1: single variables). It vanishes at u² = 2d_i·`zero`, zero =
+    switch + iπ/x_{i+1}, and f_i is analytic up to there: a fraction of that distance from the real
+    axis is the fine step. `exponent_scale` is 2d_i.
+    """
+    position = np.sqrt(exponent_scale * zero)  # complex
+    return focused_grid(
+        reach,
+        fine=position.imag / _PER_SUPPORT_EDGE / fineness,
+        coarse=gaussian_step / fineness,
+        focus=abs(position),
+    )
+
+
+class BrokenPatternMeans(NamedTuple):
+    """Averages of the pattern side over the weights P_i; those without a level are over P_k."""
+
+    tight: float  # E_k[p₊]
+    first: float  # E_k[R₁]
+    curvature: float  # E_k[g_k'']
+    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
+    squares: Array  # E_i[g_i'²], (levels,)
+    values: Array  # E_i[g_i], (levels,)
+    square_curvatures: Array  # E_k[g_k''²] and E₀[g₀''²]
+    edge_weight: float  # what the ends of the grids cut off
+
+
+class BrokenSupportMeans(NamedTuple):
+    """Averages of the support side over the weights P_i; those without a level are over P_k."""
+
+    chosen: float  # E_k[p]
+    rejected: float  # E_k[1 − p]
+    weight_square: float  # E_k[p u²/d²]
+    mixing: float  # E_k[H₂(p)]
+    squares: Array  # E_i[f_i'²], (levels,)
+    values: Array  # E_i[f_i], (levels,)
+    square_curvatures: Array  # E_k[f_k''²] and E₀[f₀''²]
+    edge_weight: float  # what the ends of the grids cut off
 
 
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two
@@ -149,24 +202,45 @@ def broken_class_means(
     *,
     offset: float,
     fineness: float,
-) -> LevelMeans:
-    """The means of one class; at the top p₊, R₁, g_k'' and g_k + ½(s² + χ)g_k'²."""
+) -> BrokenPatternMeans:
+    """The means of one class; the parameters are those of `pattern_recursion`."""
     top, recursion = pattern_recursion(
         np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
     )
+    k = len(x)
     internal = top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2
-    return recursion.means(top.curvature, top.tight, top.mean, top.curvature, internal)
+    return BrokenPatternMeans(
+        tight=recursion.mean(k, top.tight),
+        first=recursion.mean(k, top.mean),
+        curvature=recursion.mean(k, top.curvature),
+        internal=recursion.mean(k, internal),
+        squares=recursion.mean_square_slopes,
+        values=recursion.mean_values,
+        square_curvatures=recursion.mean_square_curvatures(top.curvature),
+        edge_weight=recursion.edge_weight,
+    )
 
 
 @lru_cache(maxsize=64)
 def broken_support_means(
     G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
-) -> LevelMeans:
-    """The means of the supports; at the top p, 1 − p, p u²/d², H₂(p). `switch`: K − ½ ln(E/d)."""
-    # Only the switch enters: E = e·d brings K = switch + ½.
+) -> BrokenSupportMeans:
+    """The means of the supports at `switch` = K − ½ ln(E/d).
+
+    The other parameters are those of `support_recursion`. E and K enter by the switch alone:
+    E = e·d brings K = switch + ½.
+    """
     top, recursion = support_recursion(
         np.array(G), np.array(x), E=np.e * d, d=d, K=switch + 0.5, fineness=fineness
     )
-    mixing = entr(top.chosen) + entr(top.rejected)
-    weight_square = top.chosen * top.mean**2
-    return recursion.means(top.curvature, top.chosen, top.rejected, weight_square, mixing)
+    k = len(x)
+    return BrokenSupportMeans(
+        chosen=recursion.mean(k, top.chosen),
+        rejected=recursion.mean(k, top.rejected),
+        weight_square=recursion.mean(k, top.chosen * top.mean**2),
+        mixing=recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
+        squares=recursion.mean_square_slopes,
+        values=recursion.mean_values,
+        square_curvatures=recursion.mean_square_curvatures(top.curvature),
+        edge_weight=recursion.edge_weight,
+    )

@@ -30,15 +30,14 @@ class Stability:
     """The two replicon products of a solution; each is stable below 1.
 
     Attributes
-    ---------- within : within a support (the paper's λλ̂, among the m replicas). Above 2ρ it equals
-    α∫Dz p₊/ρ, which
-        scale invariance sets to exactly 1: marginal everywhere, violated nowhere. For a fixed
-        support the feasible set of w is convex, so there is nothing to break. A margin makes it
-        smaller than 1. Errors make the set non-convex, and it is infinite: the violation that is
-        corrected jumps at v*.
+    ----------
+    within : within a support (the paper's λλ̂, among the m replicas). Above 2ρ it equals
+        α∫Dz p₊/ρ, which scale invariance sets to exactly 1: marginal everywhere, violated nowhere.
+        For a fixed support the feasible set of w is convex, so there is nothing to break. A margin
+        makes it smaller than 1. Errors make the set non-convex, and it is infinite: the violation
+        that is corrected jumps at v*.
     between : between supports (among the n replicas): α∫Dz [g''(√q₀ z)]² · ∫Dz [f''(√F₀ z)]². This
-    one
-        does pass 1, before Σ = 0.
+        one does pass 1, before Σ = 0.
     """
 
     within: float

@@ -8,14 +8,7 @@ from typing import Any
 from chanceline.errors import InputError, shown
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.gardner import gardner
-from chanceline.theory.one_step import (
-    FINER,
-    branch_off,
-    check_breaking,
-    replicon_line,
-    start_at,
-    start_at_load,
-)
+from chanceline.theory.one_step import FINER, check_breaking, start_at_load
 from chanceline.theory.rsb import RSBBranch
 from chanceline.theory.solution import (
     ReplicaSolution,
@@ -24,9 +17,6 @@ from chanceline.theory.solution import (
     regime_above_entrance,
 )
 from chanceline.theory.symmetric import solve_rs
-
-# `branch_off`, `replicon_line` and `start_at` are here too: old paths, until the callers follow.
-__all__ = ["OneStepSolution", "branch_off", "replicon_line", "solve", "solve_1rsb", "start_at"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

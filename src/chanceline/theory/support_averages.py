@@ -61,23 +61,29 @@ def resolved_support_side(
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
-    """The rule for ∫Dz on which the support side is smooth."""
-    F0, V, d, K = order
+    """The rule for ∫Dz on which the support side is smooth, u = √F₀ z.
 
-    # The width around u = 0 in units of z; with given signs the weight switches on there.
+    Its scale around u = 0 is √d, that of B = √(E/d) e^{u²/2d}. With given signs the weight switches
+    on there, as Φ(u√(E/(V d))) in B: on the scale √(V d/E).
+
+    A variable is as likely chosen as rejected where ln B = K, u²/2d = `switch` = K − ½ ln(E/d). The
+    poles of p(u), 1 + e^{−K}B = 0, are at u²/2d = switch ± iπ, which for a large switch is
+    u = √(2d·switch) (1 ± iπ/2switch): this far from the real axis.
+    """
+    F0, V, d, K = order
     edge = 1.0
     if F0 > 0:
-        narrowing = V / (V + d) if signed else 1.0
-        edge = np.sqrt(d * narrowing / F0)
+        square_scale = d
+        if signed:
+            square_scale = d * (V / (V + d))
+        edge = np.sqrt(square_scale / F0)
 
     switch = K - 0.5 * np.log1p(V / d)
     if F0 == 0 or switch < _SHARP_SWITCH:
-        # p(u) has poles near the real axis where it switches on, far from u = 0 when ρ is small:
-        # half the step resolves them.
+        # The poles are not so near that half the step does not resolve them.
         return rule_for(edge, step / 2)
 
-    # The poles, at u²/2d = switch ± iπ, are as near as this to the real axis.
-    position = np.sqrt(2 * d * switch / F0)
+    position = np.sqrt(2 * d * switch / F0)  # in units of z
     distance = position * np.pi / (2 * switch)
     return focused_rule(
         centres=(-position, 0.0, position), sizes=(distance, edge, distance), step=step
@@ -85,34 +91,44 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
 
 
 def support_means(F0: float, v: float, K: float, step: float, signed: bool = False) -> SupportMeans:
-    """The averages at E = 1, V = 1/(1 + e^{−v}), d = 1/(1 + e^v)."""
+    """The averages at E = 1, V = 1/(1 + e^{−v}), d = 1/(1 + e^v), with v = ln(V/d).
+
+    The functions averaged are products of p, ⟨w⟩ and moments of w; by the odds, that is by −K, and
+    by the field u
+
+        ∂p/∂(−K) = p(1 − p),    ∂p/∂u = p(1 − p)⟨w⟩,    ∂⟨w²⟩/∂u = 2⟨w⟩(1 + Var w) + third,
+
+    the last one at E = 1, with the third central moment of w.
+    """
     V = float(expit(v))
     d = float(expit(-v))
     side, rule = resolved_support_side(SupportOrder(F0, V, d, K), step, signed)
     u = np.sqrt(F0) * rule.nodes  # (nodes,), as every array below
 
-    # Names of the module: p, p(1 − p), ⟨w⟩, P(w ≠ 0), f' and f''.
     p = side.chosen
-    p_rejected = side.chosen * side.rejected
-    w = side.mean
-    nonzero = side.nonzero
-    slope = side.slope
-    curvature = side.curvature
-    square = w**2 + side.variance
+    p_rejected = side.chosen * side.rejected  # p(1 − p)
+    w = side.mean  # ⟨w⟩
+    nonzero = side.nonzero  # P(w ≠ 0)
+    slope = side.slope  # f' = p⟨w⟩
+    curvature = side.curvature  # f''
+    square = w**2 + side.variance  # ⟨w²⟩
     square_slope = 2 * w * (1 + side.variance) + side.third
 
     def mean(values: Array) -> float:
+        """∫Dz values."""
         return float(rule.mean(values))
 
-    def with_derivatives(value: Array, by_odds: Array, by_u: Array, product: float = 0.0) -> Array:
-        """The mean of a function and its derivatives by K, v and ln F₀.
+    def with_derivatives(
+        value: Array, by_odds: Array, by_u: Array, slope_product: float = 0.0
+    ) -> Array:
+        """The mean of a function G(u), of its derivative by −K and of G', as derivatives, (4,).
 
-        `by_odds` is the derivative by −K, `by_u` that by u, and `product` what the heat equation
-        lacks.
+        By K, by v (V = s(v), so that dV/dv = V d at E = 1) and by ln F₀, with
+        ∂G/∂F₀ = u G'/2F₀ and ∂G/∂V = ∂G/∂F₀ + f'G' − `slope_product`, F'G' of a product F·G.
         """
         by_log_f0 = 0.5 * mean(by_u * u)
-        by_V = by_log_f0 / F0 + mean(by_u * slope) - product
-        by_v = expit(v) * expit(-v) * by_V
+        by_V = by_log_f0 / F0 + mean(by_u * slope) - slope_product
+        by_v = V * d * by_V
         return np.array([mean(value), -mean(by_odds), by_v, by_log_f0])
 
     curvature_square = mean(curvature**2)
@@ -133,7 +149,7 @@ def support_means(F0: float, v: float, K: float, step: float, signed: bool = Fal
             value=slope**2,
             by_odds=2 * slope * p_rejected * w,
             by_u=2 * slope * curvature,
-            product=curvature_square,
+            slope_product=curvature_square,
         ),
         log_one_plus=mean(side.log_one_plus),
         curvature_square=curvature_square,

@@ -38,7 +38,7 @@ class SupportSide:
     rejected: Array  # 1 − p
     mean: Array  # of w
     variance: Array | float  # of w
-    e: float  # E
+    E: float
     nonzero: Array | float = 1.0  # P(w ≠ 0)
     third: Array | float = 0.0  # third central moment of w
     nonzero_slope: Array | float = 0.0  # d nonzero/du
@@ -51,7 +51,7 @@ class SupportSide:
     @property
     def mean_slope(self) -> Array | float:
         """d⟨w⟩/du = Var w + P(w ≠ 0)/E; 1/d with free signs."""
-        return self.variance + self.nonzero / self.e
+        return self.variance + self.nonzero / self.E
 
     @property
     def curvature(self) -> Array:
@@ -59,46 +59,54 @@ class SupportSide:
         return self.chosen * self.mean_slope + self.chosen * self.rejected * self.mean**2
 
 
-def support_side(u: Array, V: float, d: float, k: float, signed: bool = False) -> SupportSide:
-    """B(u) against e^K, with E = V + d.
+def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -> SupportSide:
+    """Whether a variable of mean field u is chosen, and the law of its weight; E = V + d.
+
+    Its odds are e^{−K}B(u); the weight of a chosen one has mean u/d and variance V/(E d).
 
     Parameters
     ----------
     u : array of any shape
         Means u of the field h.
-    V, d, k
+    V, d, K
         Variance V of the field, d = E − V, and K.
     signed
         Whether the sign of the weight is given.
     """
     if signed:
-        return _support_side_given_signs(u, V, d, k)
-    e = V + d
-    log_odds = 0.5 * np.log(e / d) + u**2 / (2 * d) - k
+        return _support_side_given_signs(u, V, d, K)
+    E = V + d
+    log_odds = 0.5 * np.log(E / d) + u**2 / (2 * d) - K  # ln(e^{−K}B)
     return SupportSide(
         log_one_plus=np.logaddexp(0.0, log_odds),
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
         mean=u / d,
-        variance=V / (e * d),
-        e=e,
+        variance=V / (E * d),
+        E=E,
     )
 
 
-def _support_side_given_signs(u: Array, V: float, d: float, k: float) -> SupportSide:
-    """The same for w = h₊/E: the law of h₊ is that of T on the pattern side at χ = −E."""
-    e = V + d
-    law = pattern_side(u, V, -e)
-    log_odds = law.log_a - k
-    mean = law.mean / e
+def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> SupportSide:
+    """`support_side` for weights w = h₊/E ≥ 0: the arguments are the same.
+
+    The tilt of h is e^{h²/2E} for h > 0 and 1 below. That of a violation v in `pattern_side` is
+    e^{−v²/2χ} for v > 0 and 1 below: the law of h₊ is that of T at μ = u, s² = V, χ = −E, and B is
+    A. There P(w ≠ 0) = p₊, and its slope ∂p₊/∂μ = e₀ − R₁(1 − p₊)/χ is e₀ + ⟨w⟩(1 − p₊), e₀ the
+    density of h at 0⁺.
+    """
+    E = V + d
+    law = pattern_side(u, V, -E)
+    log_odds = law.log_a - K  # ln(e^{−K}B)
+    mean = law.mean / E
     return SupportSide(
         log_one_plus=np.logaddexp(0.0, log_odds),
         chosen=expit(log_odds),
         rejected=expit(-log_odds),
         mean=mean,
-        variance=law.variance / e**2,
-        e=e,
+        variance=law.variance / E**2,
+        E=E,
         nonzero=law.tight,
-        third=law.third / e**3,
+        third=law.third / E**3,
         nonzero_slope=law.edge + mean * law.loose,
     )

@@ -17,44 +17,19 @@ from chanceline.theory.bounds import bounds_at
 from chanceline.theory.closed_forms import binary_entropy, l0_gardner, typical_overlap
 from chanceline.theory.ensemble import PLAIN, Ensemble, check_alpha, check_rho
 from chanceline.theory.newton import Solved
-from chanceline.theory.quadrature import STEP
+from chanceline.theory.quadrature import QUADRATURE_STEP
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.solution import (
-    MARGINAL,
-    Conjugates,
     Regime,
-    ReplicaSolution,
     RSSolution,
     Stability,
     regime_above_entrance,
 )
-from chanceline.theory.typical import (
-    Field,
-    gardner_field,
-    mills,
-    mills_slope,
-    solve_typical,
-)
+from chanceline.theory.typical import solve_typical
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Names of `solution` and `typical` are here too: old paths, until the callers follow.
-__all__ = [
-    "MARGINAL",
-    "Conjugates",
-    "Field",
-    "RSSolution",
-    "ReplicaSolution",
-    "Stability",
-    "branch_table",
-    "gardner_field",
-    "mills",
-    "mills_slope",
-    "solve_rs",
-    "solve_typical",
-]
 
 # Nearer to ρ = 1 nothing is resolved.
 _SMALLEST_COMPLEMENT = 1e-12
@@ -94,14 +69,14 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The typical solution, on half the step; how far that moves it is its quadrature error."""
-    coarse = solve_typical(alpha, rho, ensemble, STEP)
-    fine = solve_typical(alpha, rho, ensemble, STEP / 2)
+    coarse = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP)
+    fine = solve_typical(alpha, rho, ensemble, QUADRATURE_STEP / 2)
     error = max(abs(fine.q0 - coarse.q0), abs(fine.q1 - coarse.q1))
     return replace(fine, quadrature_error=error)
 
 
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """The limit at α = 2ρ of the plain ensemble, in closed form."""
+    """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ."""
     c = typical_overlap(rho)
     # (ln H)'' becomes a step, so the replicon between supports is 2ρ P(two Gaussians of correlation
     # c are both positive).
@@ -148,20 +123,14 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
             until=lambda state: state.entropy < all_choices and state.alpha >= alpha
         )
     )
+    has_fold = any(point.state.entropy >= all_choices for point in points)
+    if has_fold:
+        points = _past_fold(branch, points, all_choices)
 
-    # Cut off the part with Σ > H₂(ρ).
     first = points[0]
-    above = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
-    if above:
-        last = above[-1]
-        first = branch.point_where(
-            (points[last], points[last + 1]), lambda state: state.entropy - all_choices
-        )
-        points = [first, *points[last + 1 :]]
-
     if first.state.alpha < alpha:
         return _at_load(branch, alpha, (points[-2], points[-1]))
-    if not above and alpha > bounds_at(rho, ensemble).cover_gardner:
+    if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
         # The branch begins with larger χ than the first point has.
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
@@ -169,6 +138,18 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
         f"to {first.state.alpha:.6g} in replica symmetry), and the entropy is that of all choices; "
         "choose a larger alpha"
     )
+
+
+def _past_fold(
+    branch: Branch, points: list[Solved[RSState]], all_choices: float
+) -> list[Solved[RSState]]:
+    """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it."""
+    above = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
+    last = above[-1]
+    crossing = branch.point_where(
+        (points[last], points[last + 1]), lambda state: state.entropy - all_choices
+    )
+    return [crossing, *points[last + 1 :]]
 
 
 def _at_load(
@@ -181,9 +162,11 @@ def _at_load(
     rho = branch.rho
     ensemble = branch.ensemble
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, STEP / 2)
+    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
     state = fine.state
     order = state.order
+    overlap_error = abs(state.overlap / order.q0 - 1)
+    norm_error = abs(state.norm / rho - 1)
 
     # What is left between the load of the point and α, within rounding and quadrature error, moves
     # Σ along its slope.
@@ -192,8 +175,6 @@ def _at_load(
     if ensemble.error_rate:
         # The violation that is corrected jumps at v*, and the replicon within a support diverges.
         within = math.inf
-    overlap_error = abs(state.overlap / order.q0 - 1)
-    norm_error = abs(state.norm / rho - 1)
     return RSSolution(
         alpha=alpha,
         rho=rho,

@@ -22,13 +22,18 @@ from scipy.special import erfcx, logit
 
 from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.ensemble import PLAIN, Ensemble, OffsetClass
-from chanceline.theory.quadrature import STEP, Array, centred_rule, rule_for
+from chanceline.theory.gardner import LARGEST_THRESHOLD
+from chanceline.theory.quadrature import (
+    QUADRATURE_STEP,
+    WIDTHS_PER_FEATURE,
+    Array,
+    centred_rule,
+    rule_for,
+)
 from chanceline.theory.solution import Conjugates, Regime, RSSolution, Stability
 
 # From this x on x + h cancels too much, and its asymptotic series has all digits.
 _SERIES_FROM = 60.0
-# Beyond this threshold all patterns lie on one side.
-_LARGEST_THRESHOLD = 40.0
 # c = q₀/q₁ is sought this far from 0 (relative to ρ) and 1.
 _OVERLAP_EDGE = 1e-12
 
@@ -39,14 +44,15 @@ def mills(x: Array) -> Array:
 
 
 def mills_slope(x: Array) -> Array:
-    """h' = (ln H)'' = −h(x + h), by the asymptotic series of x + h where that cancels."""
+    """h' = (ln H)'' = −h(x + h), by the asymptotic series of x + h where that cancels.
+
+    For x → ∞, x + h = −(1/x)(1 − 2/x² + 10/x⁴ − 74/x⁶ + 706/x⁸ − …).
+    """
     x = np.asarray(x, dtype=float)
     h = mills(x)
     large = np.maximum(x, _SERIES_FROM)
-    inverse_square = large**-2
-    series = 1 - inverse_square * (
-        2 - inverse_square * (10 - inverse_square * (74 - 706 * inverse_square))
-    )
+    y = large**-2
+    series = 1 - y * (2 - y * (10 - y * (74 - 706 * y)))  # Horner's rule
     x_plus_h = np.where(x > _SERIES_FROM, -series / large, x + h)
     return -h * x_plus_h
 
@@ -82,25 +88,33 @@ class Field:
         return float(rule.mean(function(self.gamma * rule.nodes + offset)))
 
     def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
-        """Σ_c f_c ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset)]²."""
+        """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes.
+
+        The functions averaged change where their argument is 0, over a distance of order 1: the
+        rule for y is centred there for each z, that for z where it happens at y = 0.
+        """
         narrow = np.sqrt(1 - c)
         wide = np.sqrt(c)
-        inner_width = min(4.0, 4 / (self.gamma * narrow))
+        feature_in_y = 1 / (self.gamma * narrow)
+        inner_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
         total = 0.0
         for share, _, offset in self.classes:
             rule = rule_for(narrow / wide, self.step, centre=-offset / (self.gamma * wide))
             shift = wide * rule.nodes + offset / self.gamma  # (z nodes,)
             y, weights = centred_rule(-shift / narrow, inner_width, self.step)
             argument = self.gamma * (narrow * y + shift[:, None])  # (z nodes, y nodes)
-            inner = (weights * function(argument)).sum(axis=1)
+            inner = (weights * function(argument)).sum(axis=1)  # (z nodes,)
             total += share * float(rule.mean(inner**2))
         return total
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """The field with the best threshold at a given γ: Σ_c σ_c f_c ∫Dt h = 0."""
+    """The field at a given ln γ, with the threshold at which Σ_c σ_c f_c ∫Dt h = 0, if it is free.
+
+    Offsets are √(1 + γ²)(margin + σ_c b), because √ρ = √(1 + γ²) in units of √(ρ − q₁).
+    """
     gamma = float(np.exp(log_gamma))
-    norm = np.sqrt(1 + gamma**2)  # √ρ in units of √(ρ − q₁)
+    norm = np.sqrt(1 + gamma**2)
 
     def with_threshold(threshold: float) -> Field:
         classes = tuple(
@@ -111,7 +125,7 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
 
     if not ensemble.free_threshold:
         return with_threshold(0.0)
-    reach = _LARGEST_THRESHOLD + ensemble.margin
+    reach = LARGEST_THRESHOLD + ensemble.margin
     best = brentq(
         lambda threshold: with_threshold(threshold).mean_by_sign(mills),
         -reach,
@@ -122,8 +136,12 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
     return with_threshold(float(best))
 
 
-def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = STEP) -> Field:
-    """Gardner's equation at load P/M = α/ρ < α_c; γ → ∞ as the load reaches α_c."""
+def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
+    """The field at which (α/ρ)⟨h²⟩/γ² = 1, Gardner's equation, at load P/M = α/ρ < α_c.
+
+    The left-hand side falls with γ, and γ → ∞ as the load reaches α_c; the root is bracketed in
+    ln γ.
+    """
 
     def excess(log_gamma: float) -> float:
         field = _field_at(log_gamma, ensemble, step)
@@ -140,7 +158,7 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = STEP) -
 
 
 def solve_typical(
-    alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = STEP
+    alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
     """All order parameters at α < α_CG (2ρ for the plain ensemble)."""
     field = gardner_field(alpha / rho, ensemble, step)

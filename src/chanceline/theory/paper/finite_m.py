@@ -31,26 +31,24 @@ from scipy.special import expit, log_ndtr, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.continuation import first_success, follow
-from chanceline.theory.newton import Newton, OutsideDomain, Solved
+from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import (
+    FIELD_REACH,
     Recursion,
+    descending_scales,
     focused_grid,
     gaussian_steps,
     recurse,
     uniform_grid,
 )
-from chanceline.theory.quadrature import STEP, Array, rule_for
+from chanceline.theory.quadrature import QUADRATURE_STEP, Array, rule_for
 from chanceline.theory.solution import Regime, RSSolution
 from chanceline.theory.symmetric import solve_rs
 from chanceline.theory.typical import mills
 
-# The grids reach this many standard deviations of the field.
-_REACH = 9.0
 # Grid points per width of the edge of H, up to so many widths from it.
 _POINTS_PER_EDGE = 6.0
 _EDGE_FOCUS = 4
-# Logarithms of order parameters beyond this are no longer numbers to compute with.
-_LARGEST_LOG = 100
 # Continuation in ln m begins at this m or smaller, goes by this factor, and gives up at this step.
 _FIRST_M = 1e-3
 _M_FACTOR = 4
@@ -76,7 +74,7 @@ class FiniteMState:
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """g_L → … → g₀ for v = Σ_i √(q_i − q_{i−1}) z_i.
+    """g_L → … → g₀ for the field v = Σ_i √(q_i − q_{i−1}) z_i, from g_L = ln H(v/√(ρ − q_L)).
 
     Parameters
     ----------
@@ -91,13 +89,14 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     if not (gap > 0 and parts.min() > 0):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     width = np.sqrt(gap)
-    reach = _REACH * np.sqrt(q[-1])
+    reach = FIELD_REACH * np.sqrt(q[-1])
 
-    # H^x narrows the Gaussians on the violated side.
+    # Far on the violated side H^x falls as e^{−x v²/2(ρ − q_L)}: times a Gaussian of variance
+    # `part` it is one of variance part·gap/(gap + x·part).
     steps = gaussian_steps(q)
-    coarse_steps = steps[1:] * np.sqrt(gap / (gap + breaks * parts[1:]))
+    narrowing = np.sqrt(gap / (gap + breaks * parts[1:]))
     grids = [uniform_grid(reach, steps[0])]
-    for coarse in coarse_steps:
+    for coarse in steps[1:] * narrowing:
         grid = focused_grid(
             reach, fine=width / _POINTS_PER_EDGE, coarse=coarse, focus=_EDGE_FOCUS * width
         )
@@ -109,27 +108,42 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 class SupportLaw(NamedTuple):
     """The support side, Gaussian all the way down, on the nodes z."""
 
-    widths: Array  # D₀ … D_L
+    D_levels: Array  # D₀ … D_L
     log_odds: Array  # ln(e^{−K}B), (nodes,)
     weight_square: Array  # (h₀/D₀)², (nodes,)
     weights: Array  # of ∫Dz, (nodes,)
 
 
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
-    """D₀ … D_L, ln(e^{−K}B), (h₀/D₀)² and the weights of ∫Dz, from D = D_L."""
-    falls = breaks * np.diff(q_hat)  # D_i − D_{i−1}
-    widths = D - np.append(np.cumsum(falls[::-1])[::-1], 0.0)
-    if not 0 < widths[0] <= D:
+    """The support side on the nodes z of a rule for ∫Dz, with h₀ = √q̂₀ z and m = x₁:
+
+        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀.
+
+    Parameters
+    ----------
+    D
+        D_L = Q̂ + q̂_L.
+    q_hat : (L + 1,)
+        q̂₀ … q̂_L.
+    K
+        Conjugate of ρ.
+    breaks : (L,)
+        x₁ … x_L.
+    """
+    D_levels = descending_scales(D, breaks, q_hat)
+    D0 = D_levels[0]
+    if not 0 < D0 <= D:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
     m = breaks[0]
-    rule = rule_for(float(np.sqrt(widths[0] / (m * q_hat[0]))), STEP / 2)
+    rule = rule_for(float(np.sqrt(D0 / (m * q_hat[0]))), QUADRATURE_STEP / 2)
     h0 = np.sqrt(q_hat[0]) * rule.nodes
-    log_ratios = np.log(widths[1:] / widths[:-1]) / breaks
-    constant = -0.5 * m * np.log(D) + 0.5 * m * log_ratios.sum()
+
+    log_ratios = np.log(D_levels[1:] / D_levels[:-1]) / breaks
+    log_B = -0.5 * m * np.log(D) + 0.5 * m * log_ratios.sum() + m * h0**2 / (2 * D0)
     return SupportLaw(
-        widths=widths,
-        log_odds=constant + m * h0**2 / (2 * widths[0]) - K,
-        weight_square=(h0 / widths[0]) ** 2,
+        D_levels=D_levels,
+        log_odds=log_B - K,
+        weight_square=(h0 / D0) ** 2,
         weights=rule.weights,
     )
 
@@ -137,9 +151,16 @@ def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The equations, with q₂ − q₁ = split·(ρ − q₂) imposed where there are groups."""
-    if np.abs(unknowns[:2]).max() > _LARGEST_LOG:
-        raise OutsideDomain("an order parameter left the range of floating-point numbers")
+    """The equations at (ln(ρ − q_L), logit(q₀/q₁), K), relative, and φ.
+
+    With q̂_i = α E_i[g_i'²], D_L = ρ/(ρ − q_L) and the support side of `support_law` they are
+
+        ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
+
+    Where there are groups q₂ − q₁ = `split`·(ρ − q₂) is imposed, and its equation,
+    q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁), returns `growth` times as much. `breaks` are (m,) or (m, k).
+    """
+    check_logarithms(unknowns[:2])
 
     # Decode the order parameters.
     gap = float(np.exp(unknowns[0]))  # ρ − q_L
@@ -150,23 +171,23 @@ def _equations(
         levels.append(rho - gap)
     q = np.array(levels)
     m = breaks[0]
-    D = rho / gap
+    D = rho / gap  # D_L
 
     # Both sides.
     patterns = volume_recursion(q, breaks, gap)
     q_hat = alpha * patterns.mean_square_slopes
-    widths, log_odds, weight_square, weights = support_law(D, q_hat, K, breaks)
+    D_levels, log_odds, weight_square, weights = support_law(D, q_hat, K, breaks)
     p = expit(log_odds)
     chosen = weights @ p
 
-    # (ρ − q₁) and q₁ both come from the same average; as m → 0 only its difference from ρ carries
-    # χ.
-    spread = chosen * (q_hat[1] - q_hat[0]) / (widths[1] * widths[0])
+    # ρ − q₁ and q₁ both come from the same average; as m → 0 only its difference from ρ carries χ.
+    spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
     q1_now = weights @ (p * weight_square) + spread
     q0_now = weights @ (p**2 * weight_square)
     residual = np.array([chosen / rho - 1, (q1_now - q1) / rho, q0_now / q[0] - 1])
 
-    # φ, with ½m[Q̂ρ + …] by D_L for Q̂, which is lost in q̂_L as m → 0.
+    # φ, with Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i in terms of D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for
+    # m → 0: the terms of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
     outside = (
         D * rho
         - q_hat[-1] * (gap + breaks[-1] * q[-1])
@@ -180,7 +201,7 @@ def _equations(
     )
     growth = 1.0
     if split:
-        growth = rho * (q_hat[-1] - q_hat[1]) / (D * widths[1]) / (q[-1] - q1)
+        growth = rho * (q_hat[-1] - q_hat[1]) / (D * D_levels[1]) / (q[-1] - q1)
     return FiniteMState(
         q=q,
         q_hat=q_hat,
@@ -219,14 +240,17 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     is_typical = limit.regime == Regime.TYPICAL
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """At m, in coordinates that keep ρ − q₁ (typical) or χ (above) from one m to the next."""
-        log_scale = np.array([0.0 if is_typical else log_m, 0.0, 0.0])
+        """At m, with ln(ρ − q₁) (typical) or ln χ = ln(ρ − q₁) − ln m (above) as first unknown."""
+        log_scale = np.zeros(3)
+        if not is_typical:
+            log_scale[0] = log_m
         solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + log_scale)
         return replace(solved, unknowns=solved.unknowns - log_scale)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
         return log_m, solve_at(log_m, _start_near_limit(limit, log_m, is_typical))
 
+    # The first point at a small m, at a smaller one where that fails; then on to the m wanted.
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - k * math.log(_M_FACTOR) for k in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
@@ -268,6 +292,3 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     q0, q1 = symmetric.q
     start = np.array([np.log(rho - q1), logit(q0 / q1), symmetric.K])
     return solve_finite_m(alpha, rho, (m, group), start, split).state
-
-
-pattern_recursion = volume_recursion  # old name, until the page that names it follows
