@@ -18,7 +18,7 @@ import pandas as pd
 
 import chanceline
 from chanceline._io import write_text
-from chanceline.chance.counts import log_expected_supports
+from chanceline.chance.gaussian_cones import log_expected_supports
 
 TABLE = Path(__file__).resolve().parent.parent / "docs" / "tables" / "classes.md"
 

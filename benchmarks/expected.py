@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline._io import write_text
+from chanceline.prediction.crossval import expected_error
+from chanceline.prediction.metrics import error_indicators
 from chanceline.prediction.rule import fit_rule
-from chanceline.prediction.worth import error_of, expected_error
 from chanceline.significance.arrays import block_means
 
 HERE = Path(__file__).resolve().parent
@@ -138,7 +139,7 @@ def run(design: str, number: int) -> dict[str, Any]:
         if design in NEW_BLOCKS:
             fresh = fresh - block_means(fresh, beside["blocks"]) + X.mean(axis=0)
             beside = {}
-        wrong.append(error_of(rule.scores(fresh, beside.get("blocks")), labels).mean())
+        wrong.append(error_indicators(rule.scores(fresh, beside.get("blocks")), labels).mean())
     assert expected is not None
     return {
         "design": design,

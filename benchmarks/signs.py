@@ -21,7 +21,8 @@ import pandas as pd  # noqa: E402
 
 import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
-from chanceline.chance.counts import LOG2, log_binomial, log_cover  # noqa: E402
+from chanceline.chance.binomial import LOG2, log_binomial  # noqa: E402
+from chanceline.chance.cover import log_cover  # noqa: E402
 from chanceline.experiments.extrapolation import mean_estimate, median_estimate  # noqa: E402
 from chanceline.experiments.scaling import fit_differences  # noqa: E402
 from chanceline.perceptron.random_patterns import random_problem  # noqa: E402

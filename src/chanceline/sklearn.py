@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.rule import Rule, make_rule
-from chanceline.prediction.rule import PredictionRule, fit_rule, probability
+from chanceline.prediction.ridge_logistic import sigmoid
+from chanceline.prediction.rule import PredictionRule, fit_rule
 from chanceline.select.api import search
 from chanceline.select.pareto import front
 
@@ -272,5 +273,5 @@ class SparseRule(_SparseLinear):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of both classes, (samples, 2), in the order of `classes_`."""
-        positive = probability(self.decision_function(X))
+        positive = sigmoid(self.decision_function(X))
         return np.column_stack([1 - positive, positive])

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from chanceline.chance.counts import log_expected_supports
+from chanceline.chance.gaussian_cones import log_expected_supports
 from chanceline.errors import InputError
 from chanceline.experiments.kinds import (
     count_classes,

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom, hypergeom
 from sklearn.linear_model import LogisticRegression
 
-from chanceline.chance.counts import chance_of_sum, log_tail
+from chanceline.chance.chernoff import log_tail_bound
+from chanceline.chance.poisson_binomial import poisson_binomial_pmf
 from chanceline.significance import feature_bound
 
 
@@ -49,7 +50,7 @@ def test_the_generating_function_is_that_of_all_labellings():
         sums = labellings @ column
         for labels in labellings[::37]:
             plain = log(np.mean(np.exp(slope * (sums - labels @ column))))
-            assert log_tail(column, labels, starts, slope) == pytest.approx(plain, abs=1e-10)
+            assert log_tail_bound(column, labels, starts, slope) == pytest.approx(plain, abs=1e-10)
 
 
 def test_for_pairs_it_is_a_product_of_hyperbolic_cosines():
@@ -57,14 +58,16 @@ def test_for_pairs_it_is_a_product_of_hyperbolic_cosines():
     column = np.column_stack([differences / 2, -differences / 2]).ravel()
     labels = np.tile([True, False], 4)
     exact = sum(log(cosh(0.9 * d / 2)) - 0.9 * d / 2 for d in differences)
-    assert log_tail(column, labels, np.arange(0, 8, 2), 0.9) == pytest.approx(exact, abs=1e-12)
+    assert log_tail_bound(column, labels, np.arange(0, 8, 2), 0.9) == pytest.approx(
+        exact, abs=1e-12
+    )
 
 
 def test_a_sum_on_a_circle_of_residues_is_the_sum():
-    assert chance_of_sum(np.full(4000, 0.3), 1180) == pytest.approx(
+    assert poisson_binomial_pmf(np.full(4000, 0.3), 1180) == pytest.approx(
         binom.pmf(1180, 4000, 0.3), rel=1e-10
     )
-    assert chance_of_sum(np.array([0.5, 0.25, 1.0]), 2) == pytest.approx(0.5, rel=1e-12)
+    assert poisson_binomial_pmf(np.array([0.5, 0.25, 1.0]), 2) == pytest.approx(0.5, rel=1e-12)
 
 
 def test_it_is_the_likelihood_of_logistic_regression():
@@ -75,10 +78,10 @@ def test_it_is_the_likelihood_of_logistic_regression():
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(column[:, None], labels)
     chances = model.predict_proba(column[:, None])[:, 1]
     likelihood = np.log(np.where(labels, chances, 1 - chances)).sum()
-    rest = log(chance_of_sum(chances, labels.sum())) - log(comb(80, labels.sum()))
-    assert log_tail(column, labels, np.zeros(1, dtype=int), model.coef_[0, 0]) == pytest.approx(
-        rest - likelihood, abs=1e-5
-    )
+    rest = log(poisson_binomial_pmf(chances, labels.sum())) - log(comb(80, labels.sum()))
+    assert log_tail_bound(
+        column, labels, np.zeros(1, dtype=int), model.coef_[0, 0]
+    ) == pytest.approx(rest - likelihood, abs=1e-5)
 
 
 def test_close_to_the_exact_tail_of_a_yes_or_no_column():
@@ -144,7 +147,7 @@ def test_a_hundred_thousand_shuffles_of_two_hundred_tables():
             >= n_samples - positives
         )
         slope = 3 * rng.normal()
-        bound = np.exp(min(0.0, log_tail(column, labels, np.zeros(1, dtype=int), slope)))
+        bound = np.exp(min(0.0, log_tail_bound(column, labels, np.zeros(1, dtype=int), slope)))
         as_far = np.sign(slope) * (sums - column[labels].sum()) >= -1e-9
         violations += binom.sf(np.count_nonzero(as_far) - 1, 100_000, bound) < 1e-6
         silent += bound > 0.5

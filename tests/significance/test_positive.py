@@ -13,8 +13,8 @@ from written import apply_card, apply_sentence
 
 from chanceline.errors import InputError
 from chanceline.figures.significance import draw_samples
+from chanceline.prediction.metrics import area_within_folds
 from chanceline.prediction.rule import PredictionRule, fit_rule
-from chanceline.prediction.worth import area
 from chanceline.significance import SeparationTest, separation_test
 from chanceline.significance.sentences import rule_sentence
 from chanceline.sklearn import SparseRule
@@ -92,7 +92,9 @@ def check_meaning(result: SeparationTest, table: pd.DataFrame, positive: str) ->
     assert expected.sensitivity == pytest.approx(left_out[is_positive].mean())
     assert expected.specificity == pytest.approx((~left_out)[~is_positive].mean())
     one_fold = np.zeros(len(y), dtype=np.int64)
-    assert area(expected.predictions, is_positive, one_fold) == pytest.approx(expected.auc, abs=0.1)
+    assert area_within_folds(expected.predictions, is_positive, one_fold) == pytest.approx(
+        expected.auc, abs=0.1
+    )
     assert expected.auc > 0.7
 
     # Weights, differences and AUC of features.

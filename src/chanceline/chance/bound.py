@@ -19,23 +19,10 @@ from numpy.typing import NDArray
 from chanceline._results import Result
 from chanceline.chance.binomial import LOG2, log_binomial
 from chanceline.chance.cover import log_cover_curve
-from chanceline.chance.first_count import first_convincing  # old path, until the callers follow
 from chanceline.chance.fixed_classes import CountForm, log_fixed_class_labellings
 from chanceline.chance.hamming import log_hamming_ball
-from chanceline.chance.shape import MAX_COUNT, Null, check_shape
+from chanceline.chance.shape import Null, check_shape
 from chanceline.errors import InputError
-
-__all__ = [
-    "LARGEST",
-    "Bound",
-    "bound_curve",
-    "chance_bound",
-    "check_shape",
-    "first_convincing",
-    "format_p",
-]
-
-LARGEST = MAX_COUNT  # old name, until the callers follow
 
 # Block → (its size, its positives).
 Blocks = tuple[tuple[int, int], ...]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from chanceline.chance.counts import LOG2, log_binomial, log_cover_curve
+from chanceline.chance.binomial import LOG2, log_binomial
+from chanceline.chance.cover import log_cover_curve
 
 
 def log_first_moment(n: int, patterns: int, m: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from chanceline.chance.counts import log_binomial
+from chanceline.chance.binomial import log_binomial
 from chanceline.experiments.extrapolation import Estimate, mean_estimate, median_estimate
 from chanceline.experiments.first_moment import first_moment_size, log_first_moment
 

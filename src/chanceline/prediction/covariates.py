@@ -30,7 +30,6 @@ Values = NDArray[Any]
 MAX_VALUES_OF_CATEGORY = 5
 # Categories have so many samples on average, at least.
 MIN_SAMPLES_PER_LEVEL = 8
-FEWEST_IN_LEVEL = MIN_SAMPLES_PER_LEVEL  # old name, until the callers follow
 # Numbers are pulled in at so many standard deviations: one outlier must not make the square.
 REACH = 3.0
 # Levels that a sentence lists.

@@ -19,16 +19,12 @@ from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
 from chanceline.prediction._types import Floats, Ints
-from chanceline.prediction.candidates import MAX_SMALL_FEATURES, Family, describe, mean_penalty
+from chanceline.prediction.candidates import Family, describe, mean_penalty
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.covariates import CovariateEncoder
-from chanceline.prediction.ridge_logistic import fit_ridge_logistic, sigmoid
+from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.prediction.samples import Samples, make_samples, names_of
 from chanceline.prediction.train import TrainedRule, check_feature_choice, train
-
-MOST_FEATURES = MAX_SMALL_FEATURES  # old name, until the callers follow
-ridge_logistic = fit_ridge_logistic  # old name, until the callers follow
-probability = sigmoid  # old name, until the callers follow
 
 
 @dataclass(frozen=True, eq=False, repr=False)

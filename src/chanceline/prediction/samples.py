@@ -194,6 +194,3 @@ def check_one_per_sample(values: ArrayLike, n_samples: int, role: str) -> NDArra
             f"not an array of shape {array.shape}."
         )
     return array
-
-
-codes = number_values  # old name, until the callers follow

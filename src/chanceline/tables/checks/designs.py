@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline.chance.counts import LOG2, log_binomial
+from chanceline.chance.binomial import LOG2, log_binomial
 from chanceline.perceptron.problem import Floats
 from chanceline.tables.partitions import determines
 from chanceline.tables.roles import Role
