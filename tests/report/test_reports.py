@@ -27,7 +27,7 @@ from chanceline.report import (
 )
 from chanceline.report.page import Page, hash_arrays, short_number
 from chanceline.report.reproduce import FIGURES, rounded
-from chanceline.report.separation import separation_page
+from chanceline.report.separation import cells_to_read, separation_page
 from chanceline.reproduce.folder import Folder
 from chanceline.significance import separation_test
 from chanceline.tables import load_data
@@ -339,6 +339,11 @@ def test_numbers_to_read():
     assert [short_number(value) for value in (2.5e-8, 1.23456, 1e12, 0.0, -3e-5, 100.0)] == [
         "2.5e-8", "1.235", "1e12", "0", "-3e-5", "100",
     ]  # fmt: skip
+
+
+def test_cells_to_read_are_known_by_their_type_and_not_by_their_words():
+    rows = [("nan", "True", True, np.bool_(False), float("nan"), np.float64(1.23456), 12345)]
+    assert cells_to_read(rows) == [["nan", "True", "✓", "", "", 1.23, 12345]]
 
 
 def test_unseen_characters_are_written_out(noise, tmp_path):

@@ -73,7 +73,7 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
             "(chanceline test)."
         )
     if errors > 0:
-        # Whoever counts the errors after looking pays a factor 2 for each number of them.
+        # Errors counted after looking cost a factor 2^(e + 1).
         log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
         lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
     null_in_words = "fair coin (wrong for unbalanced classes)"
