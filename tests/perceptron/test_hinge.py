@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from chanceline.chance import log_binomial
 from chanceline.kernels import inverse, selection, vectors
-from chanceline.perceptron.active_set import find_flips, flip_four
+from chanceline.perceptron.active_set import find_flips, follow_flips
 from chanceline.perceptron.hinge import fit
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
@@ -36,12 +36,10 @@ def from_python(kernel):
     return njit(lambda *arguments: kernel(*arguments))
 
 
-border, combine, next_pivot, unborder = (
-    inverse.border,
-    from_python(vectors.combine),
-    inverse.next_pivot,
-    inverse.unborder,
-)
+border = from_python(inverse.border)
+combine = from_python(vectors.combine)
+next_pivot = from_python(inverse.next_pivot)
+unborder = from_python(inverse.unborder)
 
 
 @njit
@@ -49,7 +47,7 @@ def flip_these(hinge, patterns):
     for place in range(patterns.size):
         hinge.scratch.samples[place] = patterns[place]
         hinge.state.active[patterns[place]] = 1.0 - hinge.state.active[patterns[place]]
-    return flip_four(hinge, 0, patterns.size)
+    return follow_flips(hinge, patterns.size)
 
 
 def columns_of(inputs, seed=0, n=30, patterns=50):
@@ -124,7 +122,7 @@ def test_the_gradient_of_every_column(patterns):
     hinge = make_hinge(columns_of("gaussian", patterns=patterns), 4)
     set_support(hinge, np.array([2, 5]), np.array([0.7, -1.2]))
     fit(hinge, max_newton=0)
-    find_gradient(hinge)
+    from_python(find_gradient)(hinge)
     slack = np.maximum(1.0 - np.array([0.7, -1.2]) @ hinge.data.columns[[2, 5]], 0.0)
     np.testing.assert_allclose(hinge.scratch.gradient, hinge.data.columns @ slack, atol=1e-12)
 

@@ -4,10 +4,11 @@ A kernel is compiled once, at its first call, and kept for the next process wher
 to keep it. `numba` refuses to decorate where nothing can be written, neither beside the sources nor
 in the user's cache: then each process compiles for itself.
 
-Three decorators, by who calls the function:
+Four decorators, by who calls the function:
 
 - `kernel`: called from Python, and from other kernels;
 - `inner_kernel`: called from kernels only;
+- `leaf_kernel`: called from kernels only, small, and copied into each of them;
 - `inlined_kernel`: has a single caller, which takes it in.
 """
 
@@ -38,6 +39,12 @@ REASSOCIATE = {"reassoc", "contract", "nsz", "arcp"}
 # Half of a kernel's compile time is the way in from Python and from C.
 NOT_FROM_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+# A kernel that is copied into its callers and raises nothing: dividing by zero gives infinity, as
+# in NumPy. A call that could raise keeps the compiler from removing the counts of references to the
+# arrays around it, and these counts take as long as the arithmetic. Arrays that are named at the
+# beginning of a kernel, before any branch, need no counts either.
+LEAF: dict[str, Any] = {"forceinline": True, "error_model": "numpy"}
+
 
 def kernel(**options: Any) -> Any:
     """Decorate a function that Python calls: `numba.njit` with a cache where there can be one."""
@@ -47,6 +54,11 @@ def kernel(**options: Any) -> Any:
 def inner_kernel(**options: Any) -> Any:
     """Decorate a function that only kernels call."""
     return numba.njit(cache=CACHE, **NOT_FROM_PYTHON, **options)
+
+
+def leaf_kernel(**options: Any) -> Any:
+    """Decorate a small function that only kernels call, and that is copied into each of them."""
+    return numba.njit(cache=CACHE, **NOT_FROM_PYTHON, **LEAF, **options)
 
 
 def inlined_kernel() -> Any:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import REASSOCIATE, counter, inlined_kernel, inner_kernel
-from chanceline.kernels.vectors import dot_first
+from chanceline.kernels.compile import REASSOCIATE, counter, leaf_kernel
+from chanceline.kernels.vectors import add_scaled, dot_first
 
 FOUR = counter(4)  # vectors that one update takes in
+UNSTABLE_PIVOT = 1e-5  # after a smaller one the inverse has lost half of its digits
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None:
     """M += factor · v vᵀ."""
     for i in range(size):
@@ -23,7 +24,7 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None
             matrix[i, j] += scaled * vector[j]
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) -> None:
     """M += Σ_b factors[b] · v_b v_bᵀ over four vectors, the rows of `vectors`."""
     for i in range(size):
@@ -40,7 +41,7 @@ def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) ->
             )
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) -> None:
     """out_b = M v_b for four vectors, the rows of `vectors`, in one pass over the matrix."""
     for i in range(size):
@@ -60,7 +61,45 @@ def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) ->
         out[3, i] = sum3
 
 
-@inlined_kernel()
+@leaf_kernel()
+def update_by_four(
+    inverse: NDArray, size: int, vectors: NDArray, factors: NDArray, images: NDArray
+) -> bool:
+    """Let the inverse of M become that of M + Σ_b t_b v_b v_bᵀ, over four vectors.
+
+    One after the other, by Sherman and Morrison:
+
+        (M + t v vᵀ)⁻¹ = M⁻¹ − u uᵀ / (t + vᵀu),   u = M⁻¹v,   t = ±1.
+
+    Parameters
+    ----------
+    inverse : M⁻¹ in its leading size × size places.
+    vectors : (4, ≥ size) the rows v_b; one of zeros changes nothing.
+    factors : (4,) the t_b; overwritten by −1 / (t + vᵀu).
+    images : (4, ≥ size) overwritten by the u_b.
+
+    Returns
+    -------
+    False, with the inverse as it was, if the update would be unstable.
+    """
+    four_products(inverse, vectors, size, images)
+    is_stable = True
+    for b in range(FOUR):
+        sign = factors[b]
+        pivot = sign + dot_first(vectors[b], images[b], size)
+        if sign * pivot < UNSTABLE_PIVOT:
+            is_stable = False
+        factors[b] = -1.0 / pivot
+        # The later u have to see the update by this one.
+        for later in range(b + 1, FOUR):
+            overlap = dot_first(vectors[later], images[b], size)
+            add_scaled(images[later], factors[b] * overlap, images[b], size)
+    if is_stable:
+        rank_four(inverse, factors, images, size)
+    return is_stable
+
+
+@leaf_kernel()
 def next_pivot(
     inverse: NDArray, size: int, cross: NDArray, diagonal: float, solved: NDArray
 ) -> float:
@@ -74,7 +113,7 @@ def next_pivot(
     return diagonal - dot_first(cross, solved, size)
 
 
-@inlined_kernel()
+@leaf_kernel()
 def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
     """Let the inverse of a size × size matrix take in one more row and column.
 
@@ -87,7 +126,7 @@ def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
     inverse[size, size] = 1.0 / pivot
 
 
-@inlined_kernel()
+@leaf_kernel()
 def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
     """Let the inverse of a size × size matrix lose the row and column `place`; the last take it."""
     last = size - 1

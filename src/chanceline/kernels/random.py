@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import kernel
+from chanceline.kernels.compile import LEAF, kernel
 
 
 def random_state(seed: int) -> NDArray[np.uint64]:
@@ -13,7 +13,7 @@ def random_state(seed: int) -> NDArray[np.uint64]:
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64).astype(np.uint64)
 
 
-@kernel()
+@kernel(**LEAF)
 def next_random(state: NDArray) -> float:
     """Uniform on [0, 1) from a splitmix64 counter: the same on every platform and version.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import inner_kernel
+from chanceline.kernels.compile import leaf_kernel
 
 
-@inner_kernel()
+@leaf_kernel()
 def smallest_first(values: NDArray, count: int) -> None:
     """Reorder `values` so that the `count` smallest come first (Hoare's selection).
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import REASSOCIATE, inner_kernel, kernel
+from chanceline.kernels.compile import LEAF, REASSOCIATE, kernel, leaf_kernel
 
 
-@kernel(fastmath=REASSOCIATE)
+@kernel(fastmath=REASSOCIATE, **LEAF)
 def dot_first(left: NDArray, right: NDArray, count: int) -> float:
     """Σ_i left_i right_i over the first `count` places."""
     total = 0.0
@@ -19,7 +19,7 @@ def dot_first(left: NDArray, right: NDArray, count: int) -> float:
     return total
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
     """Σ_i mask_i left_i right_i; the mask holds zeros and ones, as floats."""
     total = 0.0
@@ -28,14 +28,14 @@ def dot_masked(left: NDArray, right: NDArray, mask: NDArray) -> float:
     return total
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def add_scaled(out: NDArray, factor: float, vector: NDArray, count: int) -> None:
     """out += factor · vector, in the first `count` places."""
     for i in range(count):
         out[i] += factor * vector[i]
 
 
-@inner_kernel(fastmath=REASSOCIATE)
+@leaf_kernel(fastmath=REASSOCIATE)
 def combine(vectors: NDArray, chosen: NDArray, factors: NDArray, count: int, out: NDArray) -> None:
     """out = Σ_i factors[i] · vectors[chosen[i]], over the first `count` of the chosen rows.
 

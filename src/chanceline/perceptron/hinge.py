@@ -20,8 +20,8 @@ from chanceline.kernels.compile import (
     ZERO,
     counter,
     inlined_kernel,
-    inner_kernel,
     kernel,
+    leaf_kernel,
 )
 from chanceline.kernels.random import next_random
 from chanceline.kernels.selection import smallest_first
@@ -87,19 +87,14 @@ def refit(
     A kernel of its own, not part of those that swap: a first verdict needs no more, and it compiles
     once for all of them.
     """
-    change_support(hinge, add=add, drop=drop, max_errors=max_errors)
-    return minimize(hinge, max_errors=max_errors, trim_noise=trim_noise, max_newton=max_newton)
-
-
-@inlined_kernel()
-def change_support(hinge: Any, add: int, drop: int, max_errors: int) -> None:
-    """Take column `add` in and the one at place `drop` out (−1: none); the inverse follows."""
+    # After a new start the state has only support and weights.
     if hinge.state.flips_since_rebuild[0] > REBUILD_AFTER:
         rebuild(hinge, max_errors, n_steps=ZERO)
     if add >= 0:
         append_column(hinge, add)
     if drop >= 0:
         drop_column(hinge, drop)
+    return minimize(hinge, max_errors=max_errors, trim_noise=trim_noise, max_newton=max_newton)
 
 
 @inlined_kernel()
@@ -111,8 +106,17 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
     noise, samples are trimmed anew before it. Returns True as soon as at most `max_errors` margins
     are not positive; False when the active samples repeat, or no step leads on.
     """
+    columns = hinge.data.columns
+    support = hinge.state.support
     weights = hinge.state.weights
+    margins = hinge.state.margins
     n_used = hinge.state.n_used
+    damping = hinge.state.damping
+    tabu_until = hinge.state.tabu_until
+    iteration = hinge.state.iteration
+    random = hinge.state.random
+    weight_step = hinge.scratch.weight_step
+    margin_step = hinge.scratch.margin_step
     shortest = SHORTEST_STEP
     if max_errors > 0:
         shortest = SHORTEST_TRIMMED_STEP
@@ -133,23 +137,22 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
                 must_rebuild = True
             elif n_flips == 0 and step == 1.0:
                 # At rest, unless the inverse was that of a damped Hessian.
-                if hinge.state.damping[0] == 0.0:
+                if damping[0] == 0.0:
                     return False
                 must_rebuild = True
 
-        follow_flips(
-            hinge,
-            n_flips=n_flips,
-            must_rebuild=must_rebuild,
-            max_errors=max_errors,
-            n_steps=n_steps,
-        )
+        if must_rebuild or not follow_flips(hinge, n_flips):
+            rebuild(hinge, max_errors, n_steps)
         is_stuck = max_errors > 0 and step <= shortest
         if n_steps == max_newton or is_stuck:
             return False
 
         # Along Newton's step as far as E falls and weights keep their signs.
-        newton_step(hinge)
+        if damping[0] > 0.0:
+            damped_step(hinge)
+        else:
+            newton_step(hinge)
+        combine(columns, support, weight_step, n_used[0], margin_step)
         longest, leaving = step_within_signs(hinge)
         step = longest
         if n_steps > 0 and longest > 0.0:
@@ -160,8 +163,9 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
         has_left = leaving >= 0 and step == longest
         if has_left:
             weights[leaving] = 0.0
-            make_tabu(hinge, hinge.state.support[leaving], TABU_AFTER_REMOVAL)
-        if has_few_errors(hinge.state.margins, max_errors):
+            wait = tabu_wait(TABU_AFTER_REMOVAL, random)
+            tabu_until[support[leaving]] = iteration[0] + wait
+        if has_few_errors(margins, max_errors):
             return True
         if has_left:
             drop_column(hinge, leaving)
@@ -169,46 +173,52 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
     return False
 
 
-@inlined_kernel()
-def make_tabu(hinge: Any, column: int, least_wait: int) -> None:
-    """Let a column neither come nor go for `least_wait` swaps and some more, drawn by lot."""
-    wait = least_wait + int(TABU_SPREAD * next_random(hinge.state.random))
-    hinge.state.tabu_until[column] = hinge.state.iteration[0] + wait
+@leaf_kernel()
+def tabu_wait(least: int, random: NDArray) -> int:
+    """For how many swaps a column is tabu: at least so many, and some more drawn by lot."""
+    return least + int(TABU_SPREAD * next_random(random))
 
 
-@inlined_kernel()
+@leaf_kernel()
 def newton_step(hinge: Any) -> None:
-    """Write Newton's step of the weights, and of the margins, into the scratch arrays.
+    """Write Newton's step of the weights, H⁻¹A_actᵀ1 − w, into `scratch.weight_step`."""
+    weights = hinge.state.weights
+    inverse = hinge.state.inverse
+    target = hinge.state.target
+    size = hinge.state.n_used[0]
+    weight_step = hinge.scratch.weight_step
+    for i in range(size):
+        weight_step[i] = dot_first(inverse[i], target, size) - weights[i]
 
-    It is H⁻¹A_actᵀ1 − w. With damping it is (H + δI)⁻¹g, from the gradient
-    g = A_actᵀ(1 − Aw) − εw itself, which leads down for every δ.
+
+@leaf_kernel()
+def damped_step(hinge: Any) -> None:
+    """Write the damped step of the weights, (H + δI)⁻¹g, into `scratch.weight_step`.
+
+    It comes from the gradient g = A_actᵀ(1 − Aw) − εw itself, and so leads down for every δ.
     """
     columns = hinge.data.columns
+    ridge = hinge.data.ridge
     support = hinge.state.support
     weights = hinge.state.weights
     margins = hinge.state.margins
+    active = hinge.state.active
     inverse = hinge.state.inverse
     size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
     slack = hinge.scratch.slack
     gradient = hinge.scratch.products
 
-    if hinge.state.damping[0] > 0.0:
-        for sample in range(margins.size):
-            slack[sample] = hinge.state.active[sample] * (1.0 - margins[sample])
-        for i in range(size):
-            correlation = dot_first(columns[support[i]], slack, slack.size)
-            gradient[i] = correlation - hinge.data.ridge * weights[i]
-        for i in range(size):
-            weight_step[i] = dot_first(inverse[i], gradient, size)
-    else:
-        for i in range(size):
-            weight_step[i] = dot_first(inverse[i], hinge.state.target, size) - weights[i]
-
-    combine(columns, support, weight_step, size, hinge.scratch.margin_step)
+    for sample in range(margins.size):
+        slack[sample] = active[sample] * (1.0 - margins[sample])
+    for i in range(size):
+        correlation = dot_first(columns[support[i]], slack, slack.size)
+        gradient[i] = correlation - ridge * weights[i]
+    for i in range(size):
+        weight_step[i] = dot_first(inverse[i], gradient, size)
 
 
-@inlined_kernel()
+@leaf_kernel()
 def step_within_signs(hinge: Any) -> tuple[float, int]:
     """How far Newton's step may go, at most 1, and whose weight then is zero (−1: no one's).
 
@@ -218,46 +228,55 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     nonnegative = hinge.data.nonnegative
     support = hinge.state.support
     weights = hinge.state.weights
+    size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
 
     longest = 1.0
     leaving = NONE
-    for i in range(hinge.state.n_used[0]):
+    for i in range(size):
         if nonnegative[support[i]] and weights[i] + longest * weight_step[i] < 0.0:
             longest = weights[i] / -weight_step[i]
             leaving = i
     return longest, leaving
 
 
-@inner_kernel(fastmath=REASSOCIATE)
-def trimmed_loss(
-    margins: NDArray, margin_step: NDArray, step: float, max_errors: int, partly_sorted: NDArray
-) -> float:
-    """½ Σ' (1 − m_μ − step·s_μ)₊² over all samples but the `max_errors` of smallest margin.
-
-    m are the margins and s their step, both of shape (P,); `partly_sorted`, (P,), is overwritten.
-    """
+@leaf_kernel(fastmath=REASSOCIATE)
+def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
+    """Σ (1 − m_μ − step·s_μ)₊² over all samples, m the margins and s their step, shape (P,)."""
     total = 0.0
     for sample in range(margins.size):
         slack = 1.0 - margins[sample] - step * margin_step[sample]
         if not slack > 0.0:
             slack = 0.0
         total += slack * slack
-
-    # The loss of the samples that are trimmed is taken off again.
-    if max_errors > 0:
-        for sample in range(margins.size):
-            partly_sorted[sample] = margins[sample] + step * margin_step[sample]
-        smallest_first(partly_sorted, max_errors)
-        for place in range(max_errors):
-            slack = 1.0 - partly_sorted[place]
-            if not slack > 0.0:
-                slack = 0.0
-            total -= slack * slack
-    return 0.5 * total
+    return total
 
 
-@inlined_kernel()
+@leaf_kernel(fastmath=REASSOCIATE)
+def take_off_trimmed(
+    total: float,
+    margins: NDArray,
+    margin_step: NDArray,
+    step: float,
+    max_errors: int,
+    partly_sorted: NDArray,
+) -> float:
+    """The `total` of `squared_hinge` without the `max_errors` samples of smallest margin.
+
+    `partly_sorted`, shape (P,), is overwritten.
+    """
+    for sample in range(margins.size):
+        partly_sorted[sample] = margins[sample] + step * margin_step[sample]
+    smallest_first(partly_sorted, max_errors)
+    for place in range(max_errors):
+        slack = 1.0 - partly_sorted[place]
+        if not slack > 0.0:
+            slack = 0.0
+        total -= slack * slack
+    return total
+
+
+@leaf_kernel()
 def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) -> float:
     """How far to go along Newton's step: from `longest` halved until E falls.
 
@@ -275,28 +294,43 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     linear = ridge * dot_first(weights, weight_step, size)
     quadratic = 0.5 * ridge * dot_first(weight_step, weight_step, size)
 
-    loss = trimmed_loss(margins, margin_step, 0.0, max_errors, partly_sorted)
-    energy_before = loss + constant
-    step = longest
-    while step > shortest:
-        loss = trimmed_loss(margins, margin_step, step, max_errors, partly_sorted)
-        energy = loss + constant + step * (linear + step * quadratic)
-        if not energy > energy_before:
-            break
-        step *= 0.5
-    return step
+    energy_before = np.inf
+    step = 0.0
+    while True:
+        loss = squared_hinge(margins, margin_step, step)
+        if max_errors > 0:
+            loss = take_off_trimmed(
+                loss,
+                margins,
+                margin_step,
+                step=step,
+                max_errors=max_errors,
+                partly_sorted=partly_sorted,
+            )
+        energy = 0.5 * loss + constant + step * (linear + step * quadratic)
+        if step == 0.0:
+            # The energy to fall below; then the longest step.
+            energy_before = energy
+            step = longest
+        elif energy > energy_before and step > shortest:
+            step *= 0.5
+        else:
+            return step
 
 
-@inlined_kernel()
+@leaf_kernel()
 def move(hinge: Any, step: float) -> None:
     """Go so far along Newton's step, with weights and margins."""
+    weights = hinge.state.weights
     margins = hinge.state.margins
     size = hinge.state.n_used[0]
-    add_scaled(hinge.state.weights, step, hinge.scratch.weight_step, size)
-    add_scaled(margins, step, hinge.scratch.margin_step, margins.size)
+    weight_step = hinge.scratch.weight_step
+    margin_step = hinge.scratch.margin_step
+    add_scaled(weights, step, weight_step, size)
+    add_scaled(margins, step, margin_step, margins.size)
 
 
-@inlined_kernel()
+@leaf_kernel()
 def has_few_errors(margins: NDArray, max_errors: int) -> bool:
     """Whether all margins but at most `max_errors` are safely positive."""
     n_positive = ZERO

@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, inner_kernel, kernel, leaf_kernel
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, refit
 from chanceline.perceptron.workspace import Hinge
 from chanceline.select.line_errors import LineScratch, count_errors, descend, make_line_scratch
 from chanceline.select.outcome import Candidate
 from chanceline.select.starts import as_candidate
-from chanceline.select.tabu import ADDITION_FIT_STEPS, choose_change
+from chanceline.select.tabu import (
+    ADDITION_FIT_STEPS,
+    choose_addition,
+    choose_removal,
+    find_gradient,
+)
 
 
 class BestRules(NamedTuple):
@@ -71,47 +76,74 @@ def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> B
     )
 
 
-@inner_kernel()
-def store(hinge: Any, best: Any, weights: NDArray, errors: int) -> None:
-    """Store the present support with these weights, shape (capacity,), as the best of its size."""
-    size = hinge.state.n_used[0]
-    n_variables = size - hinge.data.n_unpenalized
-    best.errors[n_variables] = errors
-    for i in range(size):
-        best.supports[n_variables, i] = hinge.state.support[i]
-        best.weights[n_variables, i] = weights[i]
+@leaf_kernel()
+def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, size: int) -> None:
+    """Store a rule of `size` columns as the best of its size; its errors are not stored.
 
-
-@inner_kernel()
-def note(hinge: Any, best: Any, max_gap: int) -> int:
-    """Store the present rule if it is the best of its size; the errors of it, or after a descent.
-
-    A rule with at most `max_gap` errors more than the best of its size descends on the errors
-    first (−1: none does). What a descent finds replaces a rule with as many errors: the next visits
-    begin elsewhere on the plateau.
+    `support` and `weights` have shape (capacity,), the unpenalized columns first.
     """
+    supports = best.supports
+    stored_weights = best.weights
+    n_variables = size - n_unpenalized
+    for i in range(size):
+        supports[n_variables, i] = support[i]
+        stored_weights[n_variables, i] = weights[i]
+
+
+@leaf_kernel()
+def note(hinge: Any, best: Any) -> int:
+    """Count the errors of the present rule, and store it if it is the best of its size."""
+    n_unpenalized = hinge.data.n_unpenalized
+    support = hinge.state.support
     weights = hinge.state.weights
     margins = hinge.state.margins
     size = hinge.state.n_used[0]
-    n_variables = size - hinge.data.n_unpenalized
+    n_variables = size - n_unpenalized
     fewest = best.errors
+    supports = best.supports
 
     errors = count_errors(margins)
-    if n_variables < 1 or n_variables >= fewest.size:
-        return errors
-    if errors < fewest[n_variables] or best.supports[n_variables, 0] < 0:
-        store(hinge, best, weights, errors)
-    if errors == 0 or errors > fewest[n_variables] + max_gap:
-        return errors
+    has_place = 1 <= n_variables < fewest.size
+    if has_place and (errors < fewest[n_variables] or supports[n_variables, 0] < 0):
+        fewest[n_variables] = errors
+        store(best, n_unpenalized, support=support, weights=weights, size=size)
+    return errors
 
-    # The descent works on a copy: the fit goes on from its own weights.
+
+@leaf_kernel()
+def is_near_best(hinge: Any, best: Any, errors: int, max_gap: int) -> bool:
+    """Whether the present rule makes at most `max_gap` errors more than the best of its size."""
+    n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
+    fewest = best.errors
+    has_place = 1 <= n_variables < fewest.size
+    return has_place and errors > 0 and errors <= fewest[n_variables] + max_gap
+
+
+@inner_kernel()
+def descend_and_note(hinge: Any, best: Any) -> int:
+    """Descend on the errors from the present rule, on a copy; the errors that are left.
+
+    What is found replaces a best rule with as many errors: the next visits begin elsewhere on the
+    plateau.
+    """
+    n_unpenalized = hinge.data.n_unpenalized
+    support = hinge.state.support
+    weights = hinge.state.weights
+    margins = hinge.state.margins
+    size = hinge.state.n_used[0]
+    n_variables = size - n_unpenalized
+    fewest = best.errors
+    trial_weights = best.trial_weights
+    trial_margins = best.trial_margins
+
     for i in range(size):
-        best.trial_weights[i] = weights[i]
+        trial_weights[i] = weights[i]
     for sample in range(margins.size):
-        best.trial_margins[sample] = margins[sample]
-    errors = descend(hinge, best.trial_weights, best.trial_margins, best.line)
+        trial_margins[sample] = margins[sample]
+    errors = descend(hinge, trial_weights, trial_margins, best.line)
     if errors <= fewest[n_variables]:
-        store(hinge, best, best.trial_weights, errors)
+        fewest[n_variables] = errors
+        store(best, n_unpenalized, support=support, weights=trial_weights, size=size)
     return errors
 
 
@@ -128,7 +160,10 @@ def refit_and_note(
         trim_noise=0.0,
         max_newton=max_newton,
     )
-    return note(hinge, best, max_gap)
+    errors = note(hinge, best)
+    if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
+        errors = descend_and_note(hinge, best)
+    return errors
 
 
 def try_change(
@@ -184,35 +219,42 @@ def swap_and_note(
 ) -> int:
     """Swap, and note the rule after each change; the swaps done. The arguments of `swap_for_errors`."""
     n_used = hinge.state.n_used
+    iteration = hinge.state.iteration
+    fewest = best.errors
     n_variables = size - hinge.data.n_unpenalized
     for n_halves in range(2 * max_swaps):
-        if n_used[0] <= size and best.errors[n_variables] <= target_errors:
+        if n_used[0] <= size and fewest[n_variables] <= target_errors:
             return n_halves // 2
-        change = choose_change(hinge, size)
-        if change.add >= 0:
-            # A look ahead: few steps, samples trimmed at random, and no descent.
-            max_errors = int(trim_share * (best.errors[n_variables] - 1))
-            refit(
-                hinge,
-                add=change.add,
-                drop=NONE,
-                max_errors=max_errors,
-                trim_noise=trim_noise,
-                max_newton=ADDITION_FIT_STEPS,
-            )
-            note(hinge, best, NONE)
-        elif change.drop >= 0:
+        if n_used[0] > size:
             refit(
                 hinge,
                 add=NONE,
-                drop=change.drop,
+                drop=choose_removal(hinge),
                 max_errors=max_errors,
                 trim_noise=0.0,
                 max_newton=SWAP_FIT_STEPS,
             )
-            note(hinge, best, max_gap)
-        else:
+            errors = note(hinge, best)
+            if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
+                descend_and_note(hinge, best)
+            continue
+
+        # A look ahead: few steps, samples trimmed at random, and no descent on the errors.
+        iteration[0] += 1
+        find_gradient(hinge)
+        add = choose_addition(hinge)
+        if add < 0:
             break
+        max_errors = int(trim_share * (fewest[n_variables] - 1))
+        refit(
+            hinge,
+            add=add,
+            drop=NONE,
+            max_errors=max_errors,
+            trim_noise=trim_noise,
+            max_newton=ADDITION_FIT_STEPS,
+        )
+        note(hinge, best)
     return max_swaps
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chanceline.kernels.compile import NONE, ZERO, counter, inlined_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, counter, kernel, leaf_kernel
 from chanceline.kernels.random import next_random, random_state
 from chanceline.kernels.vectors import combine
-from chanceline.perceptron.hinge import SWAP_FIT_STEPS, TABU_AFTER_REMOVAL, make_tabu, refit
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, TABU_AFTER_REMOVAL, refit, tabu_wait
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge
 from chanceline.select.greedy import SWAP_NOISE, drop_cheapest, fit_greedily
@@ -31,13 +31,15 @@ WORK_PER_SWAP = 40_000  # multiplications, whatever the table: overhead
 FEWEST_DEFAULT_SWAPS = 200
 
 
-@inlined_kernel()
+@leaf_kernel()
 def find_gradient(hinge: Any) -> None:
     """Write a_jᵀ(1 − Aw) of every column j, over active samples, into `scratch.gradient`."""
     margins = hinge.state.margins
     active = hinge.state.active
+    rows = hinge.data.rows
     samples = hinge.scratch.samples
     slack = hinge.scratch.slack
+    gradient = hinge.scratch.gradient
 
     # From the active rows alone: they are few.
     n_active = ZERO
@@ -46,16 +48,17 @@ def find_gradient(hinge: Any) -> None:
             samples[n_active] = sample
             slack[n_active] = 1.0 - margins[sample]
             n_active += 1
-    combine(hinge.data.rows, samples, slack, n_active, hinge.scratch.gradient)
+    combine(rows, samples, slack, n_active, gradient)
 
 
-@inlined_kernel()
+@leaf_kernel()
 def choose_addition(hinge: Any) -> int:
     """The column of largest |gradient|, which is tabu from now on; −1 if there is none.
 
     Only columns outside the support that are not tabu count, and of the nonnegative ones those
     whose weight would become positive. Each |gradient| is multiplied by 1 + 0.2u, u ~ U(−1, 1).
     """
+    nonnegative = hinge.data.nonnegative
     position = hinge.state.position
     tabu_until = hinge.state.tabu_until
     random = hinge.state.random
@@ -71,19 +74,19 @@ def choose_addition(hinge: Any) -> int:
                 tabu_until[column] = 0
             if position[column] < 0 and tabu_until[column] <= now:
                 size = abs(gradient[column])
-                if hinge.data.nonnegative[column] and gradient[column] <= 0.0:
+                if nonnegative[column] and gradient[column] <= 0.0:
                     size = -10.0  # below `largest`, whatever the noise
                 size *= 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
                 if size > largest:
                     best = column
                     largest = size
         if best >= 0:
-            make_tabu(hinge, best, TABU_AFTER_ADDITION)
+            tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
             break
     return best
 
 
-@inlined_kernel()
+@leaf_kernel()
 def choose_removal(hinge: Any) -> int:
     """The place of the variable that costs least, whose column is tabu from now on.
 
@@ -96,11 +99,12 @@ def choose_removal(hinge: Any) -> int:
     tabu_until = hinge.state.tabu_until
     random = hinge.state.random
     now = hinge.state.iteration[0]
+    n_unpenalized = hinge.data.n_unpenalized
     size = hinge.state.n_used[0]
 
     removal = size - 1
     least = np.inf
-    for i in range(hinge.data.n_unpenalized, size):
+    for i in range(n_unpenalized, size):
         if tabu_until[support[i]] <= now:
             noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
             cost = weights[i] ** 2 / inverse[i, i] * noise
@@ -108,29 +112,8 @@ def choose_removal(hinge: Any) -> int:
                 removal = i
                 least = cost
     if least < np.inf:
-        make_tabu(hinge, support[removal], TABU_AFTER_REMOVAL)
+        tabu_until[support[removal]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
     return removal
-
-
-class Change(NamedTuple):
-    """The next change of a support: a column that comes, or a place that goes; the other is −1."""
-
-    add: int
-    drop: int
-
-
-@inlined_kernel()
-def choose_change(hinge: Any, size: int) -> Change:
-    """The next half of a swap: a removal where more than `size` columns are in use, else an addition.
-
-    Where nonnegative columns have left the support, several additions in a row fill it up. Both
-    parts are −1 if there is no column to add.
-    """
-    if hinge.state.n_used[0] > size:
-        return Change(NONE, choose_removal(hinge))
-    hinge.state.iteration[0] += 1
-    find_gradient(hinge)
-    return Change(choose_addition(hinge), NONE)
 
 
 class SwapResult(NamedTuple):
@@ -147,17 +130,24 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     The workspace must be fitted. Ends after `max_swaps`, or where no column is left to add.
     """
     n_used = hinge.state.n_used
+    iteration = hinge.state.iteration
     for n_halves in range(1, 2 * max_swaps + 1):
-        change = choose_change(hinge, size)
+        add = NONE
+        drop = NONE
         max_newton = SWAP_FIT_STEPS
-        if change.drop < 0:
+        if n_used[0] > size:
+            drop = choose_removal(hinge)
+        else:
+            iteration[0] += 1
+            find_gradient(hinge)
+            add = choose_addition(hinge)
             max_newton = ADDITION_FIT_STEPS
-            if change.add < 0:
+            if add < 0:
                 break
         separates = refit(
             hinge,
-            add=change.add,
-            drop=change.drop,
+            add=add,
+            drop=drop,
             max_errors=ZERO,
             trim_noise=0.0,
             max_newton=max_newton,
