@@ -60,7 +60,10 @@ class PatternOrder:
 
 
 def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[ClassSide]:
-    """ln A and its moments for each class, on a quadrature of that step."""
+    """ln A and its moments for each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
+
+    `step` is that of the quadrature.
+    """
     q0 = order.q0
     s2 = order.s2
     chi = order.chi
@@ -119,7 +122,7 @@ class PatternMeans(NamedTuple):
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> PatternMeans:
-    """The means of all classes together."""
+    """The means of all classes together: the sum over classes of each field of `PatternMeans`."""
     root_rho = float(np.sqrt(rho))
     kappa_over_rho = ensemble.margin * root_rho / rho
     means_of_classes: Any = [
