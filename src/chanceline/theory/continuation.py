@@ -20,7 +20,7 @@ _EASY_ITERATIONS = 6
 _GROWTH = 1.5
 
 
-def follow(
+def follow(  # noqa: PLR0913
     solve_at: Callable[[float, Array], Solved[State]],
     first: Solved[State],
     begin: float,

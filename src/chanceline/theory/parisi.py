@@ -173,7 +173,7 @@ class Recursion:
         return float(max(max(weight[0], weight[-1]) for weight in self.weights))
 
 
-def recurse(
+def recurse(  # noqa: PLR0913
     grids: list[Grid],
     top: Array,
     top_slope: Array,
