@@ -131,3 +131,10 @@ def test_capacity_interface():
         capacity(0.01, "1rsb")
     with pytest.raises(InputError, match="'full'"):
         capacity(0.3, "4rsb")
+
+
+def test_the_former_home_of_the_result_warns():
+    from chanceline.theory import broken_capacity, capacity as former_home
+
+    with pytest.warns(DeprecationWarning, match="broken_capacity"):
+        assert former_home.RSBCapacity is broken_capacity.RSBCapacity

@@ -118,7 +118,7 @@ def capacity(
 ) -> Curve: ...
 
 
-def capacity(
+def capacity(  # noqa: PLR0913
     rho: float | Sequence[float] | Array,
     ansatz: str = "rs",
     *,
@@ -239,7 +239,7 @@ def _replicon_load(branch: Branch, end: End) -> float | None:
     return crossing.state.alpha
 
 
-def capacity_curve(
+def capacity_curve(  # noqa: PLR0913
     rhos: Iterable[float],
     ansatz: str = "rs",
     replicon: bool = False,

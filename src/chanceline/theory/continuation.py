@@ -20,7 +20,7 @@ _EASY_ITERATIONS = 6
 _GROWTH = 1.5
 
 
-def follow(
+def follow(  # noqa: PLR0913
     solve_at: Callable[[float, Array], Solved[State]],
     first: Solved[State],
     begin: float,
@@ -60,14 +60,7 @@ def follow(
         if goal is not None and (goal - target) * step <= 0:
             target = goal
 
-        # Secant through the last two points.
-        guess = solved.unknowns
-        if previous is not None:
-            previous_parameter, previous_unknowns = previous
-            last_move = guess - previous_unknowns
-            last_step = parameter - previous_parameter
-            guess = guess + last_move * (target - parameter) / last_step
-
+        guess = _secant_guess(previous, (parameter, solved.unknowns), target)
         try:
             following = solve_at(target, guess)
         except ConvergenceError:
@@ -81,6 +74,22 @@ def follow(
         yield solved
         if solved.iterations <= _EASY_ITERATIONS:
             step *= _GROWTH
+
+
+def _secant_guess(
+    previous: tuple[float, Array] | None, current: tuple[float, Array], target: float
+) -> Array:
+    """The unknowns at a parameter on the line through two points, or the last ones of a single one.
+
+    A point is its parameter and its unknowns.
+    """
+    parameter, unknowns = current
+    if previous is None:
+        return unknowns
+    previous_parameter, previous_unknowns = previous
+    last_move = unknowns - previous_unknowns
+    last_step = parameter - previous_parameter
+    return unknowns + last_move * (target - parameter) / last_step
 
 
 class ChiBranch(ABC, Generic[State]):

@@ -173,7 +173,7 @@ class Recursion:
         return float(max(max(weight[0], weight[-1]) for weight in self.weights))
 
 
-def recurse(
+def recurse(  # noqa: PLR0913
     grids: list[Grid],
     top: Array,
     top_slope: Array,
@@ -232,24 +232,15 @@ def _transition(
 ) -> tuple[Array, Transition]:
     """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for each u, and the terms of that sum.
 
-    u runs over `low` and u' over `high`; the terms are normalised. The Gaussian is totally
-    positive, so the terms that count move with u: a block of rows needs no columns but those
-    between the first that counts in its first row and the last that counts in its last.
+    u runs over `low`, (rows,), and u' over `high`, (columns,), as does the exponent; the terms are
+    normalised. They are made in blocks of rows, each with the columns that count in it, and every
+    row is summed in logarithms.
     """
     log_total = np.empty(len(low))
     blocks = []
     for begin in range(0, len(low), _ROWS_PER_BLOCK):
         rows = slice(begin, min(begin + _ROWS_PER_BLOCK, len(low)))
-
-        # Columns that count in the first or the last row of the block.
-        first_and_last = low[rows][[0, -1], None]
-        log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)
-        counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
-        first_column = int(counts[0].argmax())
-        after_last_column = len(high) - int(counts[1, ::-1].argmax())
-        columns = slice(first_column, after_last_column)
-
-        # The block itself, each row summed in logarithms.
+        columns = _columns_that_count(low[rows], high, variance, exponent)
         log_terms = exponent[columns] - (low[rows, None] - high[columns]) ** 2 / (2 * variance)
         largest = log_terms.max(axis=1)
         terms = np.exp(log_terms - largest[:, None])
@@ -257,3 +248,17 @@ def _transition(
         blocks.append(_Block(rows, columns, terms / total[:, None]))
         log_total[rows] = largest + np.log(total)
     return log_total, Transition(len(low), len(high), blocks)
+
+
+def _columns_that_count(low: Array, high: Array, variance: float, exponent: Array) -> slice:
+    """The columns of `_transition` whose terms are not negligible in a block of rows.
+
+    The Gaussian is totally positive, so the terms that count move with u: it is enough to look for
+    the first that counts in the first row and the last that counts in the last row.
+    """
+    first_and_last = low[[0, -1], None]
+    log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)  # (2, columns)
+    counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
+    first_column = int(counts[0].argmax())
+    after_last_column = len(high) - int(counts[1, ::-1].argmax())
+    return slice(first_column, after_last_column)

@@ -60,7 +60,10 @@ class PatternOrder:
 
 
 def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[ClassSide]:
-    """ln A and its moments for each class, on a quadrature of that step."""
+    """ln A and its moments for each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
+
+    `step` is that of the quadrature.
+    """
     q0 = order.q0
     s2 = order.s2
     chi = order.chi
@@ -119,7 +122,7 @@ class PatternMeans(NamedTuple):
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> PatternMeans:
-    """The means of all classes together."""
+    """The means of all classes together: the sum over classes of each field of `PatternMeans`."""
     root_rho = float(np.sqrt(rho))
     kappa_over_rho = ensemble.margin * root_rho / rho
     means_of_classes: Any = [
@@ -206,15 +209,17 @@ def _mean_with_gradient(
 def _derivatives_without_errors(side: PatternSide) -> _PatternDerivatives:
     """R₁, Var T and p₊ with their derivatives, without what errors add; no pattern is wrong.
 
-    Each is an expectation of f(T), with the derivatives of the module's docstring at v* = ∞,
+    Each is an expectation E[f(T)] under the tilted law of v, whose derivatives are
 
-        by ln χ: Cov(f, T²)/2χ,    by μ: E[f'] − Cov(f, T)/χ + [f]₀ e₀:
+        by ln χ: Cov(f, T²)/2χ,    by μ: E[f'] − Cov(f, T)/χ + [f]₀ e₀,
+
+    [f]₀ the jump of f at v = 0 and e₀ the density of v there:
 
         R₁      f = T            Cov(f, T²) = third + 2R₁ Var T,             E[f'] = p₊,
         Var T   f = (T − R₁)²    Cov(f, T²) = fourth − (Var T)² + 2R₁ third,  E[f'] = 2R₁(1 − p₊),
         p₊      f = 1_{T>0}      Cov(f, T²) = R₂(1 − p₊),                    [f]₀ = 1,
 
-    with third and fourth central moments. (In f = (T − R₁)² the R₁ may be held: by it E[f] is
+    with third and fourth central moments of T. (In f = (T − R₁)² the R₁ may be held: by it E[f] is
     stationary.)
     """
     chi = side.chi
@@ -246,8 +251,20 @@ def _derivatives_without_errors(side: PatternSide) -> _PatternDerivatives:
 def _derivatives_with_errors(side: PatternSide, mu: Array, s2: float) -> _PatternDerivatives:
     """R₁, Var T, p₊ − v*e* and ε with their derivatives, where violations beyond v* are errors.
 
-    To the derivatives without errors each f adds what its covariance with 1_{v>v*} and its jump at
-    v* make of it; at v* T falls from v* to 0, so that (T − R₁)² jumps by R₁² − (v* − R₁)².
+    The first three are those without errors, p₊ as the third, to which `_add_errors` adds what the
+    covariance of f with 1_{v>v*} and the jump of f at v* make of it: T falls from v* to 0 there, so
+    that (T − R₁)² jumps by R₁² − (v* − R₁)² and 1_{T>0} by −1. For ε f is 1_{v>v*} itself.
+
+    v*e* = v* e^{−v*²/2χ} N(v*; μ, s²)/A is differentiated by its logarithm, with
+
+        ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
+
+    Parameters
+    ----------
+    side
+        The pattern side at each node, (nodes,).
+    mu, s2
+        μ at each node, (nodes,), and s².
     """
     chi = side.chi
     r1 = side.mean
@@ -273,7 +290,7 @@ def _derivatives_with_errors(side: PatternSide, mu: Array, s2: float) -> _Patter
     )
     wrong_patterns = _add_errors(wrong_without_jump, side, covariance=wrong * (1 - wrong), jump=1.0)
 
-    # v*e* = v* e^{−v*²/2χ} N(v*; μ, s²)/A, by its logarithmic derivatives.
+    # v*e* and its derivatives.
     far = v * side.far_edge
     tail = (v - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ
     far_by_log_chi = far * (v**2 * (1 - wrong) - r2) / (2 * chi)
@@ -291,9 +308,13 @@ def _derivatives_with_errors(side: PatternSide, mu: Array, s2: float) -> _Patter
 def _add_errors(
     base: _Derivatives, side: PatternSide, covariance: Array, jump: Array | float
 ) -> _Derivatives:
-    """The derivatives of E[f] with the terms that errors add to those in `base`.
+    """The derivatives of E[f] with the terms that errors add to those in `base`:
 
-    `covariance` is Cov(f, 1_{v>v*}), and `jump` is [f]_* = f just above v* − f just below.
+        by ln χ: (v*²/2χ) Cov(f, 1_{v>v*}),    by μ: [f]_* e*,
+        by ln v*: −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*}.
+
+    `covariance` is Cov(f, 1_{v>v*}), `jump` is [f]_* = f just above v* − f just below, and e* is
+    the density of v at v*.
     """
     v = side.ceiling  # v*
     chi = side.chi

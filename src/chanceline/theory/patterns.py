@@ -83,16 +83,18 @@ def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> P
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
         wrong       v > v*        e^{−y} ∫N dv      = e^{−y} Φ((μ − v*)/s),    y = v*²/2χ,
 
-    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ'. T is v where
-    the constraint is tight, and 0 on both other parts.
+    because N e^{−v²/2χ} is C times a Gaussian of mean tσ' and standard deviation σ', with
+
+        σ'² = s²χ/(s² + χ),    t = μσ'/s²,    C = √(χ/(s² + χ)) e^{−μ²/2(s² + χ)}.
+
+    T is v where the constraint is tight, and 0 on both other parts.
 
     Parameters
     ----------
     mu : array of any shape
         Means μ of v.
     s2, chi
-        s² and χ, of one sign with s² + χ; a χ < −s² gives the support side with given signs
-        (`supports`).
+        s² > 0, and χ > 0; a χ < −s² gives the support side with given signs (`supports`).
     ceiling
         v*, infinite without errors.
     """

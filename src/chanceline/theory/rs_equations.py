@@ -166,11 +166,13 @@ def _residual(
 ) -> list[Dual]:
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
-    (1) as the error of ∫Dz p, or of ∫Dz (1 − p) where that is the smaller one. (2) and (3), whose
-    errors are X and Y, combined to X − Y d/(F₀ + d): (2) by itself hardly depends on q₀ near the
-    entrance, and (3) holds by itself where F₀ = d. (4). (5) as the error of V, relative to V d/E,
-    which is the smaller one of V and d within a factor 2. Then (6) for a free threshold and (7)
-    with errors.
+    (1) ∫Dz p = ρ, or ∫Dz (1 − p) = 1 − ρ where that is the smaller one;
+    (2) ∫Dz p⟨w²⟩ = ρ and (3) ∫Dz (p⟨w⟩)² = q₀, whose errors are X and Y, as X − Y d/(F₀ + d):
+        (2) by itself hardly depends on q₀ near the entrance, and (3) holds by itself at F₀ = d;
+    (4) (α/χ²)⟨R₁²⟩ = F₀;
+    (5) (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E, the smaller one of V and d within a factor 2;
+    (6) Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free;
+    (7) ⟨wrong⟩ = ε, if errors are allowed.
     """
     rho = coords.rho
     if rho <= 0.5:
@@ -211,8 +213,10 @@ def _entropy(
 ) -> _Entropy:
     """Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary at the saddle.
 
-    The terms outside the averages, ½[(E − F₁)ρ − F₁χ + F₀q₀], are summed as ½[dρ − F₀s² − F₁χ]: E −
-    F₁ = d − F₀ and q₀ = ρ − s², and no term is then larger than it need be.
+        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
+
+    The last bracket is summed as dρ − F₀s² − F₁χ, where no term is larger than it need be: it is
+    the same because E − F₁ = d − F₀ and q₀ = ρ − s².
     """
     rho = coords.rho
     chi = coords.chi.value

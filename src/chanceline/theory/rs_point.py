@@ -41,16 +41,16 @@ class Coordinates(NamedTuple):
     ceiling: Dual  # v*; infinite without errors
     patterns: PatternOrder  # what the pattern side depends on, as plain numbers
     log_V_over_d: float
-    by_pattern_order: Array  # differentials of ln χ, q₀, b, ln v*, (4, coordinates)
-    by_support_order: Array  # differentials of K, ln(V/d), ln(F₀/E), (3, coordinates)
+    pattern_differentials: Array  # differentials of ln χ, q₀, b, ln v*, (4, coordinates)
+    support_differentials: Array  # differentials of K, ln(V/d), ln(F₀/E), (3, coordinates)
 
     def pattern_mean(self, mean: Array) -> Dual:
         """A mean of `PatternMeans` with its derivatives by (ln χ, q₀, b, ln v*), (5,)."""
-        return Dual(float(mean[0]), mean[1:] @ self.by_pattern_order)
+        return Dual(float(mean[0]), mean[1:] @ self.pattern_differentials)
 
     def support_mean(self, mean: Array) -> Dual:
         """A mean of `SupportMeans` with its derivatives by (K, ln(V/d), ln(F₀/E)), (4,)."""
-        return Dual(float(mean[0]), mean[1:] @ self.by_support_order)
+        return Dual(float(mean[0]), mean[1:] @ self.support_differentials)
 
 
 def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
@@ -67,29 +67,29 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     q0_over_rho = expit(values[LOGIT_Q0])
     one_minus_q0_over_rho = expit(-values[LOGIT_Q0])
     q0 = rho * q0_over_rho
-    d_q0 = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
+    q0_differential = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
     V_over_E = expit(values[LOG_V_OVER_D])
     d_over_E = expit(-values[LOG_V_OVER_D])
-    d_V_over_E = V_over_E * d_over_E * unit[LOG_V_OVER_D]
+    V_share_differential = V_over_E * d_over_E * unit[LOG_V_OVER_D]
     F0_over_E = np.exp(values[LOG_F0_OVER_E])
 
     threshold = Dual(0.0, zero)
     if ensemble.free_threshold:
         threshold = Dual(values[THRESHOLD], unit[THRESHOLD])
     ceiling = Dual(np.inf, zero)
-    d_log_ceiling = zero
+    log_ceiling_differential = zero
     if ensemble.error_rate:
-        d_log_ceiling = unit[-1]
+        log_ceiling_differential = unit[-1]
         v_star = float(np.sqrt(rho) * np.exp(values[-1]))
-        ceiling = Dual(v_star, v_star * d_log_ceiling)
+        ceiling = Dual(v_star, v_star * log_ceiling_differential)
 
     return Coordinates(
         rho=rho,
         chi=Dual(chi, chi * unit[LOG_CHI]),
-        q0=Dual(q0, d_q0),
+        q0=Dual(q0, q0_differential),
         K=Dual(values[K_INDEX], unit[K_INDEX]),
-        V_over_E=Dual(V_over_E, d_V_over_E),
-        d_over_E=Dual(d_over_E, -d_V_over_E),
+        V_over_E=Dual(V_over_E, V_share_differential),
+        d_over_E=Dual(d_over_E, -V_share_differential),
         F0_over_E=Dual(F0_over_E, F0_over_E * unit[LOG_F0_OVER_E]),
         threshold=threshold,
         ceiling=ceiling,
@@ -102,8 +102,10 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
             ceiling=ceiling.value,
         ),
         log_V_over_d=values[LOG_V_OVER_D],
-        by_pattern_order=np.array([unit[LOG_CHI], d_q0, threshold.differential, d_log_ceiling]),
-        by_support_order=unit[[K_INDEX, LOG_V_OVER_D, LOG_F0_OVER_E]],
+        pattern_differentials=np.array(
+            [unit[LOG_CHI], q0_differential, threshold.differential, log_ceiling_differential]
+        ),
+        support_differentials=unit[[K_INDEX, LOG_V_OVER_D, LOG_F0_OVER_E]],
     )
 
 

@@ -312,7 +312,7 @@ class RSBBranch(ChiBranch[RSBState]):
             break_errors[-1] = 1 - (entropy - S[0]) / (unpacked.order.K * rho)
         return np.array([*residual, *break_errors])
 
-    def solve_with(
+    def solve_with(  # noqa: PLR0913
         self,
         point: Array,
         held: tuple[int, ...],

@@ -38,7 +38,7 @@ _PATTERN_FOCUS = 3
 _SMALLEST_SCALE = 1e-3
 
 
-def pattern_recursion(
+def pattern_recursion(  # noqa: PLR0913
     p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
 ) -> tuple[PatternSide, Recursion]:
     """g_k = ln A on its grid, and g_k … g₀ with their weights.
@@ -90,7 +90,7 @@ def pattern_recursion(
     return top, recursion
 
 
-def support_recursion(
+def support_recursion(  # noqa: PLR0913
     G: Array, x: Array, E: float, d: float, K: float, *, fineness: float = 1.0
 ) -> tuple[SupportSide, Recursion]:
     """f_k = ln(1 + e^{−K}B) on its grid, and f_k … f₀ with their weights.
@@ -194,7 +194,7 @@ class BrokenSupportMeans(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def broken_class_means(
+def broken_class_means(  # noqa: PLR0913
     p: tuple[float, ...],
     x: tuple[float, ...],
     chi: float,

@@ -60,7 +60,7 @@ class OneStepSolution(ReplicaSolution):
         return "\n".join(lines)
 
 
-def solve(
+def solve(  # noqa: PLR0913
     alpha: float,
     rho: float,
     ansatz: str = "rs",

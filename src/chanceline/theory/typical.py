@@ -160,11 +160,18 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
 def solve_typical(
     alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
-    """All order parameters at α < α_CG (2ρ for the plain ensemble)."""
+    """All order parameters at α < α_CG (2ρ for the plain ensemble).
+
+    γ and the threshold come from Gardner's equation, q₁ = ρr with r = γ²/(1 + γ²); then c = q₀/q₁
+    from c = α J(c), J(c) = ∫Dz [∫Dy h/γ]². The conjugates are Q̂ + q̂₁ = ρ/(ρ − q₁) and, with ⟨h²⟩
+    and γ²J for the squares, q̂ = α/(ρ − q₁) times them. The residual is that of
+    q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
+    """
     field = gardner_field(alpha / rho, ensemble, step)
     gamma = field.gamma
 
     def overlap(c: float) -> float:
+        """J(c)."""
         return field.mean_square(lambda x: mills(x) / gamma, c)
 
     c = float(
@@ -181,9 +188,8 @@ def solve_typical(
     q1 = rho * r
     q0 = rho * r * c
 
-    # The conjugates; `hat` is Q̂ + q̂₁ = ρ/(ρ − q₁).
-    hat = 1 / one_minus_r
-    scale = alpha / (rho * one_minus_r)
+    hat = 1 / one_minus_r  # Q̂ + q̂₁
+    scale = alpha / (rho * one_minus_r)  # α/(ρ − q₁)
     q1_hat = scale * field.mean(lambda x: mills(x) ** 2)
     q0_hat = scale * gamma**2 * overlap(c)
 
