@@ -145,7 +145,7 @@ def run(design: str, number: int) -> dict[str, Any]:
         "design": design,
         "set": number,
         "rate": expected.rate,
-        "guess": expected.guess,
+        "guess": expected.majority_error,
         "truth": float(np.mean(wrong)),
         "interval": expected.interval,
         "features": len(rule.support),

@@ -2,11 +2,13 @@
 
 import json
 import unicodedata
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
-from chanceline._results import plain, visible
+from chanceline._results import Result, plain, visible
 
 
 def test_plain_values():
@@ -42,3 +44,21 @@ def test_every_character_that_turns_or_hides_is_caught():
 
 def test_what_is_kept_is_kept():
     assert visible("one\ntwo\x1b", keep="\n") == "one\ntwo\\x1b"
+
+
+def test_a_former_name_works_with_a_warning_and_stays_a_key():
+    @dataclass(frozen=True, repr=False)
+    class Renamed(Result):
+        majority_error: float
+        kind = "exact"
+        _former = MappingProxyType({"guess": "majority_error"})
+
+        def summary(self):
+            return "one number"
+
+    renamed = Renamed(0.25)
+    with pytest.warns(DeprecationWarning, match=r"Renamed\.guess is now Renamed\.majority_error"):
+        assert renamed.guess == 0.25
+    assert renamed.to_dict() == {"majority_error": 0.25, "kind": "exact", "guess": 0.25}
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = renamed.nonsense

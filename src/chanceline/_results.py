@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import math
 import unicodedata
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -32,6 +33,8 @@ class Result(ABC):
     # Properties that belong into `to_dict`, and fields that do not.
     _derived: ClassVar[tuple[str, ...]] = ()
     _hidden: ClassVar[tuple[str, ...]] = ()
+    # Former name → name, for one version: an attribute with a warning, and a key of `to_dict`.
+    _former: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def summary(self) -> str:
@@ -43,7 +46,24 @@ class Result(ABC):
         names = [field.name for field in own_fields if field.name not in self._hidden]
         names.extend(self._derived)
         names.append("kind")
-        return {name: plain(getattr(self, name)) for name in names}
+        record = {name: plain(getattr(self, name)) for name in names}
+        for old, new in self._former.items():
+            if new in record:
+                record[old] = record[new]
+        return record
+
+    def __getattr__(self, name: str) -> Any:
+        """A former name, with a warning; Python asks here for names that the object lacks."""
+        owner = type(self).__name__
+        if name not in self._former:
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+        new = self._former[name]
+        warnings.warn(
+            f"{owner}.{name} is now {owner}.{new}; the old name will go in 0.5.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(self, new)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"

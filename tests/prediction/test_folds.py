@@ -129,7 +129,7 @@ def test_one_large_site_and_crumbs_are_cross_validated():
     assert found.n_folds == 10
     assert found.rate == pytest.approx(alone.rate, abs=0.02)
     assert found.interval[1] - found.interval[0] < 0.1
-    assert found.interval[0] < found.rate < found.interval[1] < found.guess
+    assert found.interval[0] < found.rate < found.interval[1] < found.majority_error
     assert not found.no_better_than_guessing
 
 

@@ -57,7 +57,7 @@ def test_many_rows_of_few_subjects_are_worth_more_than_the_subjects():
     X, y, subject = voices(3)
     found = expected_error(X, y, blocks=subject)
     assert found.rate < 0.15
-    assert found.guess > 0.25
+    assert found.majority_error > 0.25
     assert EFFECTIVE_SHARE * 14 < found.n_effective <= EFFECTIVE_SHARE * 126
     assert found.interval == clopper_pearson(found.rate * found.n_effective, found.n_effective)
     assert not found.no_better_than_guessing
@@ -73,10 +73,10 @@ def test_words_error_and_area_agree(seed, shift):
     expected = result.rule.expected_error
     standing = result.rule.standing
     if standing is Standing.NO_BETTER:
-        assert expected.interval[1] >= expected.guess
+        assert expected.interval[1] >= expected.majority_error
         assert not expected.auc > 0.72
     if standing is Standing.CLEARLY_BETTER:
-        assert expected.interval[1] < expected.guess
+        assert expected.interval[1] < expected.majority_error
         assert expected.auc > 0.6
     if shift == 1.0:
         assert standing is not Standing.NO_BETTER
@@ -88,7 +88,7 @@ def test_an_area_is_compared_with_what_chance_makes_of_it():
     X, y, subject = voices(0, 0.5)
     found = expected_error(X, y, blocks=subject)
     rng = np.random.default_rng(0)
-    positives = round(found.guess * found.n_effective)
+    positives = round(found.majority_error * found.n_effective)
     negatives = round(found.n_effective) - positives
     scores = rng.random((4000, positives + negatives))
     areas = [np.mean(row[:positives, None] > row[positives:]) for row in scores]

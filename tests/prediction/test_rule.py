@@ -309,7 +309,7 @@ def test_expected_error_is_counted_on_samples_left_out():
     found = expected_error(X, y)
     assert found.rate == np.mean((found.predictions > 0) != y)
     assert found.interval[0] < found.rate < found.interval[1]
-    assert found.guess == min(y.mean(), 1 - y.mean())
+    assert found.majority_error == min(y.mean(), 1 - y.mean())
     assert found.rate == pytest.approx(
         1 - (found.sensitivity * y.mean() + found.specificity * (1 - y.mean()))
     )

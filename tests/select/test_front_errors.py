@@ -16,7 +16,7 @@ def test_errors_allowed_make_supports_smaller(intercept):
     sizes = []
     for allowed in (0, 2, 5):
         outcome = chanceline.search(X, y, intercept=intercept, errors=allowed, budget=2000)
-        assert outcome.errors <= allowed == outcome.allowed
+        assert outcome.errors <= allowed == outcome.max_errors
         assert (
             check_weights(X, y, outcome.support, outcome.weights, outcome.bias).errors
             == outcome.errors

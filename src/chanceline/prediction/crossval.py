@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class ExpectedError(Result):
         that differ from fold to fold and from the one made of all samples; the coverage is measured
         (`python benchmarks/expected.py`). Samples of one unit (a group, or a block that is held out
         whole) count as far as they tell different things (`independent_samples`).
-    guess : error of always naming the larger class.
+    majority_error : error of always naming the larger class.
     auc : area under the curve of the out-of-fold scores, within folds.
     sensitivity, specificity : share of the positive and of the negative samples classified rightly.
     n_folds : number of folds.
@@ -55,7 +56,7 @@ class ExpectedError(Result):
 
     rate: float
     interval: tuple[float, float]
-    guess: float
+    majority_error: float
     auc: float
     sensitivity: float
     specificity: float
@@ -68,11 +69,12 @@ class ExpectedError(Result):
     kind = "cross-validated"
     _derived = ("no_better_than_guessing", "ranks_better_than_guessing")
     _hidden = ("predictions",)
+    _former = MappingProxyType({"guess": "majority_error"})
 
     @property
     def no_better_than_guessing(self) -> bool:
         """Whether the interval reaches the error of guessing."""
-        return self.interval[1] >= self.guess
+        return self.interval[1] >= self.majority_error
 
     @property
     def ranks_better_than_guessing(self) -> bool:
@@ -82,7 +84,7 @@ class ExpectedError(Result):
         1947), n₁ + n₂ being the independent samples that the interval stands for. A rule may rank
         the samples of classes of unequal size well and yet err as often as guessing.
         """
-        n_smaller = self.guess * self.n_effective
+        n_smaller = self.majority_error * self.n_effective
         n_larger = self.n_effective - n_smaller
         deviation = sqrt((n_smaller + n_larger + 1) / (12 * n_smaller * n_larger))
         return self.auc - 0.5 > float(ndtri(UPPER_QUANTILE)) * deviation
@@ -90,7 +92,7 @@ class ExpectedError(Result):
     def summary(self) -> str:
         low, high = (round(100 * end) for end in self.interval)
         error = f"CV error {100 * self.rate:.0f} % (95 % CI {low}–{high})"
-        return f"{error}, majority class {100 * self.guess:.0f} %"
+        return f"{error}, majority class {100 * self.majority_error:.0f} %"
 
 
 def expected_error(
@@ -213,7 +215,7 @@ def summarize_folds(
     return ExpectedError(
         rate=rate,
         interval=clopper_pearson(rate * n_effective, n_effective),
-        guess=float(min(positive.mean(), 1 - positive.mean())),
+        majority_error=float(min(positive.mean(), 1 - positive.mean())),
         auc=area_within_folds(scores, positive, folds.fold_of_sample),
         sensitivity=float(1 - errors[positive].mean()),
         specificity=float(1 - errors[~positive].mean()),

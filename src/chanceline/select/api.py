@@ -291,7 +291,7 @@ class _SearchRecord:
             method=self.method,
             n_samples=self.problem.n_samples,
             n_features=self.problem.n_features,
-            allowed=self.max_errors,
+            max_errors=self.max_errors,
             features=features,
         )
         return self._with_proof(outcome)
@@ -308,7 +308,7 @@ class _SearchRecord:
 
 def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
     """What is to be small: errors beyond those allowed, then variables, then errors."""
-    excess = max(outcome.errors - outcome.allowed, 0)
+    excess = max(outcome.errors - outcome.max_errors, 0)
     return excess, outcome.n_selected, outcome.errors
 
 

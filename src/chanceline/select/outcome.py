@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ class SearchOutcome(Rule):
     bias : weight of the intercept, 0 without one; it does not count as a selected variable.
     margin : min_μ y_μ(x_μ·w + b), positive if and only if every pattern is classified.
     errors : patterns with y_μ(x_μ·w + b) ≤ 0.
-    allowed : errors that the search was allowed.
+    max_errors : errors that the search was allowed.
     separates : errors == 0.
     iterations : effort spent, in the method's own steps.
     history : (iterations, selected variables) at every improvement.
@@ -123,8 +124,10 @@ class SearchOutcome(Rule):
     lower_bound: int = 1
     proof_size: int = 0
     proven_gap: float = 0.0
-    allowed: int = 0
+    max_errors: int = 0
     features: tuple[str, ...] = ()
+
+    _former = MappingProxyType({"allowed": "max_errors"})
 
     @property
     def rule(self) -> Rule:
@@ -134,7 +137,7 @@ class SearchOutcome(Rule):
     @property
     def minimum_proven(self) -> bool:
         """Whether it makes few enough errors, and no smaller support does."""
-        return self.errors <= self.allowed and self.n_selected <= self.lower_bound
+        return self.errors <= self.max_errors and self.n_selected <= self.lower_bound
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -166,7 +169,7 @@ class SearchOutcome(Rule):
 
         if self.minimum_proven:
             return f", the proven minimum{gap}"
-        if self.lower_bound > self.n_features and self.allowed == 0:
+        if self.lower_bound > self.n_features and self.max_errors == 0:
             return f"; nothing separates all (proven{gap})"
         if self.lower_bound > 1:
             return f"; at least {self.lower_bound} are needed (proven{gap})"
@@ -186,7 +189,8 @@ class SearchOutcome(Rule):
             "bias": self.bias,
             "margin": self.margin,
             "errors": self.errors,
-            "allowed": self.allowed,
+            "max_errors": self.max_errors,
+            "allowed": self.max_errors,  # its former name, for one version
             "separates": self.separates,
             "iterations": self.iterations,
             "history": self.history,

@@ -49,7 +49,7 @@ def standing_of(expected: ExpectedError | None) -> Standing:
     """
     if expected is None:
         return Standing.UNKNOWN
-    guessing_error = expected.guess
+    guessing_error = expected.majority_error
     _, high = expected.interval
     if high < guessing_error:
         return Standing.CLEARLY_BETTER
