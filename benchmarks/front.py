@@ -30,7 +30,8 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
-from chanceline.perceptron.rule import make_rule, rule_on  # noqa: E402
+from chanceline.perceptron.few_errors import rule_on  # noqa: E402
+from chanceline.perceptron.rule import make_rule  # noqa: E402
 from chanceline.tables import load_data  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]

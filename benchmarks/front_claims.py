@@ -29,7 +29,8 @@ import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.problem import make_problem  # noqa: E402
 from chanceline.select import random_problem  # noqa: E402
-from chanceline.select.exact import FOUND, all_supports  # noqa: E402
+from chanceline.select.supports import all_supports  # noqa: E402
+from chanceline.select.walk import FOUND  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "tables" / "front-claims.md"
 FIRST_SEED = 81_000

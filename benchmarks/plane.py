@@ -18,7 +18,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from chanceline._io import write_text  # noqa: E402
-from chanceline.select.pairs import best_split  # noqa: E402
+from chanceline.select.plane import best_split  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "tests" / "select"))
@@ -67,7 +67,7 @@ def main() -> None:
         rows.append(
             (
                 f"{samples:,} noisy Gaussian samples",
-                f"{split.errors} errors, none fewer than {split.below}",
+                f"{split.errors} errors, none fewer than {split.lower_bound}",
                 f"{seconds:.2f}",
             )
         )

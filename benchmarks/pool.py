@@ -23,10 +23,10 @@ from chanceline._io import write_text  # noqa: E402
 from chanceline.perceptron.problem import Problem, make_problem  # noqa: E402
 from chanceline.select import random_problem, search  # noqa: E402
 from chanceline.select.auto import run_auto  # noqa: E402
+from chanceline.select.column_pool import pooled_problem, rank_columns, slack_products  # noqa: E402
 from chanceline.select.greedy import drop_cheapest, fit_greedily  # noqa: E402
 from chanceline.select.outcome import Candidate  # noqa: E402
-from chanceline.select.pairs import errors_alone  # noqa: E402
-from chanceline.select.pareto import pooled, rank_columns, slack_products  # noqa: E402
+from chanceline.select.singles import single_errors  # noqa: E402
 from chanceline.select.starts import candidate_of, start_from  # noqa: E402
 from chanceline.select.tabu import swap_down  # noqa: E402
 
@@ -41,11 +41,11 @@ DEPTH = 4
 
 def renewed(problem: Problem, width: int, rounds: int, swaps: int) -> int:
     """The number of variables that swaps in renewed pools find."""
-    pool = rank_columns(problem, SAMPLES, errors_alone(problem)).pool(width)
-    hinge, _ = fit_greedily(pooled(problem, pool))
+    pool = rank_columns(problem, SAMPLES, single_errors(problem)).pool(width)
+    hinge, _ = fit_greedily(pooled_problem(problem, pool))
     found = candidate_of(hinge, hinge.n_selected)
     for number in range(rounds):
-        hinge, _ = start_from(pooled(problem, pool), found)
+        hinge, _ = start_from(pooled_problem(problem, pool), found)
         for event in swap_down(hinge, swaps // rounds, seed=number):
             found = event if isinstance(event, Candidate) else found
         used = pool[found.support]

@@ -23,7 +23,7 @@ import chanceline  # noqa: E402
 from chanceline._io import write_text  # noqa: E402
 from chanceline.chance.counts import LOG2, log_binomial, log_cover  # noqa: E402
 from chanceline.experiments.scaling import average, fit_differences, typical  # noqa: E402
-from chanceline.perceptron.problem import random_problem  # noqa: E402
+from chanceline.perceptron.random_patterns import random_problem  # noqa: E402
 from chanceline.select import count  # noqa: E402
 from chanceline.theory.bounds import first_moment_density  # noqa: E402
 from chanceline.theory.ensemble import Ensemble, first_moment_exponent  # noqa: E402

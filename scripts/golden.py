@@ -121,7 +121,7 @@ def supports() -> Iterator[tuple[str, Any]]:
     import numpy as np
 
     from chanceline import front, search
-    from chanceline.perceptron.problem import random_problem
+    from chanceline.perceptron.random_patterns import random_problem
 
     for method in ("auto", "tabu", "amp", "omp", "greedy-biht", "l1", "reweighted-l1", "exact"):
         for seed in range(6 if method in ("auto", "tabu") else 4):

@@ -15,7 +15,7 @@ SCRIPT = """
 import json, sys
 import numpy as np
 import chanceline
-from chanceline.perceptron.problem import random_problem
+from chanceline.perceptron.random_patterns import random_problem
 
 if __name__ == "__main__":
     count, workers = int(sys.argv[1]), int(sys.argv[2])

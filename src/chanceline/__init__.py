@@ -31,7 +31,7 @@ _HOMES = {
     "density": "chanceline.theory.capacity",
     "solve": "chanceline.theory.solve",
     "SearchOutcome": "chanceline.select",
-    "Front": "chanceline.select.pareto",
+    "Front": "chanceline.select.front_result",
     "front": "chanceline.select.pareto",
     "search": "chanceline.select.api",
     "AssociativeMemory": "chanceline.memory",
@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from chanceline.memory import AssociativeMemory as AssociativeMemory
     from chanceline.select import SearchOutcome as SearchOutcome
     from chanceline.select.api import search as search
-    from chanceline.select.pareto import Front as Front, front as front
+    from chanceline.select.front_result import Front as Front
+    from chanceline.select.pareto import front as front
     from chanceline.significance import (
         SeparationTest as SeparationTest,
         separation_test as separation_test,

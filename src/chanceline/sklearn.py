@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chanceline.perceptron.rule import Rule, consistent_rows, make_rule
+from chanceline.perceptron.duplicates import consistent_rows
+from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.prediction.rule import PredictionRule, fit_rule, probability
 from chanceline.select.api import search
 from chanceline.select.pareto import front

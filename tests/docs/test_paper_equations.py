@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from chanceline.select import certify, count, random_problem, separate
-from chanceline.select.biht import greedy_biht_plain, threshold
+from chanceline.select.biht import greedy_biht_plain, hard_threshold
 
 
 def feasible(X, y, support) -> bool:
@@ -74,4 +74,4 @@ def test_greedy_biht_follows_the_printed_update():
     assert last == K
     np.testing.assert_allclose(found * tau, expected, atol=1e-12)
     values = np.array([0.3, -2.0, 1.0, 0.1])
-    assert np.array_equal(threshold(values, 2, np.zeros(4, dtype=bool)), [0.0, -2.0, 1.0, 0.0])
+    assert np.array_equal(hard_threshold(values, 2, np.zeros(4, dtype=bool)), [0.0, -2.0, 1.0, 0.0])

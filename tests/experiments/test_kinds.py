@@ -21,7 +21,7 @@ from chanceline.experiments.kinds import (
 )
 from chanceline.experiments.sampling import RIDGE, fits
 from chanceline.experiments.sweeps import load_sweep
-from chanceline.perceptron.rule import separate
+from chanceline.perceptron.separate import separate
 from chanceline.perceptron.workspace import make_hinge
 
 

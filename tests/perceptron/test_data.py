@@ -7,7 +7,7 @@ from scipy import sparse
 
 import chanceline
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import check_matrix
+from chanceline.perceptron.validation import check_matrix
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(12, 4))

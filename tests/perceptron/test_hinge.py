@@ -20,7 +20,8 @@ from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
 from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
-from chanceline.select.pairs import constraints, pair_may_separate, separating_single, settle_pair
+from chanceline.select.pairs import pair_constraints, pair_may_separate, settle_pair
+from chanceline.select.singles import separating_single
 from chanceline.select.tabu import find_gradient
 
 
@@ -243,8 +244,8 @@ def test_greedy_biht_has_the_supports_of_the_plain_version(inputs):
     for seed in range(3):
         columns = columns_of(inputs, seed, n=24, patterns=24)
         start = gaussian_start(24, seed)
-        plain, _ = greedy_biht_plain(columns, start, most=200)
-        *_, (fast, _, _) = greedy_biht(columns, start, most=200)
+        plain, _ = greedy_biht_plain(columns, start, max_iterations=200)
+        *_, (fast, _, _) = greedy_biht(columns, start, max_iterations=200)
         np.testing.assert_array_equal(np.flatnonzero(fast), np.flatnonzero(plain))
         np.testing.assert_allclose(fast, plain, rtol=1e-7)
 
@@ -270,7 +271,7 @@ def test_pairs_and_singles_by_another_route():
         if len(np.unique(X, axis=0)) < len(X):
             continue
         problem = make_problem(X, y, intercept)
-        values, is_whole, first, second = constraints(problem)
+        values, is_whole, first, second = pair_constraints(problem)
         cone = np.zeros(4)
         for i, j in itertools.combinations(range(5), 2):
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)

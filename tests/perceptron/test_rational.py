@@ -11,21 +11,13 @@ import pytest
 
 import chanceline
 from chanceline.errors import ConvergenceError
+from chanceline.perceptron.integer_least_squares import solve_integers
+from chanceline.perceptron.integers import integer_columns, small_integers
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
 from chanceline.perceptron.problem import make_problem
-from chanceline.perceptron.rational import (
-    ExactTable,
-    integer_columns,
-    small_integers,
-    solve_integers,
-)
-from chanceline.perceptron.rule import (
-    is_refuted,
-    margin_on,
-    rule_in_doubles,
-    separate,
-    separating_rule,
-)
+from chanceline.perceptron.rational import ExactTable
+from chanceline.perceptron.rounded_rule import rule_in_doubles, separating_rule
+from chanceline.perceptron.separate import is_refuted, margin_on, separate
 from chanceline.select import check_weights
 
 _path = Path(__file__).resolve().parents[1] / "select" / "oracle.py"
@@ -92,11 +84,11 @@ def test_errors_are_searched_exhaustively():
     for seed, (X, y, support, intercept, signs) in enumerate(narrow_tables(40)):
         problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
         for errors in (1, 2):
-            answer, _, samples = ExactTable(problem).fewest_errors_within(support, errors, 10_000)
+            answer, _, samples = ExactTable(problem).errors_within(support, errors, 10_000)
             assert answer == suffices(X, y, support, intercept, signs, errors), seed
             if answer:
                 assert len(samples) >= len(y) - errors
-        assert ExactTable(problem).fewest_errors_within(support, 1, 0)[0] is None
+        assert ExactTable(problem).errors_within(support, 1, 0)[0] is None
 
 
 def test_a_conflict_that_is_certain_is_one():

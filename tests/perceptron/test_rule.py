@@ -6,7 +6,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from chanceline.perceptron import certificate
-from chanceline.perceptron.rule import make_rule, rule_on, strictly_right
+from chanceline.perceptron.few_errors import rule_on
+from chanceline.perceptron.rule import make_rule, strictly_right
 from chanceline.select import certify
 
 

@@ -13,8 +13,8 @@ def random_signs(rows, columns, seed=0):
 
 
 def follow(columns, start, most, kept=0):
-    plain, last = greedy_biht_plain(columns, start, kept, most=most)
-    *_, (fast, count, _) = greedy_biht(columns, start, kept, most=most)
+    plain, last = greedy_biht_plain(columns, start, kept, max_iterations=most)
+    *_, (fast, count, _) = greedy_biht(columns, start, kept, max_iterations=most)
     assert count == last
     np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-9)
 
@@ -40,7 +40,7 @@ def test_a_start_that_is_no_multiple_of_a_half_leaves():
         # The place that is kept holds a whole number, so that margins meet zero once the other has left.
         start[-1] = 3 * 0.002 / 7
         follow(columns, start, most=100, kept=1)
-        first, _, _ = next(greedy_biht(columns, start, 1, most=100))
+        first, _, _ = next(greedy_biht(columns, start, 1, max_iterations=100))
         left += np.array_equal(2.0 * first, np.round(2.0 * first))
     assert left > 20
 
@@ -49,7 +49,7 @@ def test_a_place_that_ends_at_zero_is_not_fixed():
     seen = 0
     for seed in range(60):
         columns, start = random_signs(8, 8, seed), np.round(gaussian_start(8, seed) * 3) * 0.002 / 8
-        sizes = [np.count_nonzero(w) for w, _, _ in greedy_biht(columns, start, most=50)]
+        sizes = [np.count_nonzero(w) for w, _, _ in greedy_biht(columns, start, max_iterations=50)]
         seen += any(size < count for count, size in enumerate(sizes, start=1))
         follow(columns, start, most=50)
     assert seen > 3

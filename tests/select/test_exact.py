@@ -5,11 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from chanceline.perceptron.problem import make_problem, random_problem
-from chanceline.select import certify, cuts
-from chanceline.select.cuts import arranged_cuts, can_cut, smallest_cuts, unpack
-from chanceline.select.exact import EXHAUSTED, FOUND, PAUSED, all_supports, prove
-from chanceline.select.outcome import Candidate, LowerBound, fitted
+from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.random_patterns import random_problem
+from chanceline.select import certify
+from chanceline.select.bitsets import unpack
+from chanceline.select.cuts import CutLimits, arranged_cuts, can_cut, smallest_cuts
+from chanceline.select.exact import prove
+from chanceline.select.outcome import Candidate, LowerBound, max_margin_candidate
+from chanceline.select.supports import all_supports
+from chanceline.select.walk import EXHAUSTED, FOUND, PAUSED
 
 
 def balanced_problem(n, patterns, seed):
@@ -30,9 +34,7 @@ def last(steps):
 
 def plain(problem, size):
     """The verdict of the walk that has no cuts but those of the hard margin."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuts, "MOST_VARIABLES", 0)
-        return last(all_supports(problem, size)).verdict
+    return last(all_supports(problem, size, limits=CutLimits(max_variables=0))).verdict
 
 
 @pytest.mark.parametrize("sixes", [False, True])
@@ -51,11 +53,10 @@ def test_cuts_are_where_few_patterns_do_not_cancel(make, sixes):
     assert (np.diff(found.sum(axis=1)) >= 0).all()
 
 
-def test_only_the_smallest_cuts_are_kept(monkeypatch):
+def test_only_the_smallest_cuts_are_kept():
     problem = coin_problem(12, 12, 5)
     every = smallest_cuts(problem, True)
-    monkeypatch.setattr(cuts, "MOST_CUTS", 100)
-    some = smallest_cuts(problem, True)
+    some = smallest_cuts(problem, True, max_cuts=100)
     assert 0 < len(some) <= 100
     assert some.tolist() == every[: len(some)].tolist()
     assert every[len(some)].sum() > some[-1].sum()
@@ -63,20 +64,19 @@ def test_only_the_smallest_cuts_are_kept(monkeypatch):
 
 @pytest.mark.parametrize("most_cuts", [0, 20, 40_000])
 @pytest.mark.parametrize("make", [coin_problem, balanced_problem])
-def test_cuts_change_no_verdict(make, most_cuts, monkeypatch):
-    monkeypatch.setattr(cuts, "MOST_CUTS", most_cuts)
-    monkeypatch.setattr("chanceline.select.exact.SIXES_FROM", 4)
+def test_cuts_change_no_verdict(make, most_cuts):
+    limits = CutLimits(max_cuts=most_cuts, sixes_from=4)
     verdicts = set()
     for seed in range(20):
         problem = make(11, 8 + 2 * (seed % 4), seed)
         for size in range(2, 8):
-            step = last(all_supports(problem, size))
+            step = last(all_supports(problem, size, limits=limits))
             assert step.undecided == 0
             assert step.verdict == plain(problem, size)
             verdicts.add(step.verdict)
             if step.verdict == FOUND:
                 assert np.unique(step.support).size == size
-                candidate = fitted(problem, step.support, 0)
+                candidate = max_margin_candidate(problem, step.support, 0)
                 fields = candidate.weights @ problem.columns[step.support]
                 fields += candidate.constant * problem.y if problem.kept else 0.0
                 assert fields.min() > 0
@@ -142,7 +142,7 @@ def test_a_proof_starts_from_supports_that_are_too_large_as_well(found):
     problem = coin_problem(14, 14, 2)
     smallest = next(size for size in range(1, 14) if plain(problem, size) == FOUND)
     assert smallest >= 4
-    start = fitted(problem, np.arange(smallest + found), 0)
+    start = max_margin_candidate(problem, np.arange(smallest + found), 0)
     events = list(prove(problem, start, 10**6))
     sizes = [event.support.size for event in events if isinstance(event, Candidate)]
     bounds = [event.smallest for event in events if isinstance(event, LowerBound)]

@@ -12,8 +12,9 @@ import chanceline
 from chanceline.errors import InputError
 from chanceline.perceptron.problem import make_problem
 from chanceline.select import check_weights
-from chanceline.select.exact import EXHAUSTED, FOUND, all_supports
-from chanceline.select.outcome import fitted
+from chanceline.select.outcome import max_margin_candidate
+from chanceline.select.supports import all_supports
+from chanceline.select.walk import EXHAUSTED, FOUND
 
 
 def fewest_by_rays(rows):
@@ -175,7 +176,7 @@ def test_fewest_errors_on_a_support_are_proven(kind):
         for allowed in range(max(fewest - 1, 0), fewest + 1):
             *_, step = all_supports(problem, len(support), allowed)
             assert step.verdict == (FOUND if allowed == fewest else EXHAUSTED)
-        found = fitted(problem, step.support, 0, step.right)
+        found = max_margin_candidate(problem, step.support, 0, step.right)
         weights, bias = problem.original(found.support, found.weights, found.constant)
         assert (
             np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12)

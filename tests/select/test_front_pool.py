@@ -13,15 +13,22 @@ from chanceline.kernels.random import random_state
 from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.select import certify, check_weights, random_problem
 from chanceline.select.auto import (
+    AutoSettings,
     all_columns_separate,
     can_grow,
     run_auto,
     search_pools,
     variables_needed,
 )
+from chanceline.select.column_pool import (
+    Ranking,
+    default_pool_width,
+    needs_pool,
+    rank_columns,
+    slack_products,
+)
 from chanceline.select.outcome import Candidate, LowerBound, candidate_rule
-from chanceline.select.pairs import all_singles, errors_alone
-from chanceline.select.pareto import Ranking, is_wide, pool_size, rank_columns, slack_products
+from chanceline.select.singles import search_singles, single_errors
 
 
 @pytest.fixture
@@ -37,7 +44,7 @@ def wide():
 
 def ranked(problem, steps=None):
     return rank_columns(
-        problem, problem.n_samples if steps is None else steps, errors_alone(problem)
+        problem, problem.n_samples if steps is None else steps, single_errors(problem)
     )
 
 
@@ -85,17 +92,17 @@ def test_one_variable_is_exact_whatever_the_pool(wide):
     X, y = wide
     problem = make_problem(X, y, True)
     one = chanceline.front(X, y, max_features=2, budget=0, pool=1).at(1)
-    assert one.errors == errors_alone(problem).min()
+    assert one.errors == single_errors(problem).min()
     assert one.proven
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_errors_alone_are_those_of_the_line_search(wide, intercept):
+def test_errors_of_singles_are_those_of_the_line_search(wide, intercept):
     X, y = wide
     X = np.where(np.arange(200) % 2, np.round(X / np.geomspace(1e-3, 1e3, 200)), X)
     problem = make_problem(X, y, intercept, contradictions=True, signs=np.arange(200) % 3 - 1)
-    errors, _ = all_singles(problem.columns, problem.signed, problem.kept, random_state(0))
-    assert errors_alone(problem, block_entries=40 * 17).tolist() == errors.tolist()
+    errors = search_singles(problem, random_state(0)).errors
+    assert single_errors(problem, block_entries=40 * 17).tolist() == errors.tolist()
 
 
 def test_a_pool_that_is_too_small_is_no_obstacle():
@@ -122,13 +129,14 @@ def test_a_pool_of_the_default_size_is_as_good_as_the_table():
 
 
 def test_the_pool_is_as_large_as_noise_needs():
-    assert pool_size(shape(200, 400_000), 100) == 2500
-    assert pool_size(shape(4500, 4500), variables_needed(shape(4500, 4500))) == 9000
+    assert default_pool_width(shape(200, 400_000), 100) == 2500
+    assert default_pool_width(shape(4500, 4500), variables_needed(shape(4500, 4500))) == 9000
     for problem in (shape(4500, 4500), shape(10_000, 10_000), shape(3000, 10_000)):
         # No pool of less than half of the table has room for what is needed.
-        assert not is_wide(problem, pool_size(problem, variables_needed(problem)))
-    assert is_wide(
-        shape(2000, 20_000), pool_size(shape(2000, 20_000), variables_needed(shape(2000, 20_000)))
+        assert not needs_pool(problem, default_pool_width(problem, variables_needed(problem)))
+    assert needs_pool(
+        shape(2000, 20_000),
+        default_pool_width(shape(2000, 20_000), variables_needed(shape(2000, 20_000))),
     )
     # With more than two samples a column noise is not separated at all.
     assert variables_needed(shape(5000, 2000)) == 0
@@ -140,13 +148,13 @@ def test_infinitely_many_promising_columns_are_not_dropped_at_random():
     problem = make_problem(X, y)
     ranking = ranked(problem)
     assert ranking.separates
-    assert ranking.path > 20
-    path = ranking.order[: ranking.path]
+    assert ranking.path_length > 20
+    path = ranking.order[: ranking.path_length]
     assert sorted(ranking.order.tolist()) == list(range(120))
-    for width in (1, 5, ranking.path, ranking.path + 7):
+    for width in (1, 5, ranking.path_length, ranking.path_length + 7):
         pool = ranking.pool(width)
         assert set(path.tolist()) <= set(pool.tolist())
-        assert pool.size == max(width, ranking.path)
+        assert pool.size == max(width, ranking.path_length)
         assert certify(X, y, pool).separable
 
 
@@ -155,7 +163,7 @@ def test_equal_columns_rank_in_the_order_of_the_table():
     X = np.tile(rng.normal(size=(30, 4)), 10)
     problem = make_problem(X, rng.choice([-1.0, 1.0], size=30))
     ranking = ranked(problem, steps=2)
-    copies = [j for j in ranking.order[ranking.path :].tolist() if j % 4 == 1]
+    copies = [j for j in ranking.order[ranking.path_length :].tolist() if j % 4 == 1]
     assert copies == sorted(copies)
     assert np.array_equal(ranking.order, ranked(problem, steps=2).order)
 
@@ -204,8 +212,9 @@ def test_a_pool_without_a_solution_is_enlarged(errors):
     """Four columns cannot separate forty samples of noise, nor can eight; a ranking that has found no path is no obstacle."""
     X, y = random_problem(100, None, 3, "gaussian", n_patterns=40)
     problem = make_problem(X, y)
-    ranking = Ranking(np.random.default_rng(0).permutation(100), path=2, separates=False)
-    events = list(search_pools(problem, ranking, 4, 200, 0, errors))
+    ranking = Ranking(np.random.default_rng(0).permutation(100), path_length=2, separates=False)
+    settings = AutoSettings(budget=200, seed=0, max_errors=errors)
+    events = list(search_pools(problem, ranking, 4, settings))
     found = [event for event in events if isinstance(event, Candidate)]
     assert found
     smallest = min(found, key=lambda event: event.support.size)

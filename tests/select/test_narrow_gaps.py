@@ -12,21 +12,24 @@ import numpy as np
 import pytest
 
 import chanceline
+from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.margin import INSEPARABLE
-from chanceline.perceptron.problem import contradicting_rows, make_problem
+from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.select import count
 from chanceline.select.cuts import can_cut
-from chanceline.select.exact import EXHAUSTED, all_supports, prove
+from chanceline.select.exact import prove
 from chanceline.select.outcome import LowerBound
 from chanceline.select.pairs import (
-    DECISIONS,
-    PairFound,
-    errors_alone,
-    separating_pairs,
+    MAX_DECISIONS,
+    PairSweep,
+    SeparatingPair,
     settle_pair,
-    single_rule,
+    sweep_pairs,
 )
+from chanceline.select.singles import best_single_rule, single_errors
+from chanceline.select.supports import all_supports
+from chanceline.select.walk import EXHAUSTED
 
 _spec = importlib.util.spec_from_file_location(
     "select_oracle", Path(__file__).with_name("oracle.py")
@@ -139,10 +142,10 @@ def test_columns_alone_are_counted_by_brute_force():
     for seed in range(0, 60, 2):
         X, y, intercept, signs = tiny_gap_table(seed)
         problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
-        for j, errors in enumerate(errors_alone(problem)):
+        for j, errors in enumerate(single_errors(problem)):
             assert suffices(X, y, [j], intercept, signs, int(errors))
             assert errors == 0 or not suffices(X, y, [j], intercept, signs, int(errors) - 1)
-            assert single_rule(problem, j).errors == errors
+            assert best_single_rule(problem, j).errors == errors
 
 
 def test_pairs_are_swept_without_a_loss():
@@ -155,14 +158,14 @@ def test_pairs_are_swept_without_a_loss():
         expected = any(
             suffices(X, y, pair, intercept, signs) for pair in combinations(range(X.shape[1]), 2)
         )
-        *_, last = separating_pairs(problem)
-        assert isinstance(last, PairFound) if expected else last is True
+        *_, last = sweep_pairs(problem)
+        assert isinstance(last, SeparatingPair) if expected else last is PairSweep.NONE_SEPARATES
         if expected:
             assert last.rule.separates
         found.add(expected)
         # Without decisions in rational arithmetic nothing is claimed that is not certain.
-        *_, cautious = separating_pairs(problem, decisions=0)
-        assert not expected or cautious is not True
+        *_, cautious = sweep_pairs(problem, max_decisions=0)
+        assert not expected or cautious is not PairSweep.NONE_SEPARATES
     assert found == {True, False}
 
 
@@ -197,13 +200,15 @@ def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
     assert (exact.verdict, exact.gap) == (EXHAUSTED, 0.0)
     gaps = {}
     for size in (1, 2):
-        *_, step = all_supports(problem, size, decisions=0)
+        *_, step = all_supports(problem, size, max_decisions=0)
         assert step.verdict == EXHAUSTED
         gaps[size] = step.gap
     # What is refuted separates by no more than the gap, and the pair that does separate, by less.
     assert 0 < gaps[2] < 1e-7
     bounds = [
-        event for event in prove(problem, None, 10**6, decisions=0) if isinstance(event, LowerBound)
+        event
+        for event in prove(problem, None, 10**6, max_decisions=0)
+        if isinstance(event, LowerBound)
     ]
     assert any(bound.gap > 0 for bound in bounds)
 
@@ -240,7 +245,7 @@ def test_what_floating_point_misses_has_a_margin_within_the_gap():
         X, y, intercept, signs = tiny_gap_table(seed)
         problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
         table = ExactTable(problem)
-        *_, step = all_supports(problem, 1, decisions=0)
+        *_, step = all_supports(problem, 1, max_decisions=0)
         if step.verdict == EXHAUSTED:
             for j in range(X.shape[1]):
                 decision = table.decide([j])
@@ -298,7 +303,7 @@ def test_a_pair_that_rounding_refutes_is_settled():
     X, y = one_column_decides(1e-13)
     X[:, 2] -= X[:, 0]  # now the sum of two columns decides
     problem = make_problem(X, y, True)
-    verdict, rule = settle_pair(ExactTable(problem), np.array([0, 2]), DECISIONS)
+    verdict, rule = settle_pair(ExactTable(problem), np.array([0, 2]), MAX_DECISIONS)
     expected = suffices(X, y, [0, 2], True)
     assert (verdict != INSEPARABLE) == expected
     assert (rule is not None) == expected

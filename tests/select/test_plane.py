@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import chanceline
 from chanceline.perceptron.problem import make_problem
-from chanceline.select.pairs import best_split, fewest_on_pairs
+from chanceline.select.plane import best_rule_on_pairs, best_split
 
 
 def separable(rows):
@@ -46,7 +46,7 @@ def test_the_sweep_is_the_enumeration(kind, intercept):
         split = best_split(X, y, intercept)
         assert (
             split.errors
-            == split.below
+            == split.lower_bound
             == enumerated(X, y, intercept)
             == np.count_nonzero(~split.right)
         )
@@ -68,5 +68,7 @@ def test_the_front_proves_two_variables_in_small_tables():
 def test_nothing_is_claimed_where_rounding_decides():
     # On a line in decimals, not in binary: which side of the line the third lies on cannot be drawn with floats.
     X = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.30000000000000004]])
-    rule, below = fewest_on_pairs(make_problem(X, np.array([1.0, -1.0, 1.0]), True), [(0, 1)])
-    assert below == 0 < rule.errors == 1
+    rule, lower_bound = best_rule_on_pairs(
+        make_problem(X, np.array([1.0, -1.0, 1.0]), True), [(0, 1)]
+    )
+    assert lower_bound == 0 < rule.errors == 1

@@ -135,7 +135,7 @@ def test_inseparable_data_leave_errors():
 def test_literal_reading_ends_with_one_weight_and_its_errors():
     X, y = random_problem(64, 1.0, 3)
     columns = (X * y[:, None]).T
-    w, last = greedy_biht_plain(columns, gaussian_start(64, 0), anew=False)
+    w, last = greedy_biht_plain(columns, gaussian_start(64, 0), resets=False)
     assert last == 64
     assert np.count_nonzero(w) == 1
     assert np.count_nonzero(w @ columns <= 0) > 10

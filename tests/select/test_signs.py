@@ -9,9 +9,11 @@ from scipy.optimize import linprog
 
 from chanceline import InputError, front, search
 from chanceline.perceptron.certificate import certify, check_weights
+from chanceline.perceptron.hinge_fit import fit_hinge
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, largest_margin
-from chanceline.perceptron.problem import make_problem, random_problem
-from chanceline.perceptron.rule import fit_hinge, separate
+from chanceline.perceptron.problem import make_problem
+from chanceline.perceptron.random_patterns import random_problem
+from chanceline.perceptron.separate import separate
 from chanceline.select import count
 from chanceline.select.amp import run_amp
 from chanceline.select.outcome import Candidate
@@ -116,7 +118,9 @@ def test_the_largest_margin_meets_its_dual():
         rows = generator.standard_normal((generator.integers(2, 12), generator.integers(1, 10)))
         signed = generator.random(rows.shape[1]) < 0.7
         found = largest_margin(
-            rows, generator.random(len(rows)) * (generator.random(len(rows)) < 0.5), signed=signed
+            rows,
+            generator.random(len(rows)) * (generator.random(len(rows)) < 0.5),
+            nonnegative=signed,
         )
         pull = found.multipliers @ rows / found.multipliers.sum()
         dual = np.linalg.norm(np.where(signed, np.maximum(pull, 0), pull))  # κ = min_λ |(Σ λ a)₊|
@@ -132,7 +136,7 @@ def test_the_largest_margin_meets_its_dual():
 
 def test_the_least_hinge_with_signs_is_at_rest():
     rows = np.random.default_rng(1).standard_normal((40, 8))
-    separates, weights = fit_hinge(rows, signed=True)
+    separates, weights = fit_hinge(rows, nonnegative=True)
     slope = rows.T @ np.maximum(1 - rows @ weights, 0) - 1e-6 * weights
     assert not separates
     assert (weights >= 0).all()

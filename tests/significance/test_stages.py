@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chanceline.chance import chance_bound
-from chanceline.perceptron.rule import rule_on
+from chanceline.perceptron.few_errors import rule_on
 from chanceline.significance import feature_bound, separation_test
 from chanceline.significance.stages import (
     AlphaSpending,

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from sklearn.feature_selection import SelectKBest, f_classif
 
 from chanceline.chance import chance_bound
-from chanceline.perceptron.rule import rule_on
+from chanceline.perceptron.few_errors import rule_on
 from chanceline.significance import separation_test
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from chanceline import load_data, separation_test
-from chanceline.perceptron.problem import contradicting_rows, distinct_columns
+from chanceline.perceptron.duplicates import contradicting_rows, distinct_columns
 from chanceline.tables.checks.advice import examine
 from chanceline.tables.identifiers import row_identifiers
 

@@ -258,7 +258,7 @@ def _read_signs(text: str | None, names: Sequence[str]) -> list[int] | None:
 
 def _random_problem(text: str) -> tuple[Any, Any]:
     """A random problem from `N=…,alpha=…,seed=…,inputs=…`."""
-    from chanceline.perceptron.problem import random_problem
+    from chanceline.perceptron.random_patterns import random_problem
 
     kinds: dict[str, Callable[[str], Any]] = {
         "N": int,

@@ -15,7 +15,8 @@ from chanceline._results import plain
 from chanceline.errors import InputError
 from chanceline.experiments.sampling import RIDGE, fits, sample_counts
 from chanceline.experiments.tasks import derive_seed
-from chanceline.perceptron.problem import contradicting_rows, random_problem
+from chanceline.perceptron.duplicates import contradicting_rows
+from chanceline.perceptron.random_patterns import random_problem
 from chanceline.perceptron.workspace import make_hinge
 from chanceline.select.api import search
 from chanceline.select.counting import count as count_supports

@@ -15,7 +15,7 @@ from chanceline.significance.text import CHANCE, NOT_SHOWN, STRUCTURE, UNDECIDED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from chanceline.select.pareto import Front
+    from chanceline.select.front_result import Front
     from chanceline.significance.result import SeparationTest
 
 BLUE, GREY, RED = COLOURS["rs"], COLOURS["breaks"], COLOURS["cover-gardner"]

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline.perceptron.hinge_fit import fit_hinge
 from chanceline.perceptron.margin import largest_margin
 from chanceline.perceptron.problem import Floats
-from chanceline.perceptron.rule import fit_hinge
 from chanceline.select.api import search
 
 Patterns = NDArray[np.int8]
@@ -170,7 +170,7 @@ def fit(rows: Floats, inputs: Indices, start: Floats | None = None, signed: bool
     """The most stable weights on given inputs; if none separates, those of the least squared hinge."""
     part = rows[:, inputs]
     widest = largest_margin(
-        part, start, signed=np.ones(inputs.size, dtype=np.bool_) if signed else None
+        part, start, nonnegative=np.ones(inputs.size, dtype=np.bool_) if signed else None
     )
     found = _normalised(part, inputs, widest.weights, widest.multipliers)
     if not found.separates:

@@ -1,10 +1,13 @@
 """Checks of what the searchers claim, by routines that none of them uses.
 
-Separable: every margin y_μ(x_μ·w + b) is bounded away from zero by its rounding error, or else evaluated in rational
-arithmetic; floating-point numbers are rationals, so the verdict is exact for any data.
-Not separable: by Gordan's theorem some λ ≥ 0, λ ≠ 0, has Σ λ_μ a_μ = 0. A linear program (HiGHS) finds the patterns it
-needs; for integer data λ itself is then solved for in integers, which makes it a proof. Where a weight has a given sign s_j,
-s_j Σ λ_μ a_μj ≤ 0 proves as much: s_j e_j is one more row, whose margin need only be ≥ 0.
+Separable: every margin y_μ(x_μ·w + b) is bounded away from zero by its rounding error, or else
+evaluated in rational arithmetic; floating-point numbers are rationals, so the verdict is exact for
+any data.
+
+Not separable: by Gordan's theorem some λ ≥ 0, λ ≠ 0, has Σ λ_μ a_μ = 0. A linear program (HiGHS)
+finds the patterns it needs; for integer data λ itself is then solved for in integers, which makes
+it a proof. Where a weight has a prescribed sign s_j, s_j Σ λ_μ a_μj ≤ 0 proves as much: s_j e_j
+is one more row, whose margin need only be ≥ 0.
 """
 
 from __future__ import annotations
@@ -18,8 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.problem import Floats, make_problem
+from chanceline.perceptron.problem import Floats, Problem, make_problem
 from chanceline.perceptron.rule import strictly_right
+
+EXACT_INTEGERS = 2**53  # doubles below this hold integers exactly
+POSITIVE_MULTIPLIER = 1e-9  # relative to the largest: the linear program rounds zeros to less
+SMALL_RESOLUTION = 1e-6  # relative to the longest row: no margin worth the name is possible
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +35,7 @@ class Certificate(Result):
 
     Attributes
     ----------
-    separable : True (weights given and checked), False (multipliers found), or None if neither could be shown.
+    separable : True (weights checked), False (multipliers found), or None if undecided.
     exact : the verdict holds in exact arithmetic; otherwise up to `resolution`.
     resolution : without exactness, every w of length 1 has a margin of at most this.
     margin : smallest margin of the weights checked, nan without weights.
@@ -49,16 +56,23 @@ class Certificate(Result):
         return "exact" if self.exact else "numerical"
 
     def summary(self) -> str:
-        verdict = {True: "separable", False: "not separable", None: "undecided"}[self.separable]
         if self.errors:
             verdict = f"{self.errors} errors"
+        elif self.separable is None:
+            verdict = "undecided"
+        elif self.separable:
+            verdict = "separable"
+        else:
+            verdict = "not separable"
+
         accuracy = "exactly" if self.exact else f"up to {self.resolution:.2g}"
-        return f"{verdict}, {accuracy}" + (
-            "" if np.isnan(self.margin) else f", margin {self.margin:.4g}"
-        )
+        text = f"{verdict}, {accuracy}"
+        if not np.isnan(self.margin):
+            text += f", margin {self.margin:.4g}"
+        return text
 
 
-def check_weights(
+def check_weights(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     support: ArrayLike,
@@ -66,18 +80,29 @@ def check_weights(
     bias: float = 0.0,
     signs: ArrayLike | None = None,
 ) -> Certificate:
-    """Exact verdict on y_μ(x_μ·w + b) > 0 for all μ; weights against their `signs` (+1, −1 or 0 for every column) are refused."""
+    """Decide exactly whether y_μ(x_μ·w + b) > 0 for all μ.
+
+    Weights against their `signs` (+1, −1 or 0 for every column of X) are refused.
+    """
     problem = make_problem(X, y, contradictions=True, signs=signs)
-    chosen = np.asarray(support, dtype=np.int64)
-    columns = problem.X[:, chosen]
+    columns = np.asarray(support, dtype=np.int64)
     w = np.asarray(weights, dtype=np.float64)
-    if problem.signs is not None and np.any(w * problem.signs[chosen] < 0):
-        raise InputError(
-            f"The weight of column {chosen[w * problem.signs[chosen] < 0][0]} has not the sign given for it."
-        )
-    errors = int(np.count_nonzero(~strictly_right(columns, problem.y, w, bias)))
-    margin = float((problem.y * (columns @ w + bias)).min())
-    return Certificate(errors == 0, True, 0.0, margin, errors, None)
+    if problem.signs is not None:
+        refused = columns[w * problem.signs[columns] < 0]
+        if refused.size:
+            raise InputError(f"The weight of column {refused[0]} has not the sign given for it.")
+
+    entries = problem.X[:, columns]
+    is_right = strictly_right(entries, problem.y, w, bias)
+    errors = int(np.count_nonzero(~is_right))
+    return Certificate(
+        separable=errors == 0,
+        exact=True,
+        resolution=0.0,
+        margin=float((problem.y * (entries @ w + bias)).min()),
+        errors=errors,
+        multipliers=None,
+    )
 
 
 def certify(
@@ -87,102 +112,160 @@ def certify(
     intercept: bool = False,
     signs: ArrayLike | None = None,
 ) -> Certificate:
-    """Decide whether (X, y) is separable on the given columns, with weights or multipliers as the proof.
+    """Decide whether (X, y) is separable on these columns, with weights or multipliers as proof.
 
     With `signs` (+1, −1 or 0 for every column of X) by weights that have them.
     """
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
-    chosen, patterns = np.asarray(support, dtype=np.int64), problem.n_samples
-    rows = problem.y[:, None] * problem.X[:, chosen]
-    if intercept:
-        rows = np.column_stack([rows, problem.y])
-    if problem.signs is not None:
-        asked = np.diag(np.append(problem.signs[chosen], np.zeros(problem.kept)))
-        rows = np.vstack([rows, asked[asked.any(axis=1)]])
+    columns = np.asarray(support, dtype=np.int64)
+    n_patterns = problem.n_samples
+    rows = _rows_with_signs(problem, columns)
     scale = np.maximum(np.abs(rows).max(axis=0, initial=0.0), np.finfo(float).tiny)
     scaled = rows / scale
-    direction, multipliers = _widest_box_margin(scaled, patterns)
-    if direction.size and (scaled[:patterns] @ direction).min() > 0.0:
+    direction, multipliers = _widest_box_margin(scaled, n_patterns)
+
+    # Weights that fail when they are checked exactly prove nothing of others.
+    if direction.size and (scaled[:n_patterns] @ direction).min() > 0.0:
         slopes, bias = problem.split(direction / scale)
-        checked = check_weights(X, y, chosen, slopes, bias, signs)
-        # Weights that fail when they are checked exactly prove nothing of others.
+        checked = check_weights(X, y, columns, weights=slopes, bias=bias, signs=signs)
         if checked.separable:
             return checked
-    if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < 2**53:
-        integers = _integer_multipliers(
-            rows.astype(np.int64), np.flatnonzero(multipliers > 1e-9 * multipliers.max())
-        )
+
+    if np.all(rows == np.round(rows)) and np.abs(rows).max(initial=0.0) < EXACT_INTEGERS:
+        positive = np.flatnonzero(multipliers > POSITIVE_MULTIPLIER * multipliers.max())
+        integers = _integer_multipliers(rows.astype(np.int64), positive)
         if integers is not None:
-            return Certificate(False, True, 0.0, float("nan"), 0, integers[:patterns])
-    total = float(multipliers[:patterns].sum())
-    resolution = (
-        float(np.linalg.norm(rows.T @ multipliers)) / total if total > 0.0 else float("inf")
-    )
-    small = resolution <= 1e-6 * float(np.linalg.norm(rows, axis=1).max(initial=1.0))
+            return _inseparable(multipliers=integers[:n_patterns], exact=True, resolution=0.0)
+    return _up_to_resolution(rows, multipliers, n_patterns)
+
+
+def _inseparable(
+    multipliers: Floats | list[int], exact: bool, resolution: float, separable: bool | None = False
+) -> Certificate:
+    """A certificate of multipliers, which has no weights."""
     return Certificate(
-        False if small else None, False, resolution, float("nan"), 0, multipliers[:patterns]
+        separable=separable,
+        exact=exact,
+        resolution=resolution,
+        margin=float("nan"),
+        errors=0,
+        multipliers=multipliers,
     )
 
 
-def _widest_box_margin(rows: Floats, patterns: int) -> tuple[Floats, Floats]:
-    """max s with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1 as a linear program: w, and λ ≥ 0 of its dual.
+def _up_to_resolution(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
+    """What rounded multipliers say: every w of length 1 has a margin ≤ |Σ λ_μ a_μ| / Σ λ_μ.
 
-    If no w has s > 0, the dual's optimum is a vertex with Σ λ_μ a_μ = 0, so that few patterns carry it.
+    If that is small, the patterns count as inseparable, else they are undecided.
+    """
+    resolution = float("inf")
+    total = float(multipliers[:n_patterns].sum())
+    if total > 0.0:
+        resolution = float(np.linalg.norm(rows.T @ multipliers)) / total
+    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))
+    separable = None
+    if resolution <= SMALL_RESOLUTION * longest:
+        separable = False
+    return _inseparable(
+        multipliers=multipliers[:n_patterns],
+        exact=False,
+        resolution=resolution,
+        separable=separable,
+    )
+
+
+def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
+    """The patterns y_μ x_μ on these columns, the intercept last; below them s_j e_j per sign."""
+    rows = problem.y[:, None] * problem.X[:, columns]
+    if problem.intercept:
+        rows = np.column_stack([rows, problem.y])
+    if problem.signs is not None:
+        signs = np.append(problem.signs[columns], np.zeros(problem.n_unpenalized))
+        rows = np.vstack([rows, np.diag(signs)[signs != 0]])
+    return rows
+
+
+def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
+    """max s with a_μ·w ≥ s (≥ 0 for rows after the patterns) and |w_j| ≤ 1, by a linear program.
+
+    Returns w (columns,) and λ ≥ 0 (rows,) of its dual. If no w has s > 0, the dual's optimum is a
+    vertex with Σ λ_μ a_μ = 0, so that few patterns carry it.
     """
     from scipy.optimize import linprog
 
-    total, size = rows.shape
+    # The variables are (w, s): minimise −s with −a_μ·w + s ≤ 0.
+    n_rows, n_columns = rows.shape
+    is_pattern = np.arange(n_rows) < n_patterns
     result = linprog(
-        np.append(np.zeros(size), -1.0),
-        A_ub=np.column_stack([-rows, np.arange(total) < patterns]),
-        b_ub=np.zeros(total),
-        bounds=[(-1.0, 1.0)] * size + [(None, 1.0)],
+        np.append(np.zeros(n_columns), -1.0),
+        A_ub=np.column_stack([-rows, is_pattern]),
+        b_ub=np.zeros(n_rows),
+        bounds=[(-1.0, 1.0)] * n_columns + [(None, 1.0)],
         method="highs",
     )
     if result.x is None:
         raise ConvergenceError(
             f"The linear program that decides separability was not solved ({result.message})."
         )
-    return np.asarray(result.x[:size]), np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
+    weights = np.asarray(result.x[:n_columns])
+    multipliers = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
+    return weights, multipliers
 
 
-def _integer_multipliers(rows: NDArray[np.int64], used: NDArray[np.int64]) -> list[int] | None:
-    """λ > 0 in integers on the patterns used with Σ λ_μ a_μ = 0, or None if their null space has no such vector.
+def _integer_multipliers(rows: NDArray[np.int64], positive: NDArray[np.int64]) -> list[int] | None:
+    """λ ≥ 0 in integers, zero but on the `positive` rows, with Σ λ_μ a_μ = 0; else None.
 
-    Gaussian elimination in rationals; the null space of a minimal set of patterns is one-dimensional, and where it is
-    larger the vector with all free multipliers equal to 1 is tried.
+    The null space of a minimal set of rows is one-dimensional. Where it is larger, the vector with
+    all free multipliers equal to 1 is tried. The result is checked.
     """
-    matrix = [[Fraction(int(rows[pattern, j])) for pattern in used] for j in range(rows.shape[1])]
-    pivots: list[int] = []
-    for column in range(len(used)):
-        place = len(pivots)
-        row = next((r for r in range(place, len(matrix)) if matrix[r][column] != 0), None)
-        if row is None:
-            continue
-        matrix[place], matrix[row] = matrix[row], matrix[place]
-        lead = matrix[place][column]
-        matrix[place] = [value / lead for value in matrix[place]]
-        for other in range(len(matrix)):
-            factor = matrix[other][column]
-            if other != place and factor != 0:
-                matrix[other] = [
-                    a - factor * b for a, b in zip(matrix[other], matrix[place], strict=True)
-                ]
-        pivots.append(column)
-    free = [column for column in range(len(used)) if column not in pivots]
-    if not free:
-        return None
-    values = [Fraction(int(column in free)) for column in range(len(used))]
-    for place, column in enumerate(pivots):
-        values[column] = -sum((matrix[place][other] for other in free), Fraction(0))
-    if min(values) < 0:
+    values = _null_vector(rows[positive].T.tolist())
+    if values is None or min(values) < 0:
         return None
     common = lcm(*(value.denominator for value in values))
     multipliers = [0] * rows.shape[0]
-    for pattern, value in zip(used, values, strict=True):
-        multipliers[int(pattern)] = int(value * common)
-    sums = [
-        sum(m * int(a) for m, a in zip(multipliers, rows[:, j], strict=True))
-        for j in range(rows.shape[1])
-    ]
-    return multipliers if any(multipliers) and not any(sums) else None
+    for row, value in zip(positive, values, strict=True):
+        multipliers[int(row)] = int(value * common)
+
+    for column in rows.T.tolist():
+        if sum(m * a for m, a in zip(multipliers, column, strict=True)) != 0:
+            return None
+    if not any(multipliers):
+        return None
+    return multipliers
+
+
+def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
+    """A vector v with M v = 0 and all free entries equal to 1; None if there is only v = 0.
+
+    Gauss–Jordan elimination in rationals: the pivot columns become unit vectors, and the entry of v
+    at a pivot is then minus the sum of its row over the free columns.
+    """
+    work = [[Fraction(entry) for entry in row] for row in matrix]
+    n_columns = len(matrix[0]) if matrix else 0
+    pivots: list[int] = []
+    for column in range(n_columns):
+        rank = len(pivots)
+        candidates = [i for i in range(rank, len(work)) if work[i][column] != 0]
+        if candidates:
+            pivot_row = candidates[0]
+            work[rank], work[pivot_row] = work[pivot_row], work[rank]
+            _eliminate(work, rank, column)
+            pivots.append(column)
+
+    free = [column for column in range(n_columns) if column not in pivots]
+    if not free:
+        return None
+    vector = [Fraction(1)] * n_columns
+    for row, column in zip(work[: len(pivots)], pivots, strict=True):
+        vector[column] = -sum((row[other] for other in free), Fraction(0))
+    return vector
+
+
+def _eliminate(work: list[list[Fraction]], pivot_row: int, column: int) -> None:
+    """Divide the pivot's row by the pivot, and clear its column in all other rows."""
+    pivot = work[pivot_row][column]
+    work[pivot_row] = [entry / pivot for entry in work[pivot_row]]
+    for i, row in enumerate(work):
+        factor = row[column]
+        if i != pivot_row and factor != 0:
+            work[i] = [a - factor * b for a, b in zip(row, work[pivot_row], strict=True)]

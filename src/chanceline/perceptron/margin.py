@@ -1,13 +1,26 @@
-"""The hard margin on given variables, by nonnegative least squares on the patterns.
+"""The hard margin on given columns, by nonnegative least squares on the patterns.
 
-min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + (1 − Σ_μ λ_μ)². With w = Σ λ_μ a_μ and s = Σ λ_μ, the minimum has a_μ·w ≥ 1 − s:
-w is the direction of the largest margin, or w = 0 and λ proves that nothing separates (Gordan).
+Patterns are the rows a_μ = y_μ x_μ. With w = Σ λ_μ a_μ and s = Σ λ_μ, the minimum of
 
-In floating point w is never quite zero: up to `RESOLUTION` it counts as zero, which is no proof. Where k + 1 rows of k columns
-carry λ and are not nearly dependent, `conflict_is_certain` proves that the exact λ is positive too, rounding included. The rest
-is for `rational.py`, or holds up to the gap that `largest_gap` gives.
+    |Σ_μ λ_μ a_μ|² + unit · (1 − Σ_μ λ_μ)²   over λ ≥ 0
 
-Weights that must not be negative are one more row e_j each, whose margin w_j need only be ≥ 0: it has no part in Σ λ_μ.
+has a_μ·w ≥ unit · (1 − s) for all μ: w is the direction of the largest margin, or w = 0 and λ
+proves that nothing separates (Gordan's theorem). `unit` is the squared length of the longest row,
+so that neither term drowns the other.
+
+Weights that must not be negative are one more row e_j each, whose margin w_j need only be ≥ 0: it
+has no part in Σ λ_μ.
+
+In floating point w is never quite zero: up to `RESOLUTION` it counts as zero, which is no proof.
+`conflicts.py` and `rational.py` prove.
+
+Lawson and Hanson's method keeps a passive set: independent rows, those with λ > 0. One pass:
+
+    settle the least squares on the passive set (rows whose λ would be negative leave)
+      → w = 0: INSEPARABLE
+      → the inverse of the Gram matrix has worn out: compute it anew, next pass
+      → every margin is as large as those of the passive set: the optimum, SEPARABLE or INSEPARABLE
+      → else the row of smallest margin enters the passive set, next pass
 """
 
 from __future__ import annotations
@@ -21,422 +34,411 @@ from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel,
 from chanceline.kernels.inverse import border, next_pivot, unborder
 from chanceline.kernels.vectors import add_scaled, dot_first
 
-SEPARABLE, INSEPARABLE, UNDECIDED = 1, 0, -1
-# Margins below this, relative to the longest row, count as none.
-RESOLUTION = 1e-8
-ROUNDING = 2.0**-53  # of one operation, relative
-NEGLIGIBLE = 1e-9  # multiplier, of those of sum 1, that may be zero but for rounding
-LARGEST_INTEGER = 4e18  # that 64 bits hold
-ENTRY_ROUNDINGS = (
-    3.0  # of an entry of the rows, which are columns of X less their centre, divided by their scale
-)
+# Verdicts.
+SEPARABLE = 1
+INSEPARABLE = 0
+UNDECIDED = -1
+
+RESOLUTION = 1e-8  # margins below this, relative to the longest row, count as none
+OPTIMAL = 1e-12  # by so much, relative to `unit`, margins may miss the optimum
+WORN_OUT = 1e-11  # if margins on the passive set differ by more, updates have spoilt the inverse
+DEPENDENT = 1e-13  # a pivot below this, relative to the diagonal: the row depends on the others
+ZERO_MULTIPLIER = 1e-13  # λ below this leaves the passive set
+TINY = 1e-300  # keeps denominators from being zero
+PASSES_PER_ROW = 80  # the method takes a few; more means that it runs in circles
 
 
 class Margin(NamedTuple):
-    """What `hard_margin` says of some rows: SEPARABLE, INSEPARABLE or UNDECIDED, w and λ."""
+    """What `largest_margin` says of some rows.
+
+    verdict : SEPARABLE, INSEPARABLE or UNDECIDED.
+    weights : (columns,), w.
+    multipliers : (patterns,), λ.
+    """
 
     verdict: int
     weights: NDArray[np.float64]
     multipliers: NDArray[np.float64]
 
 
+class PatternRows(NamedTuple):
+    """The rows that `hard_margin` works on.
+
+    rows : (rows, columns or more), the patterns a_μ first, then e_j of nonnegative weights.
+    n_patterns : how many of the rows are patterns.
+    n_columns : how many places of a row count.
+    unit : squared length of the longest row.
+    max_members : independent rows are at most so many.
+    """
+
+    rows: NDArray[np.float64]
+    n_patterns: int
+    n_columns: int
+    unit: float
+    max_members: int
+
+
+class PassiveSet(NamedTuple):
+    """The rows with λ > 0, and scratch arrays; reused from one problem to the next.
+
+    size : (1,), how many rows are members.
+    members : (rows + 1,), their indices in the first `size` places; behind them those that wait to
+        be taken in.
+    values : (rows + 1,), λ of the same rows.
+    is_member : (rows,), 1 or 0.
+    inverse : (capacity, capacity), the inverse of the members' Gram matrix; a pattern has one more
+        coordinate √unit.
+    cross, solved, goal : (capacity,), scratch.
+    """
+
+    size: NDArray[np.int64]
+    members: NDArray[np.int64]
+    values: NDArray[np.float64]
+    is_member: NDArray[np.int64]
+    inverse: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    goal: NDArray[np.float64]
+
+
+class MarginSurvey(NamedTuple):
+    """The margins of all rows under the present weights.
+
+    lowest : the smallest margin of a pattern, or of a weight that is negative.
+    entering : the row off the passive set whose margin is smallest, −1 if there is none.
+    entering_margin : its margin; `slack` higher for rows that are no patterns.
+    drift : how far a margin on the passive set is from `slack`, where all of them should be.
+    """
+
+    lowest: float
+    entering: int
+    entering_margin: float
+    drift: float
+
+
 def largest_margin(
     rows: NDArray[np.float64],
     start: NDArray[np.float64] | None = None,
     early: bool = False,
-    signed: NDArray[np.bool_] | None = None,
+    nonnegative: NDArray[np.bool_] | None = None,
 ) -> Margin:
-    """The largest margin on the rows a_μ, from multipliers λ if given; `early`: any separating w will do.
+    """Find the weights of largest margin on the rows a_μ, or multipliers that refute all weights.
 
-    Weights that are `signed` are not negative, and then Σ λ_μ a_μj ≤ 0 proves as much of them as Σ λ_μ a_μj = 0.
+    Parameters
+    ----------
+    rows : (patterns, columns).
+    start : (patterns,), multipliers λ ≥ 0 to start from.
+    early : any separating w will do.
+    nonnegative : (columns,), the weights that must not be negative. For these Σ λ_μ a_μj ≤ 0 proves
+        as much as Σ λ_μ a_μj = 0.
     """
-    patterns, k = rows.shape
-    multipliers = np.zeros(patterns) if start is None else start.copy()
-    if signed is not None:
-        multipliers = np.append(multipliers, np.maximum(-(multipliers @ rows)[signed], 0.0))
-        rows = np.vstack([rows, np.eye(k)[signed]])
-    rows, weights = np.ascontiguousarray(rows), np.zeros(k)
-    verdict = hard_margin(rows, patterns, weights, multipliers, early, make_passive(*rows.shape))
-    return Margin(int(verdict), weights, multipliers[:patterns])
+    n_patterns, n_columns = rows.shape
+    if start is None:
+        multipliers = np.zeros(n_patterns)
+    else:
+        multipliers = start.copy()
 
+    # A nonnegative weight is one more row; its multiplier makes up for a negative sum.
+    if nonnegative is not None:
+        sums = (multipliers @ rows)[nonnegative]
+        multipliers = np.append(multipliers, np.maximum(-sums, 0.0))
+        rows = np.vstack([rows, np.eye(n_columns)[nonnegative]])
 
-class Passive(NamedTuple):
-    """Rows with λ > 0, those that wait to be taken in behind them; the inverse of their Gram matrix (patterns extended
-    by a common last coordinate √unit); and room."""
-
-    size: NDArray[np.int64]
-    members: NDArray[np.int64]
-    inside: NDArray[np.int64]
-    values: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    work: NDArray[np.float64]
-    cross: NDArray[np.float64]
-
-
-def make_passive(patterns: int, k: int) -> Passive:
-    """Workspace for up to so many patterns on up to k variables."""
-    capacity = min(patterns, k + 1) + 1
-    size, members, inside = (
-        np.zeros(length, dtype=np.int64) for length in (1, patterns + 1, patterns)
+    weights = np.zeros(n_columns)
+    verdict = hard_margin(
+        rows=np.ascontiguousarray(rows),
+        n_patterns=n_patterns,
+        weights=weights,
+        multipliers=multipliers,
+        early=early,
+        passive=make_passive_set(len(rows), n_columns),
     )
-    return Passive(
-        size,
-        members,
-        inside,
-        np.zeros(patterns + 1),
-        np.zeros((capacity, capacity)),
-        *np.zeros((2, capacity)),
+    return Margin(verdict=int(verdict), weights=weights, multipliers=multipliers[:n_patterns])
+
+
+def make_passive_set(n_rows: int, n_columns: int) -> PassiveSet:
+    """Allocate a passive set for up to so many rows and columns."""
+    capacity = min(n_rows, n_columns + 1) + 1
+    return PassiveSet(
+        size=np.zeros(1, dtype=np.int64),
+        members=np.zeros(n_rows + 1, dtype=np.int64),
+        values=np.zeros(n_rows + 1),
+        is_member=np.zeros(n_rows, dtype=np.int64),
+        inverse=np.zeros((capacity, capacity)),
+        cross=np.zeros(capacity),
+        solved=np.zeros(capacity),
+        goal=np.zeros(capacity),
     )
+
+
+@kernel()
+def hard_margin(  # noqa: PLR0913
+    rows: NDArray,
+    n_patterns: int,
+    weights: NDArray,
+    multipliers: NDArray,
+    early: bool,
+    passive: Any,
+) -> int:
+    """Separate the rows or show that it cannot be done: SEPARABLE, INSEPARABLE or UNDECIDED.
+
+    Parameters
+    ----------
+    rows : (rows, columns or more), `n_patterns` patterns a_μ, then e_j for nonnegative weights.
+    weights : (columns,), filled with w = Σ λ_μ a_μ; a_μ·w > 0 for all μ if SEPARABLE.
+    multipliers : (rows,), a start λ ≥ 0 (zeros will do); filled with λ. Σ λ_μ a_μ = 0 up to
+        rounding if INSEPARABLE.
+    early : stop at the first separating w rather than at the largest margin.
+    passive : a `PassiveSet` for as many rows and columns or more.
+    """
+    n_rows = rows.shape[0]
+    n_columns = weights.size
+    table = PatternRows(
+        rows=rows,
+        n_patterns=n_patterns,
+        n_columns=n_columns,
+        unit=longest_squared(rows, n_columns),
+        max_members=min(n_rows, n_columns + 1),
+    )
+
+    n_waiting = queue_start(multipliers, passive)
+    verdict = run_passes(table, passive, n_waiting, weights, early)
+    if verdict == UNDECIDED and n_waiting > 0:
+        # The start led nowhere: once more from nothing.
+        passive.size[0] = 0
+        for row in range(n_rows):
+            passive.is_member[row] = 0
+        verdict = run_passes(table, passive, ZERO, weights, early)
+
+    clear_bound_weights(table, passive, weights)
+    for row in range(n_rows):
+        multipliers[row] = 0.0
+    for i in range(passive.size[0]):
+        multipliers[passive.members[i]] = passive.values[i]
+    return verdict
 
 
 @inlined_kernel()
-def take_in(
-    passive: Any, rows: NDArray, patterns: int, k: int, unit: float, queued: int, room: int
-) -> None:
-    """Add the rows that wait, as long as there is room, but none that depends on those inside."""
-    filled, members, inside, values, inverse, work, cross = passive
-    for waiting in range(filled[0], queued):
-        size, pattern = filled[0], members[waiting]
-        own = unit if pattern < patterns else 0.0
-        for i in range(size):
-            cross[i] = dot_first(rows[members[i]], rows[pattern], k) + (
-                own if members[i] < patterns else 0.0
-            )
-        diagonal = dot_first(rows[pattern], rows[pattern], k) + own
-        pivot = next_pivot(inverse, size, cross, diagonal, work)
-        inside[pattern] = 0
-        if size < room and pivot >= 1e-13 * diagonal:
-            border(inverse, size, pivot, work)
-            inside[pattern], members[size], values[size], filled[0] = (
-                1,
-                pattern,
-                values[waiting],
-                size + 1,
-            )
+def longest_squared(rows: NDArray, n_columns: int) -> float:
+    """The squared length of the longest row, never zero."""
+    longest = TINY
+    for row in range(rows.shape[0]):
+        longest = max(longest, dot_first(rows[row], rows[row], n_columns))
+    return longest
 
 
 @inlined_kernel()
-def settle(passive: Any, patterns: int, unit: float) -> int:
-    """Least squares on the passive rows, walking back to the positive orthant; how many had to leave."""
-    filled, members, inside, values, inverse, work, goal = passive
-    left = ZERO
-    while filled[0] > 0:
-        size, step, leaving = filled[0], 1.0, NONE
-        for i in range(size):
-            goal[i] = 0.0
-            for j in range(size):
-                goal[i] += inverse[i, j] if members[j] < patterns else 0.0
-            goal[i] *= unit
-            if goal[i] <= 1e-13:
-                fall = values[i] - goal[i]
-                length = values[i] / (fall if fall > 1e-300 else 1e-300)
+def queue_start(multipliers: NDArray, passive: Any) -> int:
+    """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
+    n_waiting = ZERO
+    passive.size[0] = 0
+    for row in range(multipliers.size):
+        passive.is_member[row] = 0
+        if multipliers[row] > 0.0:
+            passive.members[n_waiting] = row
+            passive.values[n_waiting] = multipliers[row]
+            n_waiting += 1
+    return n_waiting
+
+
+@inner_kernel()
+def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early: bool) -> int:
+    """Pass after pass of Lawson and Hanson's method, until a verdict or UNDECIDED.
+
+    The first `n_waiting` rows of `passive.members` are taken in first. `weights` (columns,) are
+    filled with Σ λ_μ a_μ. If `early`, any separating weights end the method.
+    """
+    unit = table.unit
+    take_in(table, passive, n_waiting)
+    n_updates = n_waiting  # of the inverse, since it was computed anew
+
+    for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
+        n_updates += settle(passive, table.n_patterns, unit)
+        n_members = passive.size[0]
+        total = combine_members(table, passive, weights)
+        squared_length = dot_first(weights, weights, table.n_columns)
+        if n_members > 0 and squared_length <= RESOLUTION**2 * unit * total * total:
+            return INSEPARABLE
+
+        slack = unit * (1.0 - total)
+        survey = survey_margins(table, passive, weights, slack)
+        if survey.drift > WORN_OUT * unit and n_updates > 0:
+            # All members wait again, and the inverse is computed anew.
+            passive.size[0] = 0
+            take_in(table, passive, n_members)
+            n_updates = ZERO
+            continue
+
+        if early and n_members > 0 and survey.lowest > OPTIMAL * unit * total:
+            return SEPARABLE
+        is_optimal = (
+            survey.entering < 0
+            or survey.entering_margin >= slack - OPTIMAL * unit
+            or n_members == table.max_members
+        )
+        if is_optimal:
+            return verdict_at_optimum(n_members, survey.lowest)
+
+        passive.members[n_members] = survey.entering
+        passive.values[n_members] = 0.0
+        take_in(table, passive, n_members + 1)
+        n_updates += 1
+        if passive.size[0] == n_members:
+            # The row depends on the members, up to rounding: nothing can be improved.
+            if n_members > 0 and survey.lowest > 0.0:
+                return SEPARABLE
+            return UNDECIDED
+    return UNDECIDED
+
+
+@inlined_kernel()
+def verdict_at_optimum(n_members: int, lowest: float) -> int:
+    """The verdict where the least squares are solved, from the smallest margin."""
+    if n_members == 0:
+        return UNDECIDED
+    if lowest > 0.0:
+        return SEPARABLE
+    return INSEPARABLE
+
+
+@inner_kernel()
+def take_in(table: Any, passive: Any, n_queued: int) -> None:
+    """Let the waiting rows, places size … n_queued − 1 of the members, enter the passive set.
+
+    A row that depends on the members, or for which there is no room, is left out. The inverse of
+    the Gram matrix is bordered by every row that enters.
+    """
+    rows = table.rows
+    n_patterns = table.n_patterns
+    n_columns = table.n_columns
+    members = passive.members
+
+    for place in range(passive.size[0], n_queued):
+        row = members[place]
+        n_members = passive.size[0]
+
+        # Products with the members and with itself. Two patterns share the coordinate √unit.
+        shared = 0.0
+        if row < n_patterns:
+            shared = table.unit
+        for i in range(n_members):
+            passive.cross[i] = dot_first(rows[members[i]], rows[row], n_columns)
+            if members[i] < n_patterns:
+                passive.cross[i] += shared
+        diagonal = dot_first(rows[row], rows[row], n_columns) + shared
+
+        pivot = next_pivot(passive.inverse, n_members, passive.cross, diagonal, passive.solved)
+        passive.is_member[row] = 0
+        if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
+            border(passive.inverse, n_members, pivot, passive.solved)
+            passive.is_member[row] = 1
+            members[n_members] = row
+            passive.values[n_members] = passive.values[place]
+            passive.size[0] = n_members + 1
+
+
+@inlined_kernel()
+def settle(passive: Any, n_patterns: int, unit: float) -> int:
+    """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
+
+    Walk from λ towards the solution without that constraint. If a λ becomes zero on the way, stop
+    there, let its row leave, and walk on towards the solution on the others.
+    """
+    n_left = ZERO
+    values = passive.values
+    goal = passive.goal
+    while passive.size[0] > 0:
+        n_members = passive.size[0]
+        solve_unconstrained(passive, n_patterns, unit)
+
+        # The longest step that keeps every λ ≥ 0, and the row that limits it.
+        step = 1.0
+        leaving = NONE
+        for i in range(n_members):
+            if goal[i] <= ZERO_MULTIPLIER:
+                length = values[i] / max(values[i] - goal[i], TINY)
                 if length < step or leaving < 0:
                     leaving = i
-                    step = length if length < step else step
-        for i in range(size):
+                    step = min(step, length)
+
+        for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
             break
-        inside[members[leaving]] = 0
-        unborder(inverse, size, leaving, work)
-        filled[0] = size - 1
-        members[leaving], values[leaving] = members[size - 1], values[size - 1]
-        left += 1
-    return left
+        remove_member(passive, leaving)
+        n_left += 1
+    return n_left
 
 
-@kernel()
-def hard_margin(
-    rows: NDArray, patterns: int, weights: NDArray, multipliers: NDArray, early: bool, passive: Any
-) -> int:
-    """Separate the rows or prove that it cannot be done, by Lawson and Hanson's active-set method.
-
-    Parameters
-    ----------
-    rows : a_μ in the first k places of as many rows as `patterns`; below them e_j for weights that must not be negative.
-    weights : filled with w = Σ λ_μ a_μ, a_μ·w > 0 for all μ if SEPARABLE.
-    multipliers : of all rows, a start λ ≥ 0 (zeros will do); filled with λ, Σ λ_μ a_μ = 0 if INSEPARABLE.
-    early : stop at the first separating w rather than at the largest margin.
-    passive : room, from `make_passive` for as many rows and columns or more.
-    """
-    (filled, members, inside, values, _, _, _), every, k = passive, rows.shape[0], weights.size
-    room = every if every < k + 1 else k + 1
-    # The last coordinate has the length of the longest row, so that neither drowns the other.
-    longest, queued, filled[0] = 1e-300, ZERO, 0
-    for pattern in range(every):
-        length = dot_first(rows[pattern], rows[pattern], k)
-        longest = length if length > longest else longest
-        inside[pattern] = 0
-        if multipliers[pattern] > 0.0:
-            members[queued], values[queued] = pattern, multipliers[pattern]
-            queued += 1
-    warm, status, changes, entering, lowest = queued > 0, UNDECIDED, queued, NONE, 0.0
-    for _ in range(80 * (every + k) + 80):
-        size = filled[0]
-        take_in(passive, rows, patterns, k, longest, queued, room)
-        if entering < 0 or filled[0] > size:
-            changes += settle(passive, patterns, longest)
-            size, total = filled[0], 0.0
-            for j in range(k):
-                weights[j] = 0.0
-            for i in range(size):
-                total += values[i] if members[i] < patterns else 0.0
-                add_scaled(weights, values[i], rows[members[i]], k)
-            if (
-                size > 0
-                and dot_first(weights, weights, k) <= RESOLUTION**2 * longest * total * total
-            ):
-                status = INSEPARABLE
-                break
-            # The smallest margin off the passive set and its pattern, the smallest of all, and how far those inside are off.
-            slack, worst, entering, lowest, drift = (
-                longest * (1.0 - total),
-                np.inf,
-                NONE,
-                np.inf,
-                0.0,
-            )
-            for pattern in range(every):
-                margin = dot_first(rows[pattern], weights, k)
-                if margin < lowest and (pattern < patterns or margin < -1e-12 * longest):
-                    lowest = margin
-                margin += 0.0 if pattern < patterns else slack
-                if inside[pattern] > 0:
-                    off = abs(margin - slack)
-                    drift = off if off > drift else drift
-                elif margin < worst:
-                    worst, entering = margin, pattern
-            if drift > 1e-11 * longest and changes > 0:
-                # On the passive set a_μ·w = 1 − s; if not, updates have worn the inverse out.
-                filled[0], queued, changes, entering = 0, size, ZERO, NONE
-                continue
-            if early and lowest > 1e-12 * longest * total and size > 0:
-                status = SEPARABLE
-                break
-            done = entering < 0 or worst >= slack - 1e-12 * longest or size == room
-            if done and size > 0:
-                status = SEPARABLE if lowest > 0.0 else INSEPARABLE
-                break
-            changes += 1
-            if not done:
-                members[size], values[size], queued = entering, 0.0, size + 1
-                continue
-        if lowest > 0.0 and size > 0:
-            status = SEPARABLE
-        if status == SEPARABLE or not warm:
-            break
-        # The start led nowhere: once more from nothing.
-        warm, filled[0], queued, entering = False, 0, ZERO, NONE
-        for pattern in range(every):
-            inside[pattern] = 0
-    for pattern in range(every):
-        multipliers[pattern] = 0.0
-        value = dot_first(rows[pattern], weights, k) if pattern >= patterns else 0.0
-        if value < 0.0 or inside[pattern] > 0:  # zero up to rounding
-            add_scaled(weights, -value, rows[pattern], k)
-    for i in range(filled[0]):
-        multipliers[members[i]] = values[i]
-    return status
-
-
-@inner_kernel()
-def fill_basis(
-    rows: NDArray, patterns: int, k: int, multipliers: NDArray, shrink: float, matrix: NDArray
-) -> None:
-    """The rows with λ > 0 as columns: patterns times `shrink`, and below them 1 for a pattern, 0 for any other row."""
-    place = 0
-    for i in range(multipliers.size):
-        if multipliers[i] > 0.0:
-            factor = shrink if i < patterns else 1.0
-            for j in range(k):
-                matrix[j, place] = factor * rows[i, j]
-            matrix[k, place] = 1.0 if i < patterns else 0.0
-            place += 1
-
-
-@inner_kernel()
-def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
-    """An approximate inverse by elimination with pivots, which uses the matrix up; False if a pivot vanishes."""
-    for i in range(size):
-        for j in range(size):
-            inverse[i, j] = 1.0 if i == j else 0.0
-    for column in range(size):
-        place = column
-        for i in range(column + 1, size):
-            if abs(matrix[i, column]) > abs(matrix[place, column]):
-                place = i
-        pivot = matrix[place, column]
-        if not abs(pivot) > 1e-300:
-            return False
-        for j in range(size):
-            swapped = matrix[place, j]
-            matrix[place, j] = matrix[column, j]
-            matrix[column, j] = swapped / pivot
-            swapped = inverse[place, j]
-            inverse[place, j] = inverse[column, j]
-            inverse[column, j] = swapped / pivot
-        for i in range(size):
-            factor = matrix[i, column]
-            if i != column and factor != 0.0:
-                for j in range(size):
-                    matrix[i, j] -= factor * matrix[column, j]
-                    inverse[i, j] -= factor * inverse[column, j]
-    return True
-
-
-@inner_kernel()
-def largest_gap(rows: NDArray, patterns: int, k: int, multipliers: NDArray, work: NDArray) -> float:
-    """No weights of length 1, nonnegative where they must be, have a larger margin: |Σ λ_μ a_μ| / Σ λ_μ, rounding included."""
-    total = 0.0
-    longest = 0.0
-    for j in range(k):
-        work[j] = 0.0
-    for i in range(multipliers.size):
-        if multipliers[i] > 0.0:
-            add_scaled(work, multipliers[i], rows[i], k)
-            if i < patterns:
-                total += multipliers[i]
-                length = dot_first(rows[i], rows[i], k)
-                longest = length if length > longest else longest
-    if total == 0.0:
-        return np.inf
-    # Every entry of the sum is right up to a few roundings of it.
-    rounding = 2.0 * (k + 4.0 + ENTRY_ROUNDINGS) * ROUNDING * np.sqrt(k * longest)
-    return np.sqrt(dot_first(work, work, k)) / total + rounding
-
-
-@kernel()
-def conflict_is_certain(
-    rows: NDArray, patterns: int, k: int, multipliers: NDArray, matrix: NDArray, inverse: NDArray
-) -> bool:
-    """Whether exact multipliers near these prove that nothing separates, with all rounding taken into account.
-
-    The rows with λ > 0, each with a last place (1 for patterns, 0 for weights that must not be negative), are the columns of a
-    matrix B, and B λ = (0, …, 0, 1). If B is square and not singular, λ is unique. An approximate inverse C bounds it: with
-    R = C B − 1 and |R| < 1 in the row sum norm, B is not singular, and λ differs from its approximation l by at most
-    |C (B l − e)| / (1 − |R|). Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
-    entries of the rows up to `ENTRY_ROUNDINGS`.
-
-    Parameters
-    ----------
-    rows : (·, k or more), the rows as for `hard_margin`.
-    multipliers : of all rows, as `hard_margin` leaves them.
-    matrix, inverse : room, (k + 1, k + 1) or more.
-    """
-    size = k + 1
-    count = 0
-    longest = 0.0
-    for i in range(multipliers.size):
-        if multipliers[i] > 0.0:
-            count += 1
-            if i < patterns:
-                length = dot_first(rows[i], rows[i], k)
-                longest = length if length > longest else longest
-    if count != size or longest == 0.0:
-        return False
-    shrink = 1.0 / np.sqrt(longest)
-    fill_basis(rows, patterns, k, multipliers, shrink, matrix)
-    if not invert(matrix, inverse, size):
-        return False
-    # Inverting has used the matrix up.
-    fill_basis(rows, patterns, k, multipliers, shrink, matrix)
-    rounding = 2.0 * (size + 2.0 + ENTRY_ROUNDINGS + 1.0) * ROUNDING
-    largest_row = 0.0
-    for i in range(size):
+@inlined_kernel()
+def solve_unconstrained(passive: Any, n_patterns: int, unit: float) -> None:
+    """Fill `goal` with least squares on the members: unit · G⁻¹ b, b = 1 for patterns, else 0."""
+    for i in range(passive.size[0]):
         total = 0.0
-        for j in range(size):
-            entry = -1.0 if i == j else 0.0
-            absolute = 1.0 if i == j else 0.0
-            for m in range(size):
-                entry += inverse[i, m] * matrix[m, j]
-                absolute += abs(inverse[i, m] * matrix[m, j])
-            total += abs(entry) + rounding * absolute
-        largest_row = total if total > largest_row else largest_row
-    if not largest_row < 0.5:
-        return False
-    # The last column of the inverse is the approximation of λ. Bounds of |B l − e| take the place of the first column of B.
-    for i in range(size):
-        entry = -1.0 if i == k else 0.0
-        absolute = 1.0 if i == k else 0.0
-        for m in range(size):
-            entry += matrix[i, m] * inverse[m, k]
-            absolute += abs(matrix[i, m] * inverse[m, k])
-        matrix[i, 0] = abs(entry) + rounding * absolute
-    farthest = 0.0
-    for i in range(size):
-        distance = 0.0
-        for m in range(size):
-            distance += abs(inverse[i, m]) * matrix[m, 0]
-        farthest = distance if distance > farthest else farthest
-    farthest *= (1.0 + rounding) / (1.0 - largest_row)
-    is_positive = True
-    for i in range(size):
-        is_positive = is_positive and inverse[i, k] > farthest
-    return is_positive
+        for j in range(passive.size[0]):
+            if passive.members[j] < n_patterns:
+                total += passive.inverse[i, j]
+        passive.goal[i] = total * unit
 
 
-@kernel()
-def conflict_is_exact(
-    whole: NDArray, used: NDArray, k: int, members: NDArray, extra: NDArray, work: NDArray
-) -> bool:
-    """Whether 0 = Σ λ_i b_i has a solution λ > 0 in integers; False also where they become too large.
+@inlined_kernel()
+def remove_member(passive: Any, place: int) -> None:
+    """Let the member at this place leave the passive set; the last member takes its place."""
+    n_members = passive.size[0]
+    passive.is_member[passive.members[place]] = 0
+    unborder(passive.inverse, n_members, place, passive.solved)
+    passive.members[place] = passive.members[n_members - 1]
+    passive.values[place] = passive.values[n_members - 1]
+    passive.size[0] = n_members - 1
 
-    The b_i are the columns `members` of `whole`, on its rows `used`, and a unit vector in every place `extra`; no λ ≠ 0 of theirs
-    has Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor.
 
-    Bareiss' elimination, above the pivots too: all divisions have no remainder, all pivots become equal, and with one column f
-    left without a pivot p, λ_f = p and λ_i = −(entry of column f in the row of the pivot of i).
+@inlined_kernel()
+def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
+    """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
+    total = 0.0
+    for j in range(table.n_columns):
+        weights[j] = 0.0
+    for i in range(passive.size[0]):
+        row = passive.members[i]
+        if row < table.n_patterns:
+            total += passive.values[i]
+        add_scaled(weights, passive.values[i], table.rows[row], table.n_columns)
+    return total
 
-    Parameters
-    ----------
-    whole : (·, ·) small integers in doubles; NaN where there are none.
-    work : room for integers, (k, members + extra) or more.
+
+@inlined_kernel()
+def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
+    """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
+
+    The margin of a row that is no pattern need only be ≥ 0: it counts as if it were `slack` higher.
     """
-    count = members.size + extra.size
-    for j in range(k):
-        for i in range(members.size):
-            value = whole[used[j], members[i]]
-            if not abs(value) < LARGEST_INTEGER:
-                return False
-            work[j, i] = int(value)
-        for i in range(extra.size):
-            work[j, members.size + i] = 1 if extra[i] == j else 0
-    rank = 0
-    free = -1
-    before = 1
-    for column in range(count):
-        place = -1
-        for j in range(rank, k):
-            if work[j, column] != 0:
-                place = j
-                break
-        if place < 0:
-            if free >= 0:
-                return False
-            free = column
-            continue
-        for i in range(count):
-            swapped = work[place, i]
-            work[place, i] = work[rank, i]
-            work[rank, i] = swapped
-        pivot = work[rank, column]
-        for j in range(k):
-            factor = work[j, column]
-            if j != rank:
-                for i in range(count):
-                    size = abs(float(pivot) * float(work[j, i])) + abs(
-                        float(factor) * float(work[rank, i])
-                    )
-                    if size > LARGEST_INTEGER:
-                        return False
-                    work[j, i] = (pivot * work[j, i] - factor * work[rank, i]) // before
-        before = pivot
-        rank += 1
-    if free < 0:
-        return False
-    is_positive = True
-    for j in range(rank):
-        # λ_j / λ_f = −work[j, free] / pivot.
-        has_other_sign = work[j, free] > 0 if before < 0 else work[j, free] < 0
-        is_positive = is_positive and has_other_sign
-    return is_positive
+    lowest = np.inf
+    entering = NONE
+    entering_margin = np.inf
+    drift = 0.0
+    for row in range(table.rows.shape[0]):
+        margin = dot_first(table.rows[row], weights, table.n_columns)
+        if row < table.n_patterns:
+            lowest = min(lowest, margin)
+        else:
+            if margin < -OPTIMAL * table.unit:
+                lowest = min(lowest, margin)
+            margin += slack
+
+        if passive.is_member[row] > 0:
+            drift = max(drift, abs(margin - slack))
+        elif margin < entering_margin:
+            entering_margin = margin
+            entering = row
+    return MarginSurvey(
+        lowest=lowest, entering=entering, entering_margin=entering_margin, drift=drift
+    )
+
+
+@inlined_kernel()
+def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
+    """Set nonnegative weights to zero that are members, or negative by rounding."""
+    for row in range(table.n_patterns, table.rows.shape[0]):
+        weight = dot_first(table.rows[row], weights, table.n_columns)
+        if weight < 0.0 or passive.is_member[row] > 0:
+            add_scaled(weights, -weight, table.rows[row], table.n_columns)

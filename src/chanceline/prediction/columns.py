@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import column_names
+from chanceline.perceptron.validation import column_names
 from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.covariates import real_numbers
 

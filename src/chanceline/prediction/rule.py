@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from chanceline._parallel import one_thread
 from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import column_names
+from chanceline.perceptron.validation import column_names
 from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.candidates import MAX_SMALL_FEATURES, Family, describe, mean_penalty
 from chanceline.prediction.columns import as_table, columns_of

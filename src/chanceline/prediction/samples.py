@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import check_arrays
+from chanceline.perceptron.validation import check_arrays
 from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.covariates import (
     CovariateEncoder,

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from chanceline._results import Result
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import check_arrays
 from chanceline.perceptron.rule import make_rule
+from chanceline.perceptron.validation import check_arrays
 from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.metrics import best_threshold
 from chanceline.prediction.rule import PredictionRule

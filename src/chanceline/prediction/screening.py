@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.perceptron.problem import SINGLE
+from chanceline.perceptron.validation import SINGLE_PRECISION_FROM
 from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.samples import Samples
 
@@ -29,7 +29,7 @@ class ScreeningLimits:
     n_screened : how many columns of a wider table remain.
     """
 
-    max_unscreened: int = SINGLE
+    max_unscreened: int = SINGLE_PRECISION_FROM
     n_screened: int = 10_000
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from chanceline.errors import whole_number
-from chanceline.perceptron.problem import find_features
+from chanceline.perceptron.validation import find_features
 from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.candidates import PATHS, Candidate, DenseCandidate
 from chanceline.prediction.choose import choose_candidates, choose_penalty

@@ -1,4 +1,7 @@
-"""Find few variables whose perceptron classifies every pattern, and prove it. Names load on first use."""
+"""Find few variables whose perceptron classifies every pattern, and prove it.
+
+Names load on first use.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ _HOMES = {
     "certify": "chanceline.perceptron.certificate",
     "check_weights": "chanceline.perceptron.certificate",
     "count": "chanceline.select.counting",
-    "fewest_errors": "chanceline.perceptron.rule",
+    "fewest_errors": "chanceline.perceptron.few_errors",
     "iter_search": "chanceline.select.api",
-    "random_problem": "chanceline.perceptron.problem",
+    "random_problem": "chanceline.perceptron.random_patterns",
     "search": "chanceline.select.api",
-    "separate": "chanceline.perceptron.rule",
+    "separate": "chanceline.perceptron.separate",
 }
 __all__ = [*_HOMES]
 
@@ -29,12 +32,10 @@ if TYPE_CHECKING:
         certify as certify,
         check_weights as check_weights,
     )
-    from chanceline.perceptron.problem import random_problem as random_problem
-    from chanceline.perceptron.rule import (
-        Rule as Rule,
-        fewest_errors as fewest_errors,
-        separate as separate,
-    )
+    from chanceline.perceptron.few_errors import fewest_errors as fewest_errors
+    from chanceline.perceptron.random_patterns import random_problem as random_problem
+    from chanceline.perceptron.rule import Rule as Rule
+    from chanceline.perceptron.separate import separate as separate
     from chanceline.select.api import (
         METHODS as METHODS,
         iter_search as iter_search,

@@ -1,4 +1,7 @@
-"""One protocol for every method: `search` gives the outcome, `iter_search` every improvement on the way."""
+"""One protocol for every method of search.
+
+`search` gives the outcome, `iter_search` every improvement on the way.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chanceline.errors import InputError, whole_number
-from chanceline.perceptron.problem import Problem, column_names, make_problem
-from chanceline.perceptron.rule import scaled_rule, widest_rule
+from chanceline.perceptron.problem import Problem, make_problem
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import widest_rule
+from chanceline.perceptron.validation import column_names
 from chanceline.select.outcome import (
-    NOTHING,
+    NO_CANDIDATE,
     Candidate,
+    Event,
     LowerBound,
     SearchOutcome,
     candidate_rule,
-    fitted,
+    max_margin_candidate,
 )
 
-Method = Callable[..., Iterator[Candidate | LowerBound | int]]
-# Loaded on use. A method of your own need not be entered here: "module:function" names it, in worker processes too.
+# A generator function: (problem, budget, seed, **options) → events.
+Method = Callable[..., Iterator[Event]]
+N_COMMON_ARGUMENTS = 3  # problem, budget and seed, which every method takes
+
+# Loaded on use. A method of your own need not be entered here: "module:function" names it, in
+# worker processes too.
 METHODS: dict[str, Method | str] = {
     "auto": "chanceline.select.auto:run_auto",
     "tabu": "chanceline.select.tabu:run_tabu",
@@ -41,28 +51,90 @@ WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights h
 
 
 def find_method(name: str) -> Method:
-    """The method of that name: one of `METHODS`, or a function of a module that can be imported, "module:function"."""
-    known = METHODS.get(name, name)
-    if callable(known):
-        return known
-    module, colon, function = str(known).partition(":")
+    """The method of that name: one of `METHODS`, or "module:function" that can be imported."""
+    entry = METHODS.get(name, name)
+    if callable(entry):
+        return entry
+
+    module_name, colon, function_name = str(entry).partition(":")
     if not colon:
         raise InputError(
-            f"There is no search method {name!r}; choose one of {', '.join(METHODS)}, or name a function of your own as "
-            "module:function."
+            f"There is no search method {name!r}; choose one of {', '.join(METHODS)}, or name a "
+            "function of your own as module:function."
         )
     try:
-        found = getattr(import_module(module), function)
+        method = getattr(import_module(module_name), function_name)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"The search method {name!r} could not be imported ({error}); check the names."
         ) from None
-    if not callable(found):
+    if not callable(method):
         raise InputError(f"The search method {name!r} is no function; name a generator function.")
-    return cast(Method, found)
+    return cast(Method, method)
 
 
-def iter_search(
+def search(  # noqa: PLR0913
+    X: ArrayLike,
+    y: ArrayLike,
+    method: str = "auto",
+    budget: int | None = None,
+    seed: int = 0,
+    intercept: bool = False,
+    *,
+    errors: int = 0,
+    signs: ArrayLike | None = None,
+    target: int | None = None,
+    progress: Callable[[int, SearchOutcome], None] | None = None,
+    **options: Any,
+) -> SearchOutcome:
+    """Find as few variables as possible whose perceptron classifies every pattern, or most.
+
+    Parameters
+    ----------
+    X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then
+        has; columns are scaled internally, and the weights given in the units of X.
+    y : P labels of at most two values, the larger of which is the positive class.
+    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
+        `reweighted-l1`, `exact`; or a function of your own as "module:function" (see
+        docs/extending.md).
+    budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on
+        the machine's speed.
+    seed : same seed, same result, bit for bit.
+    intercept : add a constant to the perceptron; it does not count as a variable.
+    errors : patterns that may be wrong, for `auto` and `exact`; `chanceline.front` gives the fewest
+        errors for every size.
+    signs : of the weights, where they are known: +1, −1 or 0 (free) for every column, or one of
+        them for all. A weight never has the other sign; one that ends at zero leaves the support.
+    target : stop as soon as at most this many variables suffice.
+    progress : called with (iterations, best outcome) as the search goes.
+
+    Returns
+    -------
+    SearchOutcome
+        If nothing makes so few errors, the fewest found.
+
+    Notes
+    -----
+    Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
+    """
+    outcomes = iter_search(
+        X,
+        y,
+        method=method,
+        budget=budget,
+        seed=seed,
+        intercept=intercept,
+        errors=errors,
+        signs=signs,
+        target=target,
+        progress=progress,
+        **options,
+    )
+    *_, final = outcomes
+    return final
+
+
+def iter_search(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     method: str = "auto",
@@ -76,170 +148,195 @@ def iter_search(
     progress: Callable[[int, SearchOutcome], None] | None = None,
     **options: Any,
 ) -> Iterator[SearchOutcome]:
-    """Yield an outcome at every improvement, with the method's own weights; then once more the best, with the largest margin.
+    """Yield an outcome at every improvement, and once more the best, with the largest margin.
 
-    That last one is what `search` returns. Parameters as there.
+    On the way outcomes have the method's own weights. The last one is what `search` returns.
+    Parameters as there.
 
     Ctrl-C is not caught: KeyboardInterrupt comes out of the iteration.
     """
+    # Check the arguments before the data, which may be large.
     run = find_method(method)
-    budget = None if budget is None else whole_number(budget, "The budget, a number of iterations,")
-    target = None if target is None else whole_number(target, "The target, a number of variables,")
+    if budget is not None:
+        budget = whole_number(budget, "The budget, a number of iterations,")
+    if target is not None:
+        target = whole_number(target, "The target, a number of variables,")
     seed = whole_number(seed, "The seed")
     errors = whole_number(errors, "The number of errors allowed")
-    if errors and method not in FORGIVING:
-        raise InputError(
-            f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
-        )
-    if signs is not None and method in WITHOUT_SIGNS:
-        raise InputError(f"The method {method!r} knows no signs; choose auto, tabu, omp or exact.")
+    _check_abilities(method, errors=errors, has_signs=signs is not None)
     if errors:
         options["errors"] = errors
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, contradictions=errors > 0, signs=signs)
-    names = column_names(X)
-    history: list[tuple[int, int]] = []
-    best: SearchOutcome | None = None
-    bound = LowerBound(1, 0)
-    last = NOTHING
-    for event in run(problem, budget, seed, **options):
-        before = best
-        if isinstance(event, Candidate):
-            outcome = _outcome(problem, event, method, seed, history, errors, names)
-            if best is None or _cost(outcome) < _cost(best):
-                history.append((event.iterations, outcome.n_selected))
-                last = event
-                best = _with_proof(outcome, bound)
-        elif isinstance(event, LowerBound):
-            bound = event
-            best = None if best is None else _with_proof(best, bound)
-        if best is not None and best is not before:
-            yield best
-        if progress is not None and best is not None:
-            progress(
-                event if isinstance(event, int) else getattr(event, "iterations", best.iterations),
-                best,
-            )
-        if (
-            target is not None
-            and best is not None
-            and best.errors <= errors
-            and best.n_selected <= target
-        ):
-            break
-    final = _outcome(problem, last, method, seed, history[:-1], errors, names, wide=True)
-    yield _with_proof(final, bound)
 
-
-def _with_proof(outcome: SearchOutcome, bound: LowerBound) -> SearchOutcome:
-    """The outcome with what is proven."""
-    return replace(
-        outcome, lower_bound=bound.smallest, proof_size=bound.nodes, proven_gap=bound.gap
+    # Follow the method until it ends, or the target is reached.
+    record = _SearchRecord(
+        problem, method=method, seed=seed, max_errors=errors, names=column_names(X)
     )
+    for event in run(problem, budget, seed, **options):
+        has_changed = record.take(event)
+        best = record.best
+        if best is None:
+            continue
+        if has_changed:
+            yield best
+        if progress is not None:
+            progress(_iterations_at(event, best), best)
+        if target is not None and best.errors <= errors and best.n_selected <= target:
+            break
+    yield record.final()
+
+
+def _check_abilities(method: str, *, errors: int, has_signs: bool) -> None:
+    """Refuse errors and signs where the method cannot heed them."""
+    if errors and method not in FORGIVING:
+        raise InputError(
+            f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
+        )
+    if has_signs and method in WITHOUT_SIGNS:
+        raise InputError(f"The method {method!r} knows no signs; choose auto, tabu, omp or exact.")
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
     """Refuse options that the method does not take."""
-    taken = inspect.signature(run).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken):
-        return
-    names = [parameter.name for parameter in taken][3:]
+    parameters = inspect.signature(run).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return  # it takes whatever comes
+
+    known_names = [parameter.name for parameter in parameters][N_COMMON_ARGUMENTS:]
     for name in options:
-        if name not in names:
-            known = f"it takes {', '.join(names)}" if names else "it takes none"
-            raise InputError(f"The method {method!r} has no option {name!r}; {known}.")
+        if name not in known_names:
+            known = ", ".join(known_names) or "none"
+            raise InputError(f"The method {method!r} has no option {name!r}; it takes {known}.")
 
 
-def search(
-    X: ArrayLike,
-    y: ArrayLike,
-    method: str = "auto",
-    budget: int | None = None,
-    seed: int = 0,
-    intercept: bool = False,
-    *,
-    errors: int = 0,
-    signs: ArrayLike | None = None,
-    target: int | None = None,
-    progress: Callable[[int, SearchOutcome], None] | None = None,
-    **options: Any,
-) -> SearchOutcome:
-    """Find as few variables as possible whose perceptron classifies every pattern, or all but a few.
+def _iterations_at(event: Event, best: SearchOutcome) -> int:
+    """The iterations spent when a method yielded this event; a proof does not count any."""
+    if isinstance(event, Candidate):
+        return event.iterations
+    if isinstance(event, LowerBound):
+        return best.iterations
+    return event
 
-    Parameters
-    ----------
-    X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then has; columns are scaled
-        internally, and the weights given in the units of X.
-    y : P labels of at most two values, the larger of which is the positive class.
-    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
-        `reweighted-l1`, `exact`; or a function of your own as "module:function" (see docs/extending.md).
-    budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on the machine's speed.
-    seed : same seed, same result, bit for bit.
-    intercept : add a constant to the perceptron; it does not count as a variable.
-    errors : patterns that may be wrong, for `auto` and `exact`; `chanceline.front` gives the fewest errors for every size.
-    signs : of the weights, where they are known: +1, −1 or 0 (free) for every column, or one of them for all. A weight never
-        has the other sign; one that ends at zero leaves the support.
-    target : stop as soon as at most this many variables suffice.
-    progress : called with (iterations, best outcome) as the search goes.
 
-    Returns
-    -------
-    SearchOutcome
-        If nothing makes so few errors, the fewest found.
+class _SearchRecord:
+    """The best outcome of a running search, and what was proven meanwhile.
 
-    Notes
-    -----
-    Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
+    `best` is None until the first candidate.
     """
-    return list(
-        iter_search(
-            X,
-            y,
-            method,
-            budget,
-            seed,
-            intercept,
-            errors=errors,
-            signs=signs,
-            target=target,
-            progress=progress,
-            **options,
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        method: str,
+        seed: int,
+        max_errors: int,
+        names: tuple[str, ...] | None,
+    ) -> None:
+        self.problem = problem
+        self.method = method
+        self.seed = seed
+        self.max_errors = max_errors
+        self.names = names
+        self.best: SearchOutcome | None = None
+        self.best_candidate = NO_CANDIDATE
+        self.bound = LowerBound(smallest=1, nodes=0)
+
+    @property
+    def history(self) -> list[tuple[int, int]]:
+        """(iterations, selected variables) of every improvement so far, that to `best` the last."""
+        if self.best is None:
+            return []
+        return self.best.history
+
+    def take(self, event: Event) -> bool:
+        """Note what the method yielded; whether `best` is another one now."""
+        if isinstance(event, Candidate):
+            return self._take_candidate(event)
+        if isinstance(event, LowerBound):
+            self.bound = event
+            if self.best is not None:
+                self.best = self._with_proof(self.best)
+                return True
+        return False
+
+    def _take_candidate(self, candidate: Candidate) -> bool:
+        """Make a candidate the best if it costs less than the best; whether it does."""
+        rule = _own_rule(self.problem, candidate)
+        outcome = self._outcome(rule, candidate.iterations, self.history)
+        if self.best is not None and _cost(outcome) >= _cost(self.best):
+            return False
+        self.best_candidate = candidate
+        self.best = outcome
+        return True
+
+    def final(self) -> SearchOutcome:
+        """The best outcome with the weights of largest margin."""
+        rule = _widened_rule(self.problem, self.best_candidate)
+        return self._outcome(rule, self.best_candidate.iterations, self.history[:-1])
+
+    def _outcome(
+        self, rule: Rule, iterations: int, earlier: list[tuple[int, int]]
+    ) -> SearchOutcome:
+        """The outcome of a rule that was found after the improvements `earlier`."""
+        features: tuple[str, ...] = ()
+        if self.names is not None:
+            features = tuple(self.names[j] for j in rule.support)
+        outcome = SearchOutcome(
+            **vars(rule),
+            iterations=iterations,
+            history=[*earlier, (iterations, rule.n_selected)],
+            seed=self.seed,
+            method=self.method,
+            n_samples=self.problem.n_samples,
+            n_features=self.problem.n_features,
+            allowed=self.max_errors,
+            features=features,
         )
-    )[-1]
+        return self._with_proof(outcome)
+
+    def _with_proof(self, outcome: SearchOutcome) -> SearchOutcome:
+        """The outcome with what is proven by now."""
+        return replace(
+            outcome,
+            lower_bound=self.bound.smallest,
+            proof_size=self.bound.nodes,
+            proven_gap=self.bound.gap,
+        )
 
 
 def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
     """What is to be small: errors beyond those allowed, then variables, then errors."""
-    return max(outcome.errors - outcome.allowed, 0), outcome.n_selected, outcome.errors
+    excess = max(outcome.errors - outcome.allowed, 0)
+    return excess, outcome.n_selected, outcome.errors
 
 
-def _outcome(
-    problem: Problem,
-    found: Candidate,
-    method: str,
-    seed: int,
-    history: list[tuple[int, int]],
-    allowed: int,
-    names: tuple[str, ...] | None,
-    wide: bool = False,
-) -> SearchOutcome:
-    """The method's own rule; if it does not separate, or `wide`, the rule of largest margin where there is one."""
-    support = found.support.astype(np.int64)
-    rule = candidate_rule(problem, found)
-    if (wide or rule.errors) and support.size + problem.kept:
-        rule = scaled_rule(problem, *fitted(problem, support, found.iterations)[:3])
-    if rule.errors:
-        rule = widest_rule(problem, support, found.weights, found.constant)
-    if found.rule is not None and found.rule.errors < rule.errors:
-        rule = found.rule
-    return SearchOutcome(
-        **vars(rule),
-        iterations=found.iterations,
-        history=[*history, (found.iterations, rule.n_selected)],
-        seed=seed,
-        method=method,
-        n_samples=problem.n_samples,
-        n_features=problem.n_features,
-        allowed=allowed,
-        features=() if names is None else tuple(names[j] for j in rule.support),
-    )
+def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
+    """The candidate's own rule if it separates, else the best that its support gives."""
+    rule = candidate_rule(problem, candidate)
+    if rule.separates:
+        return rule
+    return _widened_rule(problem, candidate)
+
+
+def _widened_rule(problem: Problem, candidate: Candidate) -> Rule:
+    """The rule of largest margin on a candidate's support, or one of few errors if none separates.
+
+    First all samples are to be right; if some are not, only those that the candidate's own weights
+    have right. A rule that the method found exactly stays where it makes fewer errors.
+    """
+    support = candidate.support.astype(np.int64)
+    has_weights = support.size + problem.n_unpenalized > 0
+    if has_weights:
+        widest = max_margin_candidate(problem, support, candidate.iterations)
+        rule = scaled_rule(problem, widest.support, widest.weights, widest.constant)
+    else:
+        rule = candidate_rule(problem, candidate)
+    if not rule.separates:
+        rule = widest_rule(problem, support, candidate.weights, candidate.constant)
+
+    exact_rule = candidate.rule
+    if exact_rule is not None and exact_rule.errors < rule.errors:
+        return exact_rule
+    return rule

@@ -1,378 +1,281 @@
-"""The best there is: OMP, all singles and pairs, message passing where many variables are needed, and swaps.
+"""Method `auto`, the best there is.
 
-With at most e errors: swaps on the hinge that forgives e, one variable fewer at every success.
+A greedy support, all singles and pairs, message passing where many variables are needed, and swaps.
+Where errors are allowed, `with_errors` searches.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from chanceline.errors import whole_number
+from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
-from chanceline.perceptron.problem import BLOCK_ENTRIES, Problem
-from chanceline.perceptron.rule import Rule, promise
-from chanceline.perceptron.workspace import Hinge, make_hinge, set_support
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.workspace import Hinge
 from chanceline.select.amp import SLOWLY_FROM, pass_down
-from chanceline.select.best_rules import (
-    BestRules,
-    make_best_rules,
-    swap_for_errors,
-    try_change,
-)
-from chanceline.select.greedy import cheapest_place, fit_greedily
-from chanceline.select.l1 import l1_candidate
-from chanceline.select.outcome import Candidate, LowerBound, candidate_rule, fitted
-from chanceline.select.pairs import (
-    PAIRS_AT_MOST,
-    PairFound,
-    all_singles,
-    errors_alone,
-    promising_pairs,
-    separating_pairs,
-    separating_single,
-    single_rule,
-)
-from chanceline.select.pareto import (
-    PAIRS_TRIED,
-    WIDE,
+from chanceline.select.column_pool import (
+    MIN_POOLED_ENTRIES,
     Ranking,
-    fewest_found,
-    from_pool,
-    is_wide,
-    majority,
-    pool_size,
-    pooled,
+    events_of_pool,
+    pool_width,
+    pooled_problem,
     rank_columns,
 )
+from chanceline.select.front_search import search_fewest_errors
+from chanceline.select.greedy import fit_greedily
+from chanceline.select.l1 import l1_candidate
+from chanceline.select.outcome import Candidate, Event, LowerBound
+from chanceline.select.pairs import MAX_PAIRS
+from chanceline.select.singles import single_errors
+from chanceline.select.small_supports import sweep_small_supports
 from chanceline.select.starts import candidate_of, start_from
 from chanceline.select.tabu import default_swaps, swap_down, swap_work
+from chanceline.select.with_errors import search_with_errors
 
-PASS_FROM = 20  # variables from which message passing pays
-CACHED_ENTRIES = 2_000_000
-TALL = 20_000_000  # entries of a table with more than twice as many samples as columns, above which a pool stands for all
-UNCACHED = 6.0  # times as much does an entry cost that has to come from memory
-MOST_WORK = 1.1e12  # of swaps beyond the cache, in multiplications
-PATIENCE = 0.5  # of the default budget without success
-PAIRS_A_SWAP = 2_000  # pairs that take as long as one swap
-FEWEST_SWAPS = 500  # whose time the pairs may take in any case
-CHUNK = 500  # swaps between two looks at the keyboard
-PHASE = 10_000  # swaps with and without noise in whom to forgive, in turn
-FORGIVING_NOISE = 0.3
-WORK = 3.6e10  # of the default budget with errors at 128 × 128, in multiplications
+MIN_POOLED_ENTRIES_IF_TALL = 20_000_000  # of X: below, all columns of a tall table are searched
+MESSAGE_PASSING_FROM = 20  # variables; with fewer, swaps get as far
+FAILURES_ALLOWED = 2  # of message passing, before it ends
+FAILURES_ALLOWED_SLOWLY = 3  # the same where it goes at a slow pace
+PATIENCE = 0.5  # share of the default budget without success after which swaps end
+
+# What swaps may cost beyond the processor's cache.
+CACHED_ENTRIES = 2_000_000  # of the columns that fit into it
+UNCACHED_COST = 6.0  # multiplications that an entry costs which has to come from memory
+MAX_UNCACHED_WORK = 1.1e12  # multiplications, a minute
+MIN_UNCACHED_SWAPS = 200
+
+# What a sweep of all pairs may cost, compared with the swaps.
+PAIRS_PER_SWAP = 2_000  # take as long as one swap
+MIN_SWAPS_FOR_PAIRS = 500  # whose time the pairs may take in any case
+
+
+class AutoSettings(NamedTuple):
+    """What the user has asked for.
+
+    Attributes
+    ----------
+    budget : swaps; by default as many as the table is worth.
+    seed : of the random numbers.
+    max_errors : that a rule may make.
+    """
+
+    budget: int | None
+    seed: int
+    max_errors: int
 
 
 def run_auto(
     problem: Problem, budget: int | None, seed: int, errors: int = 0, pool: int | None = None
-) -> Iterator[Candidate | LowerBound | int]:
-    """Method `auto`: the budget counts swaps; message passing and sweeps have their own fixed effort.
+) -> Iterator[Event]:
+    """Method `auto`: the budget counts swaps; message passing and sweeps have a fixed effort.
 
-    In a large table a `pool` of so many columns stands for all, and one twice as large if nothing in it suffices. By default
-    it is used where it is less than half of a table of more than six million entries, and has several columns for every
-    variable that noise could need.
+    In a large table a `pool` of so many columns stands for all, and one twice as large if nothing
+    in it suffices. By default it is used where it is less than half of a table of more than six
+    million entries, and has several columns for every variable that noise could need.
     """
-    if pool is not None:
-        width = whole_number(pool, "The pool, a number of columns,", at_least=1)
-        is_pooled = width < problem.n_features
-    else:
-        width = pool_size(problem, variables_needed(problem))
-        is_pooled = is_wide(problem, width, TALL if is_tall(problem) else WIDE)
-    if not is_pooled:
-        yield from search_all(problem, budget, seed, errors)
+    settings = AutoSettings(budget=budget, seed=seed, max_errors=errors)
+    min_entries = MIN_POOLED_ENTRIES
+    if is_tall(problem):
+        min_entries = MIN_POOLED_ENTRIES_IF_TALL
+    width = pool_width(problem, pool, variables_needed(problem), min_entries)
+    if width is None:
+        yield from search_all(problem, settings)
         return
-    ranking = rank_columns(problem, problem.n_samples, errors_alone(problem))
-    yield from search_pools(problem, ranking, width, budget, seed, errors)
-
-
-def search_pools(
-    problem: Problem, ranking: Ranking, width: int, budget: int | None, seed: int, errors: int
-) -> Iterator[Candidate | LowerBound | int]:
-    """`auto` on the first so many columns of a ranking; on twice as many if nothing there suffices, and so on to all."""
-    may_grow = can_grow(problem, ranking, errors)
-    while width < problem.n_features:
-        columns = ranking.pool(width)
-        suffices = False
-        part = search_all(pooled(problem, columns), budget, seed, errors, gives_up=may_grow)
-        for event in from_pool(part, columns):
-            suffices = suffices or isinstance(event, Candidate)
-            yield event
-        if suffices or not may_grow:
-            return
-        width = 2 * columns.size
-    yield from search_all(problem, budget, seed, errors)
+    ranking = rank_columns(problem, problem.n_samples, single_errors(problem))
+    yield from search_pools(problem, ranking, width, settings)
 
 
 def is_tall(problem: Problem) -> bool:
-    """Whether there are so many samples that all columns together cannot separate noise (Cover)."""
+    """Whether samples are so many that all columns together cannot separate noise (Cover)."""
     return problem.n_samples > 2 * problem.n_features
 
 
 def variables_needed(problem: Problem) -> int:
-    """Variables that noise may need: half as many as samples separate it as often as not, whichever they are (Cover).
+    """Variables that noise may need.
 
-    In a tall table noise is not separated at all; what can be separated there has structure, and needs few.
+    Half as many as samples separate it as often as not, whichever they are (Cover). In a tall table
+    noise is not separated at all; what can be separated there has structure, and needs few.
     """
-    return 0 if is_tall(problem) else problem.n_samples // 2
+    if is_tall(problem):
+        return 0
+    return problem.n_samples // 2
 
 
-def can_grow(problem: Problem, ranking: Ranking, errors: int) -> bool:
+def search_pools(
+    problem: Problem, ranking: Ranking, width: int, settings: AutoSettings
+) -> Iterator[Event]:
+    """Search the first so many columns of a ranking; twice as many if nothing there suffices.
+
+    And so on to all columns.
+    """
+    may_grow = can_grow(problem, ranking, settings.max_errors)
+    while width < problem.n_features:
+        pool = ranking.pool(width)
+        suffices = False
+        events = search_all(pooled_problem(problem, pool), settings, gives_up=may_grow)
+        for event in events_of_pool(events, pool):
+            suffices = suffices or isinstance(event, Candidate)
+            yield event
+        if suffices or not may_grow:
+            return
+        width = 2 * pool.size
+    yield from search_all(problem, settings)
+
+
+def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
     """Whether a larger pool may suffice where a smaller one does not."""
-    if ranking.path == problem.n_features and not ranking.separates:
+    if ranking.separates:
+        return True
+    if ranking.path_length == problem.n_features:
         return False  # the path has taken all columns in vain
-    if ranking.separates or errors > 0 or problem.signs is not None:
+    if max_errors > 0 or problem.signs is not None:
         return True
     return all_columns_separate(problem)
 
 
 def all_columns_separate(problem: Problem) -> bool:
-    """Whether all columns together separate, without a copy of the table: by the products of the samples with each other.
+    """Whether all columns together separate, without a copy of the table.
 
-    With the Gram matrix G = V D Vᵀ the rows of V √D have the same lengths and angles as the samples, in P columns.
+    By the products of the samples with each other: with the Gram matrix G = V D Vᵀ the rows of V √D
+    have the same lengths and angles as the samples, in P columns.
     """
-    patterns = problem.n_samples
-    gram = np.zeros((patterns, patterns))
-    width = max(1, BLOCK_ENTRIES // patterns)
-    for start in range(0, problem.n_features, width):
-        block = np.arange(start, min(start + width, problem.n_features))
+    n_samples = problem.n_samples
+    gram = np.zeros((n_samples, n_samples))
+    for block in column_blocks(problem.X):
+        columns = np.arange(block.start, block.stop)
         # Without the intercept, which is added once.
-        rows = problem.rows(block)[:, : block.size]
+        rows = problem.rows(columns)[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)
+
     squares, directions = np.linalg.eigh(gram)
-    return (
-        largest_margin(directions * np.sqrt(np.maximum(squares, 0.0)), early=True).verdict
-        != INSEPARABLE
-    )
+    rotated_rows = directions * np.sqrt(np.maximum(squares, 0.0))
+    return largest_margin(rotated_rows, early=True).verdict != INSEPARABLE
 
 
 def search_all(
-    problem: Problem, budget: int | None, seed: int, errors: int, gives_up: bool = False
-) -> Iterator[Candidate | LowerBound | int]:
-    """`auto` on all columns of the problem; one that gives up yields no candidate where nothing suffices."""
-    if errors:
-        yield from run_with_errors(problem, budget, seed, errors, gives_up)
-        return
-    hinge, separable = fit_greedily(problem)
-    spent = hinge.n_selected
-    best = candidate_of(hinge, spent)
-    if not separable:
-        relaxed = l1_candidate(problem)
-        if relaxed is None and gives_up:
-            return
-        if relaxed is None:
-            # Nothing separates. What the greedy search ended with is a poor rule; the front has better ones.
-            yield best
-            yield from fewest_found(problem, budget, seed, spent)
-            return
-        best = relaxed
-        hinge, _ = start_from(problem, best)
-    yield best
-    lower = 1
-    for event in sweep_below(problem, best, budget):
-        if isinstance(event, Candidate):
-            best = event
-        elif isinstance(event, LowerBound):
-            lower = event.smallest
-        yield event
-    if best.support.size <= lower:
-        return
-    if best.support.size >= PASS_FROM:
-        tries = 3 if problem.n_samples >= SLOWLY_FROM else 2
-        for event in pass_down(hinge, best.support.size, seed, tries, spent):
-            if isinstance(event, Candidate):
-                best = event
-            yield event
-        hinge, _ = start_from(problem, best)
-    steps = affordable_swaps(problem, best.support.size) if budget is None else budget
-    for event in swap_down(
-        hinge,
-        steps,
-        seed,
-        spent=best.iterations,
-        patience=PATIENCE if budget is None else 1.0,
-    ):
-        yield event
-        if isinstance(event, Candidate) and event.support.size <= lower:
-            return
+    problem: Problem, settings: AutoSettings, *, gives_up: bool = False
+) -> Iterator[Event]:
+    """Search all columns of the problem.
 
-
-def affordable_swaps(problem: Problem, size: int) -> int:
-    """The default budget, but no more than is worth a minute where the columns do not fit into the processor's cache."""
-    n, patterns = problem.columns.shape
-    swaps = default_swaps(problem, size)
-    if n * patterns <= CACHED_ENTRIES:
-        return swaps
-    return min(
-        swaps, max(200, int(MOST_WORK / (swap_work(n, patterns, size) + UNCACHED * n * patterns)))
-    )
-
-
-def sweep_below(
-    problem: Problem, best: Candidate, budget: int | None
-) -> Iterator[Candidate | LowerBound | int]:
-    """Every single variable and, where that is affordable, every pair: the smallest support if it has one or two variables."""
-    n, done = problem.n_features, best.iterations
-    if best.support.size < 2:
-        yield LowerBound(best.support.size, 0)
-        return
-    single = separating_single(problem)
-    if single is not None:
-        found = exact_candidate(problem, np.array([single]), done, single_rule(problem, single))
-        if found is None:
-            # It separates in rational arithmetic, but by no rule in doubles: nothing is known to be needed.
-            return
-        yield found
-        yield LowerBound(1, n)
-        return
-    yield LowerBound(2, n)
-    pairs = n * (n - 1) // 2
-    swaps = affordable_swaps(problem, best.support.size) if budget is None else budget
-    if best.support.size < 3 or pairs > min(PAIRS_AT_MOST, PAIRS_A_SWAP * max(swaps, FEWEST_SWAPS)):
-        return
-    for event in separating_pairs(problem):
-        if isinstance(event, PairFound):
-            yield fitted(problem, event.support, done)._replace(rule=event.rule)
-            yield LowerBound(2, n + pairs)
-            return
-        if event:
-            yield LowerBound(3, n + pairs)
-        yield done
-
-
-def exact_candidate(
-    problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None
-) -> Candidate | None:
-    """The candidate of largest margin on a support, with a rule found exactly where that margin is none; None if neither is."""
-    found = fitted(problem, support, iterations)
-    if candidate_rule(problem, found).separates:
-        return found
-    return None if rule is None else found._replace(rule=rule)
-
-
-def run_with_errors(
-    problem: Problem, budget: int | None, seed: int, errors: int, gives_up: bool = False
-) -> Iterator[Candidate | LowerBound | int]:
-    """Singles, exhaustively; promising pairs; greedy additions until few errors are left; then swaps at one fewer and so on.
-
-    The budget counts swaps. A `LowerBound` says how many variables are needed at least, by exhaustion of the singles.
+    Where nothing suffices, a search that `gives_up` yields no candidate; another yields the rule of
+    fewest errors it can find.
     """
-    n, kept = problem.n_features, problem.kept
-    without, constant = majority(problem)
-    if without <= errors:
-        yield Candidate(np.zeros(0, dtype=np.int64), np.zeros(0), constant, 0)
-        return
-    most = min(n, problem.n_samples)
-    hinge = make_hinge(
-        problem.columns,
-        most + 1 + kept,
-        n_unpenalized=kept,
-        nonnegative=problem.signed,
-        seed=seed,
-    )
-    best = make_best_rules(most + 1, kept, problem.n_samples)
-    # Only rules with few enough errors are worth keeping.
-    best.errors[:], best.supports[:] = errors + 1, 0
-    # The line search on scaled columns has a tolerance; sorting the values of X has none.
-    _, rules = all_singles(problem.columns, problem.signed, kept, hinge.state.random)
-    fewest_alone = errors_alone(problem)
-    single = int(np.argmin(fewest_alone))
-    needed = 1
-    if fewest_alone[single] > errors:
-        needed = 2
+    if settings.max_errors:
+        yield from search_with_errors(
+            problem, settings.budget, settings.seed, settings.max_errors, gives_up=gives_up
+        )
     else:
-        found = Candidate(np.array([single]), rules[single, 1:], float(rules[single, 0]), 0)
-        if candidate_rule(problem, found).errors > errors:
-            found = found._replace(rule=single_rule(problem, single))
-        if candidate_rule(problem, found).errors <= errors:
-            yield found
-            yield LowerBound(1, n)
+        yield from search_separating(problem, settings, gives_up=gives_up)
+
+
+def search_separating(
+    problem: Problem, settings: AutoSettings, *, gives_up: bool = False
+) -> Iterator[Event]:
+    """Search for few variables that separate all samples; `gives_up` as in `search_all`."""
+    # A support that separates: greedily, or by the linear program, which misses none.
+    hinge, separates = fit_greedily(problem)
+    n_added = hinge.n_selected
+    start = candidate_of(hinge, n_added)
+    if not separates:
+        relaxed = l1_candidate(problem)
+        if relaxed is not None:
+            start = relaxed
+            hinge, _ = start_from(problem, start)
+        elif gives_up:
             return
-    pairs = promising_pairs(problem, PAIRS_TRIED)
-    if any(_suffices(hinge, best, errors, pair) for pair in pairs):
-        yield best.candidate(2, kept, 0)
-        yield LowerBound(needed, n)
+        else:
+            # What the greedy search ended with is a poor rule; the front has better ones.
+            yield start
+            yield from search_fewest_errors(problem, settings.budget, settings.seed, spent=n_added)
+            return
+    yield start
+
+    # One and two variables, exhaustively.
+    best = _BestSoFar(start)
+    max_pairs = affordable_pairs(problem, start.support.size, settings.budget)
+    yield from best.watch(sweep_small_supports(problem, start, max_pairs))
+    if best.is_minimal():
         return
-    reached = _grow(hinge, best, errors)
-    size = hinge.n_selected
-    if reached:
-        yield best.candidate(size, kept, size)
-    yield LowerBound(needed, n)
-    if reached:
-        yield from _shrink(
-            hinge,
-            best,
-            default_budget_with_errors(problem, size) if budget is None else budget,
-            errors,
-        )
-    elif not gives_up:
-        yield from fewest_found(problem, budget, seed, size, errors)
 
-
-def _suffices(hinge: Hinge, best: BestRules, errors: int, start: np.ndarray) -> bool:
-    """Whether a fit from these variables, or a descent from there, makes few enough errors."""
-    n = hinge.data.columns.shape[0]
-    set_support(hinge, np.append(np.arange(n - hinge.data.n_unpenalized, n), start))
-    try_change(hinge, best, max_errors=errors)
-    return bool(best.errors[hinge.n_selected] <= errors)
-
-
-def _grow(hinge: Hinge, best: BestRules, errors: int) -> bool:
-    """Add columns until few enough errors are left; False if all that fit do not suffice."""
-    _suffices(hinge, best, errors, np.zeros(0, dtype=np.int64))
-    # Signed columns may leave again.
-    for _ in range(2 * hinge.state.support.size):
-        sizes = promise(hinge)
-        if hinge.size == hinge.state.support.size or sizes.max() < 0:
-            break
-        try_change(hinge, best, add=int(sizes.argmax()), max_errors=errors)
-        if best.errors[hinge.n_selected] <= errors:
-            return True
-    return False
-
-
-def _shrink(hinge: Hinge, best: BestRules, budget: int, errors: int) -> Iterator[Candidate | int]:
-    """From a support that makes few enough errors to smaller ones, until `budget` swaps are done."""
-    spent = hinge.n_selected
-    left, enough, size = budget, True, hinge.size
-    while True:
-        while enough:
-            if hinge.n_selected <= 3:
-                # Singles are refuted, and of the pairs the promising ones.
-                left = min(left, budget // 10)
-            if hinge.n_selected <= 2:
-                return
-            size = min(size, hinge.size) - 1
-            try_change(hinge, best, drop=cheapest_place(hinge), max_errors=errors)
-            enough = bool(best.errors[hinge.n_selected] <= errors)
-            if enough:
-                yield best.candidate(
-                    hinge.n_selected, hinge.data.n_unpenalized, spent + budget - left
-                )
-        if left <= 0:
+    # Message passing where many variables are needed, then swaps.
+    if best.size() >= MESSAGE_PASSING_FROM:
+        yield from best.watch(pass_messages(hinge, best.size(), settings.seed, spent=n_added))
+        hinge, _ = start_from(problem, best.candidate)
+    for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
+        yield event
+        if best.is_minimal():
             return
-        noise = FORGIVING_NOISE if (budget - left) // PHASE % 2 else 0.0
-        # The rule that the last swaps ended with may descend once more.
-        try_change(hinge, best, max_newton=0)
-        left -= swap_for_errors(
-            hinge,
-            best,
-            size=size,
-            max_swaps=min(CHUNK, left),
-            target_errors=errors,
-            trim_noise=noise,
-        )
-        enough = hinge.size <= size and bool(best.errors[hinge.n_selected] <= errors)
-        done = spent + budget - left
-        yield best.candidate(hinge.n_selected, hinge.data.n_unpenalized, done) if enough else done
 
 
-def default_budget_with_errors(problem: Problem, size: int) -> int:
-    """Swaps for a start of `size` variables: about 3 s at N = P = 64, 8 s at 128, 20 s at 256."""
-    n, patterns = problem.columns.shape
-    work = WORK * math.sqrt(patterns * min(n, 4 * patterns)) / 128
-    swap = 40_000 + n * patterns + 4 * patterns * (size + 1) ** 2
-    return max(200, int(work / swap))
+class _BestSoFar:
+    """The last candidate of a search, and the smallest size that is not refuted."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
+        self.lower_bound = 1
+
+    def size(self) -> int:
+        """Variables of the candidate."""
+        return int(self.candidate.support.size)
+
+    def is_minimal(self) -> bool:
+        """Whether fewer variables are known not to suffice."""
+        return self.size() <= self.lower_bound
+
+    def watch(self, events: Iterator[Event]) -> Iterator[Event]:
+        """Hand events on, and take note of candidates and proofs."""
+        for event in events:
+            if isinstance(event, Candidate):
+                self.candidate = event
+            elif isinstance(event, LowerBound):
+                self.lower_bound = event.smallest
+            yield event
+
+
+def pass_messages(
+    hinge: Hinge, n_selected: int, seed: int, spent: int
+) -> Iterator[Candidate | int]:
+    """Look for fewer than `n_selected` variables by message passing; `spent` iterations before."""
+    max_failures = FAILURES_ALLOWED
+    if hinge.state.margins.size >= SLOWLY_FROM:
+        max_failures = FAILURES_ALLOWED_SLOWLY
+    return pass_down(hinge, n_selected, seed, max_failures, spent)
+
+
+def swap_from(
+    problem: Problem, hinge: Hinge, start: Candidate, settings: AutoSettings
+) -> Iterator[Candidate | int]:
+    """Look for fewer variables by swaps, from a candidate that the workspace has as its support."""
+    budget = settings.budget
+    patience = 1.0
+    if budget is None:
+        budget = affordable_swaps(problem, start.support.size)
+        patience = PATIENCE
+    return swap_down(hinge, budget, settings.seed, spent=start.iterations, patience=patience)
+
+
+def affordable_swaps(problem: Problem, n_variables: int) -> int:
+    """The default budget of swaps, from a start of so many variables.
+
+    It is no more than is worth a minute where the columns do not fit into the processor's cache.
+    """
+    n_columns, n_samples = problem.columns.shape
+    n_swaps = default_swaps(problem, n_variables)
+    n_entries = n_columns * n_samples
+    if n_entries <= CACHED_ENTRIES:
+        return n_swaps
+    work = swap_work(n_columns, n_samples, n_variables) + UNCACHED_COST * n_entries
+    return min(n_swaps, max(MIN_UNCACHED_SWAPS, int(MAX_UNCACHED_WORK / work)))
+
+
+def affordable_pairs(problem: Problem, n_variables: int, budget: int | None) -> int:
+    """How many pairs may be swept: no longer than the swaps take, or some hundred swaps."""
+    n_swaps = budget
+    if n_swaps is None:
+        n_swaps = affordable_swaps(problem, n_variables)
+    return min(MAX_PAIRS, PAIRS_PER_SWAP * max(n_swaps, MIN_SWAPS_FOR_PAIRS))

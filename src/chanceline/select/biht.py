@@ -1,234 +1,377 @@
-"""The paper's greedy-BIHT (Algorithm 1) as it must have been meant, its plain transcription, and BIHT at fixed K.
+"""The paper's greedy-BIHT (Algorithm 1), and binary iterative hard thresholding at fixed K.
 
-w ← η_K(w + (τ/2) Xᵀ(y − sign(Xw))), with τ = 0.002/P, ε = 1e-8, L = 1000 and a Gaussian start divided by √N.
+w ← η_K(w + (τ/2) Xᵀ(y − sign(Xw))), with τ = 0.002/P, ε = 1e-8, L = 1000 and a Gaussian start
+divided by √N. The hard threshold η_K keeps the K largest entries.
 
-Working reading: the counter l and the change `err` start anew for every K. As printed they do not, so the inner loop
-never runs again after K = 1: K climbs to N while w keeps its single entry and the errors stay.
+Working reading: the counter l and the change `err` start anew for every K. As printed they do not,
+so the inner loop never runs again after K = 1: K climbs to N while w keeps its single entry and the
+errors stay.
 
-Weights are counted in units of τ (the update is the same, err is τ|Δw|/N): on ±1 data every sum is then an exact
-multiple of ½, so ties and zeros are decided by the algorithm and not by rounding.
+Weights are counted in units of τ (the update is the same, err is τ|Δw|/N): on ±1 data every sum is
+then an exact multiple of ½, so ties and zeros are decided by the algorithm and not by rounding.
 
-Up to a hundred patterns flip at every iteration, but most of them flip back at the next: the weights swing with period two
-and drift slowly. So the jitted loop brings the pull of the wrong patterns, and the velocity of the margins, up to date from
-those of two iterations ago.
+Up to a hundred patterns flip at every iteration, but most of them flip back at the next: the
+weights swing with period two and drift slowly. So the compiled loop brings the gradient of the
+wrong patterns, and the velocity of the margins, up to date from those of two iterations ago.
+
+All arrays `columns` have the shape (features, samples) and carry the labels, so that y = 1; the
+last `n_unpenalized` of them (the intercept) always have a weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.errors import whole_number
-from chanceline.kernels.compile import inner_kernel, kernel
+from chanceline.kernels.compile import inlined_kernel, inner_kernel, kernel
 from chanceline.kernels.vectors import add_scaled
-from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.problem import Floats, Problem
 from chanceline.select.outcome import Candidate
 
-STEP = 0.002  # τ P
-TOLERANCE = 1e-8  # ε
-MOST = 1000  # L
+STEP_TIMES_SAMPLES = 0.002  # τ P
+MIN_CHANGE = 1e-8  # ε
+MAX_ITERATIONS = 1000  # L, for every K
+ITERATIONS_A_REPORT = 100  # of `biht`, between two chances to interrupt
 
 
-def threshold(values: NDArray, count: int, fixed: NDArray) -> NDArray:
-    """η_K(v | I_f): keep the fixed entries and the largest others, K in all; of equals the first."""
-    order = np.argsort(-np.abs(np.where(fixed, 0.0, values)), kind="stable")
-    free = order[~fixed[order]][: count - int(fixed.sum())]
-    kept = fixed.copy()
-    kept[free] = True
-    return np.where(kept, values, 0.0)
+def hard_threshold(values: Floats, count: int, is_fixed: NDArray[np.bool_]) -> Floats:
+    """η_K(v | I_f): `values`, (features,), with all but K = `count` entries set to zero.
+
+    The entries kept are the fixed ones and the largest of the others; of equals the first.
+    """
+    sizes = np.abs(np.where(is_fixed, 0.0, values))
+    order = np.argsort(-sizes, kind="stable")
+    n_free = count - int(is_fixed.sum())
+    largest_free = order[~is_fixed[order]][:n_free]
+
+    is_kept = is_fixed.copy()
+    is_kept[largest_free] = True
+    return np.where(is_kept, values, 0.0)
+
+
+def gradient_step(columns: Floats, rows: Floats, weights: Floats) -> Floats:
+    """w + ½ Xᵀ(1 − sign(Xw)), (features,): what the threshold is applied to; `rows` = columnsᵀ."""
+    return weights + 0.5 * (columns @ (1.0 - np.sign(rows @ weights)))
+
+
+class LoopState(NamedTuple):
+    """Where the inner loop of Algorithm 1 stands.
+
+    Attributes
+    ----------
+    weights : (features,) w/τ.
+    iterations : the paper's l.
+    change : the paper's err, τ|Δw|/N of the last iteration.
+    """
+
+    weights: Floats
+    iterations: int
+    change: float
+
+
+def start_of_loop(weights: Floats) -> LoopState:
+    """The state with which the inner loop begins."""
+    return LoopState(weights=weights, iterations=0, change=np.inf)
 
 
 def plain_loop(
-    columns: NDArray,
-    rows: NDArray,
-    w: NDArray,
-    count: int,
-    fixed: NDArray,
-    l: int,
-    err: float,
-    most: int,
-) -> tuple[NDArray, int, float]:
-    """The inner loop of Algorithm 1, transcribed line by line (y = 1 since the columns carry the labels)."""
-    n, patterns = columns.shape
-    tau = STEP / patterns
-    while err > TOLERANCE and l <= most:
-        l += 1
-        a = w + 0.5 * (columns @ (1.0 - np.sign(rows @ w)))
-        before, w = w, threshold(a, count, fixed)
-        err = tau * float(np.linalg.norm(w - before)) / n
-    return w, l, err
+    columns: Floats, state: LoopState, count: int, is_fixed: NDArray[np.bool_], max_iterations: int
+) -> LoopState:
+    """The inner loop of Algorithm 1 at K = `count`, transcribed line by line."""
+    n_features, n_samples = columns.shape
+    rows = np.ascontiguousarray(columns.T)
+    tau = STEP_TIMES_SAMPLES / n_samples
+
+    weights, iterations, change = state
+    while change > MIN_CHANGE and iterations <= max_iterations:
+        iterations += 1
+        before = weights
+        weights = hard_threshold(gradient_step(columns, rows, before), count, is_fixed)
+        change = tau * float(np.linalg.norm(weights - before)) / n_features
+    return LoopState(weights, iterations, change)
 
 
 def greedy_biht_plain(
-    columns: NDArray, start: NDArray, kept: int = 0, anew: bool = True, most: int = MOST
-) -> tuple[NDArray, int]:
-    """Algorithm 1: w/τ and the last K.
+    columns: Floats,
+    start: Floats,
+    n_unpenalized: int = 0,
+    *,
+    resets: bool = True,
+    max_iterations: int = MAX_ITERATIONS,
+) -> tuple[Floats, int]:
+    """Algorithm 1, transcribed: w/τ and the last K.
 
-    `anew` resets l and err for every K (the working reading); without it the algorithm is as printed.
+    K grows by one until no pattern is wrong; the entries that are not zero then are fixed.
+
+    Parameters
+    ----------
+    columns : (features, samples).
+    start : (features,) weights to begin with, in the paper's units.
+    resets : whether l and err start anew for every K (the working reading); without it the
+        algorithm is as printed.
     """
-    n, patterns = columns.shape
+    n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    w = start * patterns / STEP
-    fixed = np.arange(n) >= n - kept
-    count, l, err = 1 + kept, 0, np.inf
+    is_fixed = np.arange(n_features) >= n_features - n_unpenalized
+    count = 1 + n_unpenalized
+    state = start_of_loop(start * n_samples / STEP_TIMES_SAMPLES)
     while True:
-        w, l, err = plain_loop(columns, rows, w, count, fixed, l, err, most)
-        fixed |= w != 0.0
-        if not np.any(rows @ w < 0.0) or count >= n:
-            return w, count
+        state = plain_loop(columns, state, count, is_fixed, max_iterations)
+        is_fixed |= state.weights != 0.0
+        if not np.any(rows @ state.weights < 0.0) or count >= n_features:
+            return state.weights, count
         count += 1
-        if anew:
-            l, err = 0, np.inf
+        if resets:
+            state = start_of_loop(state.weights)
 
 
 @inner_kernel()
-def set_margins(columns: NDArray, w: NDArray, margins: NDArray) -> None:
+def compute_margins(columns: NDArray, weights: NDArray, margins: NDArray) -> None:
+    """margins = Σ_j w_j a_j, from nothing."""
     margins[:] = 0.0
-    for j in range(w.size):
-        if w[j] != 0.0:
-            add_scaled(margins, w[j], columns[j], margins.size)
+    for j in range(weights.size):
+        if weights[j] != 0.0:
+            add_scaled(margins, weights[j], columns[j], margins.size)
 
 
 @inner_kernel()
-def recount(
-    rows: NDArray, gram: NDArray, margins: NDArray, wrong: NDArray, pull: NDArray, drift: NDArray
+def update_gradient(  # noqa: PLR0913
+    rows: NDArray,
+    gram: NDArray,
+    margins: NDArray,
+    wrong: NDArray,
+    gradient: NDArray,
+    velocity: NDArray,
 ) -> None:
-    """Bring c = Σ ½(1 − sign m_μ) a_μ and the margins' drift A_F c_F up to date with the signs that differ."""
+    """Bring the gradient c = Σ_μ wrong_μ a_μ and the velocity of the margins, A_F c_F, up to date.
+
+    wrong_μ = ½(1 − sign m_μ), (samples,): only patterns where it differs from before cost anything.
+    """
     for pattern in range(margins.size):
-        share = 0.5 * (1.0 - np.sign(margins[pattern]))
-        if share != wrong[pattern]:
-            change = share - wrong[pattern]
-            wrong[pattern] = share
-            add_scaled(pull, change, rows[pattern], pull.size)
-            add_scaled(drift, change, gram[pattern], drift.size)
+        wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
+        if wrong_now != wrong[pattern]:
+            change = wrong_now - wrong[pattern]
+            wrong[pattern] = wrong_now
+            add_scaled(gradient, change, rows[pattern], gradient.size)
+            add_scaled(velocity, change, gram[pattern], velocity.size)
+
+
+@inlined_kernel()
+def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
+    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first."""
+    best = -1
+    largest = -1.0
+    for j in range(weights.size):
+        if not is_fixed[j] and abs(weights[j] + gradient[j]) > largest:
+            best = j
+            largest = abs(weights[j] + gradient[j])
+    return best
 
 
 @kernel()
-def biht_steps(
+def biht_steps(  # noqa: PLR0913
     columns: NDArray,
     rows: NDArray,
     gram: NDArray,
-    w: NDArray,
+    weights: NDArray,
     is_fixed: NDArray,
     free: int,
-    done: int,
-    most: int,
-    settled: float,
+    iterations: int,
+    max_iterations: int,
+    min_squared_change: float,
 ) -> int:
-    """The inner loop at one K; the iterations done.
+    """The inner loop at one K with a single place that is not fixed; the iterations done.
 
-    gram = A_F A_Fᵀ on the fixed places F; w is zero off F and the free place (−1: none yet); it ends when |Δw|² ≤ `settled`.
+    Parameters
+    ----------
+    columns, rows : A as (features, samples) and as (samples, features).
+    gram : A_F A_Fᵀ on the fixed places F, (samples, samples).
+    weights : (features,) w/τ, changed in place; zero but for F and the free place.
+    is_fixed : (features,).
+    free : the free place, −1 if there is none yet.
+    iterations : done before.
+    min_squared_change : it ends when |Δw|² is no more than this.
     """
-    n, patterns = columns.shape
-    margins, wrong = np.zeros(patterns), np.zeros((2, patterns))
-    drifts, pulls = np.zeros((2, patterns)), np.zeros((2, n))
+    n_features, n_samples = columns.shape
+    margins = np.zeros(n_samples)
+    compute_margins(columns, weights, margins)
+
+    # One for even iterations and one for odd ones: signs swing with period two.
+    wrong_in_phase = np.zeros((2, n_samples))
+    velocity_in_phase = np.zeros((2, n_samples))
+    gradient_in_phase = np.zeros((2, n_features))
+
     holds_start = free >= 0
-    set_margins(columns, w, margins)
-    while done <= most:
-        pull, drift = pulls[done & 1], drifts[done & 1]
-        recount(rows, gram, margins, wrong[done & 1], pull, drift)
-        best, largest = -1, -1.0
-        for j in range(n):
-            if not is_fixed[j] and abs(w[j] + pull[j]) > largest:
-                best, largest = j, abs(w[j] + pull[j])
-        moved = 0.0
+    while iterations <= max_iterations:
+        phase = iterations & 1
+        gradient = gradient_in_phase[phase]
+        velocity = velocity_in_phase[phase]
+        update_gradient(rows, gram, margins, wrong_in_phase[phase], gradient, velocity)
+
+        # The threshold: another place may be the free one now, and the weight of the former goes.
+        best = largest_free(weights, gradient, is_fixed)
+        squared_change = 0.0
         if best != free and free >= 0:
-            moved, leaving, w[free] = w[free] ** 2, w[free], 0.0
+            leaving = weights[free]
+            squared_change = leaving**2
+            weights[free] = 0.0
             if holds_start:
-                # It is no multiple of ½: taken off, it would leave its rounding behind in margins that are.
-                set_margins(columns, w, margins)
+                # It is no multiple of ½: taken off, it would leave its rounding in the margins.
+                compute_margins(columns, weights, margins)
             else:
-                add_scaled(margins, -leaving, columns[free], patterns)
-        holds_start &= best == free
+                add_scaled(margins, -leaving, columns[free], n_samples)
+        holds_start = holds_start and best == free
         free = best
-        for j in range(n):
+
+        # The gradient step, on the fixed places and the free one.
+        for j in range(n_features):
             if is_fixed[j] or j == free:
-                moved += pull[j] ** 2
-                w[j] += pull[j]
-        add_scaled(margins, 1.0, drift, patterns)
-        add_scaled(margins, pull[free], columns[free], patterns)
-        done += 1
-        if moved <= settled:
+                squared_change += gradient[j] ** 2
+                weights[j] += gradient[j]
+        add_scaled(margins, 1.0, velocity, n_samples)
+        add_scaled(margins, gradient[free], columns[free], n_samples)
+
+        iterations += 1
+        if squared_change <= min_squared_change:
             break
-    return done
+    return iterations
+
+
+class GreedyStep(NamedTuple):
+    """Greedy-BIHT at the end of one K: w/τ, (features,); K; and the iterations done in all."""
+
+    weights: Floats
+    n_selected: int
+    iterations: int
 
 
 def greedy_biht(
-    columns: NDArray, start: NDArray, kept: int = 0, most: int = MOST
-) -> Iterator[tuple[NDArray, int, int]]:
-    """The working reading, jitted; (w/τ, K, iterations) at the end of every K."""
-    n, patterns = columns.shape
+    columns: Floats, start: Floats, n_unpenalized: int = 0, max_iterations: int = MAX_ITERATIONS
+) -> Iterator[GreedyStep]:
+    """Algorithm 1 in the working reading, compiled; yields at the end of every K.
+
+    Arguments as for `greedy_biht_plain`.
+    """
+    n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
-    gram = np.zeros((patterns, patterns))
-    settled = (TOLERANCE * n * patterns / STEP) ** 2
-    is_fixed = np.zeros(n, dtype=bool)
+    min_squared_change = (MIN_CHANGE * n_features * n_samples / STEP_TIMES_SAMPLES) ** 2
 
-    def fix(places: NDArray) -> None:
-        is_fixed[places] = True
-        gram[:] += columns[places].T @ columns[places]
+    # The fixed places F, and A_F A_Fᵀ.
+    unpenalized = np.arange(n_features - n_unpenalized, n_features)
+    is_fixed = np.zeros(n_features, dtype=bool)
+    is_fixed[unpenalized] = True
+    gram = columns[unpenalized].T @ columns[unpenalized]
 
-    fix(np.arange(n - kept, n))
-    w = start * patterns / STEP
-    # The first iteration starts from a dense w.
-    w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), 1 + kept, is_fixed)
-    count = 1 + kept
-    free = int(np.argmax(np.abs(w[: n - kept])))
-    iterations = biht_steps(columns, rows, gram, w, is_fixed, free, 1, most, settled)
+    # The first iteration starts from a dense w; the threshold leaves one free place.
+    count = 1 + n_unpenalized
+    weights = start * n_samples / STEP_TIMES_SAMPLES
+    weights = hard_threshold(gradient_step(columns, rows, weights), count, is_fixed)
+    iterations = biht_steps(
+        columns=columns,
+        rows=rows,
+        gram=gram,
+        weights=weights,
+        is_fixed=is_fixed,
+        free=int(np.argmax(np.abs(weights[: n_features - n_unpenalized]))),
+        iterations=1,
+        max_iterations=max_iterations,
+        min_squared_change=min_squared_change,
+    )
     while True:
-        yield w, count, iterations
-        if not np.any(rows @ w < 0.0) or count >= n:
+        yield GreedyStep(weights, count, iterations)
+        if not np.any(rows @ weights < 0.0) or count >= n_features:
             return
-        fix(np.flatnonzero((w != 0.0) & ~is_fixed))
+
+        # Fix what is not zero, and go on with one place more.
+        newly_fixed = np.flatnonzero((weights != 0.0) & ~is_fixed)
+        is_fixed[newly_fixed] = True
+        gram += columns[newly_fixed].T @ columns[newly_fixed]
         count += 1
-        if count - np.count_nonzero(is_fixed) == 1:
-            iterations += biht_steps(columns, rows, gram, w, is_fixed, -1, 0, most, settled)
+
+        n_free = count - np.count_nonzero(is_fixed)
+        if n_free == 1:
+            iterations += biht_steps(
+                columns=columns,
+                rows=rows,
+                gram=gram,
+                weights=weights,
+                is_fixed=is_fixed,
+                free=-1,
+                iterations=0,
+                max_iterations=max_iterations,
+                min_squared_change=min_squared_change,
+            )
         else:
             # A free place that ended at zero was not fixed, so there is more than one now.
-            w, done, _ = plain_loop(columns, rows, w, count, is_fixed, 0, np.inf, most)
-            iterations += done
+            state = plain_loop(columns, start_of_loop(weights), count, is_fixed, max_iterations)
+            weights = state.weights
+            iterations += state.iterations
 
 
-def gaussian_start(n: int, seed: int) -> NDArray[np.float64]:
+def gaussian_start(n_features: int, seed: int) -> Floats:
     """i.i.d. Gaussian entries divided by √N (multiplied, the algorithm does worse than K = P/2)."""
-    return np.random.Generator(np.random.PCG64(seed)).standard_normal(n) / np.sqrt(n)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return generator.standard_normal(n_features) / np.sqrt(n_features)
 
 
-def _candidate(problem: Problem, w: NDArray, iterations: int) -> Candidate:
-    support = np.flatnonzero(w[: problem.n_features])
-    return Candidate(support, w[support], float(w[-1]) if problem.intercept else 0.0, iterations)
+def _candidate(problem: Problem, weights: Floats, iterations: int) -> Candidate:
+    """The candidate of weights (features [+ 1],) on all columns: those that are zero stay out."""
+    support = np.flatnonzero(weights[: problem.n_features])
+    constant = 0.0
+    if problem.intercept:
+        constant = float(weights[-1])
+    return Candidate(
+        support=support, weights=weights[support], constant=constant, iterations=iterations
+    )
 
 
 def run_greedy_biht(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `greedy-biht`: the working reading; it ends by itself, whatever the budget."""
     start = gaussian_start(problem.columns.shape[0], seed)
-    last, iterations = start, 0
-    for last, _, iterations in greedy_biht(problem.columns, start, problem.kept):  # noqa: B007
-        yield iterations
-    yield _candidate(problem, last, iterations)
+    last = GreedyStep(weights=start, n_selected=0, iterations=0)
+    for step in greedy_biht(problem.columns, start, problem.n_unpenalized):
+        last = step
+        yield step.iterations
+    yield _candidate(problem, last.weights, last.iterations)
 
 
 def run_biht(
     problem: Problem, budget: int | None, seed: int, size: int | None = None
 ) -> Iterator[Candidate | int]:
-    """Method `biht`: K = `size` variables (P/2 if not given) from w = 0, until consistent or the budget is spent."""
-    n, kept = problem.columns.shape[0], problem.kept
-    wanted = max(1, min(problem.n_features, problem.n_samples // 2)) if size is None else size
+    """Method `biht`: K = `size` variables (by default P/2) from w = 0.
+
+    It goes on until no pattern is wrong or the budget of iterations is spent, and yields the
+    weights of fewest errors.
+    """
+    if size is None:
+        size = max(1, min(problem.n_features, problem.n_samples // 2))
     count = whole_number(
-        wanted, "The size, a number of variables,", at_least=1, at_most=problem.n_features
+        size, "The size, a number of variables,", at_least=1, at_most=problem.n_features
     )
-    columns, rows = problem.columns, np.ascontiguousarray(problem.columns.T)
-    fixed = np.arange(n) >= n - kept
-    w = np.zeros(n)
-    best, fewest, done = w, problem.n_samples + 1, 0
-    for done in range(1, max(MOST if budget is None else budget, 1) + 1):
-        w = threshold(w + 0.5 * (columns @ (1.0 - np.sign(rows @ w))), count + kept, fixed)
-        errors = int(np.count_nonzero(rows @ w <= 0.0))
-        if errors < fewest:
-            best, fewest = w, errors
+    if budget is None:
+        budget = MAX_ITERATIONS
+
+    columns = problem.columns
+    rows = np.ascontiguousarray(columns.T)
+    n_columns = columns.shape[0]
+    is_fixed = np.arange(n_columns) >= problem.n_features  # the intercept
+    weights = np.zeros(n_columns)
+    best_weights = weights
+    fewest_errors = problem.n_samples + 1
+    iterations = 0
+    for iterations in range(1, max(budget, 1) + 1):
+        stepped = gradient_step(columns, rows, weights)
+        weights = hard_threshold(stepped, count + problem.n_unpenalized, is_fixed)
+        errors = int(np.count_nonzero(rows @ weights <= 0.0))
+        if errors < fewest_errors:
+            best_weights = weights
+            fewest_errors = errors
         if errors == 0:
             break
-        if done % 100 == 0:
-            yield done
-    yield _candidate(problem, best, done)
+        if iterations % ITERATIONS_A_REPORT == 0:
+            yield iterations
+    yield _candidate(problem, best_weights, iterations)

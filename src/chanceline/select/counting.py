@@ -11,16 +11,10 @@ from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rational import ExactTable
-from chanceline.select.exact import (
-    ASKED,
-    EXHAUSTED,
-    NODES_A_CHUNK,
-    PAUSED,
-    RATIONAL_DECISIONS,
-    answer_walk,
-    make_walk,
-    walk_on,
-)
+from chanceline.select.support_fit import COUNTED_SUPPORTS, NODES, UNDECIDED_SUPPORTS
+from chanceline.select.supports import NODES_A_CHUNK, RATIONAL_DECISIONS, answer_question
+from chanceline.select.walk import ASKED, EXHAUSTED, PAUSED, walk_on
+from chanceline.select.walk_state import make_walk
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,8 +23,9 @@ class SupportCount(Result):
 
     Attributes
     ----------
-    gap : 0 where every decision was exact. Otherwise too many would have had to be made in rational arithmetic, and supports that
-        separate by a margin of at most this are not counted (weights of length 1, columns scaled to mean square 1).
+    gap : 0 where every decision was exact. Otherwise too many would have had to be made in rational
+        arithmetic, and supports that separate by a margin of at most this are not counted (weights
+        of length 1, columns scaled to mean square 1).
     """
 
     count: int
@@ -49,15 +44,19 @@ class SupportCount(Result):
         return self.count
 
     def summary(self) -> str:
-        return f"{self.count} supports of {self.size} of {self.n_features} variables separate {self.n_samples} patterns"
+        return (
+            f"{self.count} supports of {self.size} of {self.n_features} variables "
+            f"separate {self.n_samples} patterns"
+        )
 
 
 def count(
     X: ArrayLike, y: ArrayLike, size: int, intercept: bool = False, signs: ArrayLike | None = None
 ) -> SupportCount:
-    """Count the supports of `size` variables on which some w separates (X, y); for N up to about 24.
+    """Count the supports of `size` variables on which some w separates (X, y).
 
-    With `signs` (+1, −1 or 0 for every column) a weight has its sign or is zero.
+    For up to about 24 variables. With `signs` (+1, −1 or 0 for every column) a weight has its sign
+    or is zero.
     """
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:
@@ -65,21 +64,37 @@ def count(
             f"The size of a support must lie between 0 and {problem.n_features}, but is {size}."
         )
     if size == 0:
-        alone = problem.intercept and bool(np.all(problem.y == problem.y[0]))
-        return SupportCount(int(alone), 0, problem.n_features, problem.n_samples, 1)
+        # Without variables an intercept separates a single class.
+        has_one_class = bool(np.all(problem.y == problem.y[0]))
+        return SupportCount(
+            count=int(problem.intercept and has_one_class),
+            size=0,
+            n_features=problem.n_features,
+            n_samples=problem.n_samples,
+            nodes=1,
+        )
+
     walk = make_walk(problem, size, counting=True)
     table = ExactTable(problem)
     verdict = PAUSED
     while verdict != EXHAUSTED:
         verdict = walk_on(walk, NODES_A_CHUNK)
         if verdict == ASKED:
-            answer_walk(walk, table, 0, RATIONAL_DECISIONS)
-    nodes, undecided, counted = map(int, walk.tally)
+            answer_question(walk, table, RATIONAL_DECISIONS)
+
+    state = walk.fit.state
+    nodes = int(state.tally[NODES])
+    undecided = int(state.tally[UNDECIDED_SUPPORTS])
     if undecided:
         raise ConvergenceError(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
     return SupportCount(
-        counted, size, problem.n_features, problem.n_samples, nodes, float(walk.room.gap[0])
+        count=int(state.tally[COUNTED_SUPPORTS]),
+        size=size,
+        n_features=problem.n_features,
+        n_samples=problem.n_samples,
+        nodes=nodes,
+        gap=float(state.gap[0]),
     )

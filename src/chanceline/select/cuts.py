@@ -1,160 +1,239 @@
 """Cuts of ±1 variables: every few patterns that cancel on a support refute it.
 
-If Σ_μ λ_μ a_μj = 0 with λ ≥ 0 for all j of a support, nothing separates there (Gordan). So every separating support
-contains a variable of the cut D = {j : Σ_μ λ_μ a_μj ≠ 0}. Two patterns cancel on half of the variables, four with equal
-λ on 3/8, six on 5/16 of them; the latter are so many that they refute nearly every support too small to separate.
-A variable whose weight must not be negative is in the cut only if Σ_μ λ_μ a_μj > 0.
+If Σ_μ λ_μ a_μj = 0 with λ ≥ 0 for all j of a support, nothing separates there (Gordan's theorem).
+So every separating support contains a variable of the cut D = {j : Σ_μ λ_μ a_μj ≠ 0}. Two
+patterns cancel on half of the variables, four with equal λ on 3/8, six on 5/16 of them; the
+latter are so many that they refute nearly every support too small to separate. A variable whose
+weight must not be negative is in the cut only if Σ_μ λ_μ a_μj > 0.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import inner_kernel, kernel
+from chanceline.kernels.compile import inlined_kernel, kernel
+from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rational import small_integers
+from chanceline.select.bitsets import EMPTY_WORD, bits_set, pack, pack_set, unpack
 
-MOST_SIGNS = 16  # on more variables few patterns cancel, and the hard margin gives smaller cuts
-MOST_VARIABLES = 256
-MOST_PATTERNS = 128  # that cuts are made of: their fours are ten million
-SIXES_FROM = 9  # variables, from which the cuts of six patterns are worth their time
-MOST_SIXES = 80_000_000  # those of 64 patterns
-MOST_CUTS = 100_000
-
-NOTHING = np.uint64(0)
+MAX_CUT_PATTERNS = 128  # that cuts are made of: their fours are ten million
+MAX_SIXES = 80_000_000  # those of 64 patterns
 
 
-def can_cut(problem: Problem, size: int) -> bool:
-    """Whether cuts help to decide on the supports of this size."""
-    few = problem.n_features + problem.kept <= MOST_VARIABLES and size + problem.kept <= MOST_SIGNS
-    if size < 2 or not few or not np.all(np.abs(problem.columns) == 1.0):
+class CutLimits(NamedTuple):
+    """Where cuts of few patterns are used, and how many.
+
+    max_size : on larger supports few patterns cancel, and the hard margin gives smaller cuts.
+    max_variables : of the problem.
+    max_cuts : the smallest are taken.
+    sixes_from : size of a support from which cuts of six patterns are worth their time.
+    """
+
+    max_size: int = 16
+    max_variables: int = 256
+    max_cuts: int = 100_000
+    sixes_from: int = 9
+
+
+DEFAULT_LIMITS = CutLimits()
+
+
+class CutPatterns(NamedTuple):
+    """The patterns that cuts are made of.
+
+    negative : (words, patterns), the bits of the negative entries of each pattern.
+    always : (words,), the columns that belong to every support: a cut with one of them is met.
+    nonnegative : (words,), the columns whose weight must not be negative.
+    """
+
+    negative: NDArray[np.uint64]
+    always: NDArray[np.uint64]
+    nonnegative: NDArray[np.uint64]
+
+
+class CutScratch(NamedTuple):
+    """Scratch of `write_cuts`, with an entry for every level: 1 … order − 1 patterns are chosen.
+
+    chosen : (order,), the pattern chosen at each level.
+    ones, twos, fours : (order, words), how many of the patterns chosen so far are negative, for
+        every variable, as the digits of a binary number.
+    cut : (words,).
+    """
+
+    chosen: NDArray[np.int64]
+    ones: NDArray[np.uint64]
+    twos: NDArray[np.uint64]
+    fours: NDArray[np.uint64]
+    cut: NDArray[np.uint64]
+
+
+def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
+    """Whether cuts help to decide on the supports of this size: all variables must be ±1."""
+    n_unpenalized = problem.n_unpenalized
+    if size < 2 or size + n_unpenalized > limits.max_size:
+        return False
+    if problem.n_features + n_unpenalized > limits.max_variables:
+        return False
+    if not np.all(np.abs(problem.columns) == 1.0):
         return False
     # Scaled columns are rounded: values of X that differ by less would look equal.
     return bool(np.all(np.abs(small_integers(problem)) <= 1.0))
 
 
-def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Sets (·, n) as bits, 64 members a word: (words, ·)."""
-    count, n = members.shape
-    padded = np.zeros((count, -(-n // 64) * 64), dtype=np.bool_)
-    padded[:, :n] = members
-    return np.ascontiguousarray(np.packbits(padded, axis=1, bitorder="little").view(np.uint64).T)
+@lru_cache(maxsize=2)
+def arranged_cuts(
+    problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """The order of the variables by falling number of cuts that they meet, and the smallest cuts.
 
-
-def unpack(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
-    """The sets that `pack` has packed."""
-    rows = np.ascontiguousarray(words.T).view(np.uint8).reshape(words.shape[1], 8 * len(words))
-    return np.unpackbits(rows, axis=1, bitorder="little")[:, :n].astype(np.bool_)
-
-
-@inner_kernel()
-def bits_set(word: Any) -> Any:
-    """The number of bits set."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-def cuts_of(
-    signs: NDArray, few: int, always: NDArray, signed: NDArray, largest: int, cuts: NDArray
-) -> NDArray[np.int64]:
-    """How many cuts of `few` patterns have 0, 1, … variables; those up to `largest` are written to `cuts`.
-
-    signs (words, P) has the bits of negative entries, signed those of weights that must not be negative. Cuts with a variable of
-    `always` are met by every support, and left out.
+    The cuts, (words, cuts), have their bits in that order. A variable of many cuts is tried first:
+    its branch is one, and all those after it go without it.
     """
-    sizes = np.zeros(64 * len(signs) + 1, dtype=np.int64)
-    digits = np.zeros((4, few, len(signs)), dtype=np.uint64)
-    write_cuts(signs, np.full(few, -1), always, signed, largest, cuts, sizes, digits)
+    cuts = smallest_cuts(problem, sixes, max_cuts)
+    order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1].copy()
+    return order, pack(cuts[:, order])
+
+
+def smallest_cuts(
+    problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
+) -> NDArray[np.bool_]:
+    """The smallest cuts of two, four and, if affordable, `sixes` of patterns, by rising size.
+
+    Shape (cuts, variables), at most `max_cuts`. They are first counted by size; then those are
+    written whose sizes, taken together, are not too many.
+    """
+    n_features = problem.n_features
+    n_patterns = min(problem.n_samples, MAX_CUT_PATTERNS)
+    patterns = CutPatterns(
+        negative=pack(problem.columns[:, :n_patterns].T < 0),
+        always=pack_set(np.arange(n_features + problem.n_unpenalized) >= n_features),
+        nonnegative=pack_set(problem.nonnegative),
+    )
+    n_words = len(patterns.negative)
+    orders = [2, 4]
+    if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
+        orders.append(6)
+
+    # How many cuts have at most 0, 1, … variables, for each order.
+    nowhere = np.zeros((n_words, 0), dtype=np.uint64)
+    counts = [np.cumsum(list_cuts(patterns, order, -1, nowhere)) for order in orders]
+    max_size = int(np.searchsorted(np.sum(counts, axis=0), max_cuts, side="right")) - 1
+
+    # Bits beyond the variables are + for every pattern, and so in every cut.
+    n_padding = 64 * n_words - n_features - problem.n_unpenalized
+    if max_size < n_padding:
+        return np.zeros((0, n_features), dtype=np.bool_)
+    parts = []
+    for order, count in zip(orders, counts, strict=True):
+        part = np.zeros((n_words, int(count[max_size])), dtype=np.uint64)
+        list_cuts(patterns, order, max_size, part)
+        parts.append(part)
+    cuts = unpack(np.concatenate(parts, axis=1), n_features)
+    return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
+
+
+def list_cuts(
+    patterns: CutPatterns, order: int, max_size: int, cuts: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Count the cuts of `order` patterns by size, and write those up to `max_size` into `cuts`.
+
+    Returns how many have 0, 1, … variables; `cuts` is (words, cuts).
+    """
+    n_words = len(patterns.negative)
+    sizes = np.zeros(64 * n_words + 1, dtype=np.int64)
+    scratch = CutScratch(
+        chosen=np.full(order, -1),
+        ones=np.zeros((order, n_words), dtype=np.uint64),
+        twos=np.zeros((order, n_words), dtype=np.uint64),
+        fours=np.zeros((order, n_words), dtype=np.uint64),
+        cut=np.zeros(n_words, dtype=np.uint64),
+    )
+    write_cuts(patterns, max_size=max_size, cuts=cuts, sizes=sizes, scratch=scratch)
     return sizes
 
 
 @kernel()
-def write_cuts(
-    signs: NDArray,
-    chosen: NDArray,
-    always: NDArray,
-    signed: NDArray,
-    largest: int,
-    cuts: NDArray,
-    sizes: NDArray,
-    digits: NDArray,
-) -> None:
-    """Cuts and sizes as in `cuts_of`, by all choices of patterns."""
-    few, words, patterns, level, written = chosen.size, signs.shape[0], signs.shape[1], 1, 0
-    # How many of the signs so far are −, as a binary number: ones, twos and fours, for every pattern chosen.
-    ones, twos, fours, cut = digits[0], digits[1], digits[2], digits[3, 0]
-    half_ones = ~NOTHING if few // 2 & 1 else NOTHING
-    half_twos = ~NOTHING if few // 2 & 2 else NOTHING
+def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scratch: Any) -> None:
+    """Fill `cuts` and `sizes` as `list_cuts` says, by all choices of chosen.size patterns.
+
+    Patterns are chosen in falling order, one at each level: chosen[1] > chosen[2] > …. The last one
+    is chosen by an inner loop over all that are smaller.
+    """
+    chosen = scratch.chosen
+    order = chosen.size
+    n_written = 0
+    level = 1
     while level > 0:
+        # The next pattern of this level, or back to the level above.
+        end = patterns.negative.shape[1]
+        if level > 1:
+            end = chosen[level - 1]
         chosen[level] += 1
-        if chosen[level] == (patterns if level == 1 else chosen[level - 1]):
+        if chosen[level] == end:
             level -= 1
             continue
-        for w in range(words):
-            sign, carry = signs[w, chosen[level]], ones[level - 1, w] & signs[w, chosen[level]]
-            ones[level, w] = ones[level - 1, w] ^ sign
-            twos[level, w] = twos[level - 1, w] ^ carry
-            fours[level, w] = fours[level - 1, w] | (twos[level - 1, w] & carry)
-        if level < few - 1:
+
+        add_pattern(patterns.negative, chosen[level], level, scratch)
+        if level < order - 1:
             level += 1
             chosen[level] = -1
             continue
+
         for last in range(chosen[level]):
-            size, met = 0, NOTHING
-            for w in range(words):
-                carry = ones[level, w] & signs[w, last]
-                one, two = ones[level, w] ^ signs[w, last], twos[level, w] ^ carry
-                four = fours[level, w] | (twos[level, w] & carry)
-                # They cancel where half of the signs are −, and where more are a signed weight does not help.
-                cut[w] = (one ^ half_ones) | (two ^ half_twos) | four
-                cut[w] &= ~(signed[w] & (four | (two & ~half_twos) | (one & two & ~half_ones)))
-                met |= cut[w] & always[w]
-                size += bits_set(cut[w])
-            if met == NOTHING:
+            size = fill_cut(patterns, last, level, order // 2, scratch)
+            if size >= 0:
                 sizes[size] += 1
-                if size <= largest:
-                    for w in range(words):
-                        cuts[w, written] = cut[w]
-                    written += 1
+                if size <= max_size:
+                    for w in range(scratch.cut.size):
+                        cuts[w, n_written] = scratch.cut[w]
+                    n_written += 1
 
 
-def smallest_cuts(problem: Problem, sixes: bool) -> NDArray[np.bool_]:
-    """The smallest cuts of two, four and perhaps six patterns, at most MOST_CUTS, by rising size: rows of members."""
-    n, some = problem.n_features, min(problem.n_samples, MOST_PATTERNS)
-    signs = pack(problem.columns[:, :some].T < 0)
-    always = pack(np.arange(n + problem.kept)[None] >= n)[:, 0].copy()
-    signed = pack(problem.signed[None])[:, 0].copy()
-    kinds = [2, 4] + [6] * (sixes and math.comb(some, 6) <= MOST_SIXES)
-    # Bits beyond the variables are + for every pattern, and so in every cut.
-    beyond = 64 * len(signs) - n - problem.kept
-    nothing = np.zeros((len(signs), 0), dtype=np.uint64)
-    sizes = [np.cumsum(cuts_of(signs, few, always, signed, -1, nothing)) for few in kinds]
-    largest = int(np.searchsorted(np.sum(sizes, axis=0), MOST_CUTS, side="right")) - 1
-    parts = [
-        np.zeros((len(signs), int(size[largest]) if largest >= beyond else 0), dtype=np.uint64)
-        for size in sizes
-    ]
-    for few, part in zip(kinds, parts, strict=True):
-        cuts_of(signs, few, always, signed, largest if part.size else -1, part)
-    cuts = unpack(np.concatenate(parts, axis=1), n)
-    return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
+@inlined_kernel()
+def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> None:
+    """Count the negative entries of one more pattern: the digits of this level from those above."""
+    for w in range(negative.shape[0]):
+        sign = negative[w, pattern]
+        carry = scratch.ones[level - 1, w] & sign
+        scratch.ones[level, w] = scratch.ones[level - 1, w] ^ sign
+        scratch.twos[level, w] = scratch.twos[level - 1, w] ^ carry
+        scratch.fours[level, w] = scratch.fours[level - 1, w] | (scratch.twos[level - 1, w] & carry)
 
 
-@lru_cache(maxsize=2)
-def arranged_cuts(problem: Problem, sixes: bool) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The variables by falling number of cuts that they meet, and the smallest cuts with bits in that order.
+@inlined_kernel()
+def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
+    """Fill `scratch.cut` with the cut of the patterns chosen and a last one; return its size.
 
-    Such a variable is tried first: its branch is one, and all those after it go without it.
+    −1 if every support meets the cut. A variable cancels, and is not in the cut, if `half` of the
+    patterns are negative. Nor is it in the cut if more are and its weight must not be negative.
     """
-    cuts = smallest_cuts(problem, sixes)
-    order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1].copy()
-    return order, pack(cuts[:, order])
+    half_ones = EMPTY_WORD
+    if half & 1:
+        half_ones = ~EMPTY_WORD
+    half_twos = EMPTY_WORD
+    if half & 2:
+        half_twos = ~EMPTY_WORD
+
+    size = 0
+    met = EMPTY_WORD
+    for w in range(scratch.cut.size):
+        sign = patterns.negative[w, last]
+        carry = scratch.ones[level, w] & sign
+        one = scratch.ones[level, w] ^ sign
+        two = scratch.twos[level, w] ^ carry
+        four = scratch.fours[level, w] | (scratch.twos[level, w] & carry)
+
+        is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
+        is_more = four | (two & ~half_twos) | (one & two & ~half_ones)
+        word = is_not_half & ~(patterns.nonnegative[w] & is_more)
+        scratch.cut[w] = word
+        met |= word & patterns.always[w]
+        size += bits_set(word)
+    if met != EMPTY_WORD:
+        return -1
+    return size

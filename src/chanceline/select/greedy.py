@@ -8,8 +8,8 @@ import numpy as np
 
 from chanceline.kernels.random import next_random
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
+from chanceline.perceptron.hinge_fit import add_greedily
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import add_greedily
 from chanceline.perceptron.workspace import Hinge, make_hinge
 from chanceline.select.outcome import Candidate
 from chanceline.select.starts import candidate_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge, set_support
-from chanceline.select.outcome import NOTHING, Candidate
+from chanceline.select.outcome import NO_CANDIDATE, Candidate
 from chanceline.select.starts import candidate_of, start_from
 
 ROUNDS = 8
@@ -87,7 +87,7 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
     """Method `l1`: the LP alone."""
-    yield l1_candidate(problem) or NOTHING
+    yield l1_candidate(problem) or NO_CANDIDATE
 
 
 def run_reweighted_l1(
@@ -96,7 +96,7 @@ def run_reweighted_l1(
     """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
     best = l1_candidate(problem)
     if best is None:
-        yield NOTHING
+        yield NO_CANDIDATE
         return
     yield best
     for turn in range(2, rounds + 1):

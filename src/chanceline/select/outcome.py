@@ -1,4 +1,4 @@
-"""What a search gives back."""
+"""What methods of search yield while they run, and the outcome that `search` gives back."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline._results import visible
+from chanceline._results import listed, visible
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.rule import Rule, margin_on, scaled_rule
+from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.separate import margin_on
+
+SHOWN_FEATURES = 12  # names in the text of a result; the others are an ellipsis
 
 
 class Candidate(NamedTuple):
-    """What a method yields when it improves: columns of the problem (without the intercept), their scaled weights,
-    the intercept's weight, and the iterations spent so far; and the rule itself, where scaled weights would lose it to rounding.
+    """A rule that a method yields when it improves.
+
+    Attributes
+    ----------
+    support : (selected,) columns of the problem, without the intercept.
+    weights : (selected,) their weights on the scaled columns, `problem.columns`.
+    constant : weight of the intercept, 0 without one.
+    iterations : effort spent so far.
+    rule : the same rule in the units of X, where scaled weights would lose it to rounding.
     """
 
     support: NDArray[np.int64]
@@ -26,39 +36,53 @@ class Candidate(NamedTuple):
     rule: Rule | None = None
 
 
-NOTHING = Candidate(
-    np.zeros(0, dtype=np.int64), np.zeros(0), 0.0, 0
-)  # what a method has that finds nothing
+# What a method ends with that finds nothing: no variable, and every sample wrong.
+NO_CANDIDATE = Candidate(
+    support=np.zeros(0, dtype=np.int64), weights=np.zeros(0), constant=0.0, iterations=0
+)
 
 
-def fitted(
+def max_margin_candidate(
     problem: Problem,
     support: NDArray[np.int64],
     iterations: int,
     samples: NDArray[np.int64] | slice = slice(None),
 ) -> Candidate:
-    """The candidate of largest margin on a support and these samples."""
-    return Candidate(
-        support, *problem.split(margin_on(problem, support, samples).weights), iterations
-    )
+    """The candidate of largest margin on the columns of a support.
+
+    Only the margins of `samples` (by default all) count: indices of those to get right.
+    """
+    margin = margin_on(problem, support, samples)
+    weights, constant = problem.split(margin.weights)
+    return Candidate(support=support, weights=weights, constant=constant, iterations=iterations)
 
 
-def candidate_rule(problem: Problem, found: Candidate) -> Rule:
+def candidate_rule(problem: Problem, candidate: Candidate) -> Rule:
     """The rule of a candidate in the units of X, its errors counted exactly."""
-    if found.rule is not None:
-        return found.rule
-    return scaled_rule(problem, found.support.astype(np.int64), found.weights, found.constant)
+    if candidate.rule is not None:
+        return candidate.rule
+    support = candidate.support.astype(np.int64)
+    return scaled_rule(problem, support, candidate.weights, candidate.constant)
 
 
 class LowerBound(NamedTuple):
-    """What a proof yields at its end: no support smaller than `smallest` separates, and the nodes it took.
+    """What a method yields that has proven something.
 
-    gap : none separates by a larger margin than this, with weights of length 1 on columns of mean square 1; 0: none at all.
+    Attributes
+    ----------
+    smallest : no support of fewer variables separates (or makes as few errors as allowed).
+    nodes : supports or nodes of the search tree that the proof took.
+    gap : none separates by a larger margin than this, with weights of length 1 on columns of mean
+        square 1; 0: none at all.
     """
 
     smallest: int
     nodes: int
     gap: float = 0.0
+
+
+# A step of a method: an improvement, a proof, or the iterations spent so far.
+Event = Candidate | LowerBound | int
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -69,7 +93,8 @@ class SearchOutcome(Rule):
     ----------
     support : sorted indices of the selected columns of X.
     features : names of the selected columns, if X has names (a DataFrame).
-    weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean length 1.
+    weights : one weight for each index of `support`, in the units of X; with `bias` of Euclidean
+        length 1.
     bias : weight of the intercept, 0 without one; it does not count as a selected variable.
     margin : min_μ y_μ(x_μ·w + b), positive if and only if every pattern is classified.
     errors : patterns with y_μ(x_μ·w + b) ≤ 0.
@@ -77,14 +102,16 @@ class SearchOutcome(Rule):
     separates : errors == 0.
     iterations : effort spent, in the method's own steps.
     history : (iterations, selected variables) at every improvement.
-    minimum_proven : no smaller support separates (or makes as few errors as allowed), by exhaustion (method `exact`, and
-        `auto` where a sweep was affordable).
+    minimum_proven : no smaller support separates (or makes as few errors as allowed), by exhaustion
+        (method `exact`, and `auto` where a sweep was affordable).
     lower_bound : no support smaller than this suffices (1 when nothing was proven).
     proof_size : nodes or supports examined by the proof, 0 without one.
-    proven_gap : up to which gap that is proven. 0: every decision was exact. Otherwise too many would have had to be made in
-        rational arithmetic, and no smaller support separates by a margin above this (weights of length 1, columns of X centred
-        if there is an intercept and scaled to mean square 1).
-    kind : "exact" if the number of variables is the minimum, proven exactly, else "certified": it is known to suffice.
+    proven_gap : up to which gap that is proven. 0: every decision was exact. Otherwise too many
+        would have had to be made in rational arithmetic, and no smaller support separates by a
+        margin above this (weights of length 1, columns of X centred if there is an intercept and
+        scaled to mean square 1).
+    kind : "exact" if the number of variables is the minimum, proven exactly, else "certified": it
+        is known to suffice.
     """
 
     iterations: int
@@ -106,28 +133,37 @@ class SearchOutcome(Rule):
 
     @property
     def minimum_proven(self) -> bool:
+        """Whether it makes few enough errors, and no smaller support does."""
         return self.errors <= self.allowed and self.n_selected <= self.lower_bound
 
     @property
     def kind(self) -> str:  # type: ignore[override]
         """Whether the number of variables is the minimum, or only known to suffice."""
-        return "exact" if self.minimum_proven and self.proven_gap == 0.0 else "certified"
+        if self.minimum_proven and self.proven_gap == 0.0:
+            return "exact"
+        return "certified"
 
     def summary(self) -> str:
-        ending = "s" * (self.n_selected == 1)
-        verdict = (
-            f"separate{ending} all"
-            if self.separates
-            else f"leave{ending} {self.errors} errors among"
+        """One line: how many variables, what they achieve, and what is proven."""
+        is_single = self.n_selected == 1
+        if self.separates:
+            verdict = "separates all" if is_single else "separate all"
+        else:
+            verb = "leaves" if is_single else "leave"
+            verdict = f"{verb} {self.errors} errors among"
+        return (
+            f"{self.n_selected} of {self.n_features} variables {verdict} "
+            f"{self.n_samples} samples{self._proof()}"
         )
-        return f"{self.n_selected} of {self.n_features} variables {verdict} {self.n_samples} samples{self._proof()}"
 
     def _proof(self) -> str:
-        """What is proven, and up to which gap."""
+        """The end of the summary: what is proven and up to which gap; empty if nothing is."""
         gap = ""
         if self.proven_gap > 0.0:
+            # A gap that is rounded down would claim more than is proven.
             rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
             gap = f" up to a gap of {float(rounded_up):.2g}"
+
         if self.minimum_proven:
             return f", the proven minimum{gap}"
         if self.lower_bound > self.n_features and self.allowed == 0:
@@ -137,6 +173,7 @@ class SearchOutcome(Rule):
         return ""
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; columns without names are called x0, x1, …"""
         return {
             "kind": self.kind,
             "method": self.method,
@@ -162,10 +199,13 @@ class SearchOutcome(Rule):
         }
 
     def __str__(self) -> str:
-        nodes = f", a proof of {self.proof_size} nodes" if self.proof_size else ""
-        names = self.features or tuple(map(str, self.support))
-        shown = ", ".join(map(visible, names[:12])) + (", …" if self.n_selected > 12 else "")
+        names = self.features or [str(j) for j in self.support]
+        shown_names = listed([visible(name) for name in names], SHOWN_FEATURES)
+        effort = f"{self.iterations} iterations"
+        if self.proof_size:
+            effort += f", a proof of {self.proof_size} nodes"
         return (
-            f"{self.summary()}\n  variables {shown}\n"
-            f"  {self.method}, seed {self.seed}, {self.iterations} iterations{nodes}; margin {self.margin:.3g}"
+            f"{self.summary()}\n"
+            f"  variables {shown_names}\n"
+            f"  {self.method}, seed {self.seed}, {effort}; margin {self.margin:.3g}"
         )

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import check_arrays
+from chanceline.perceptron.validation import check_arrays
 from chanceline.significance.design import Floats
 from chanceline.tables.columns import classes_of_array
 from chanceline.tables.dataset import Dataset, Finding

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chanceline.perceptron.problem import distinct_columns
+from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.significance.design import Floats, Ints
 from chanceline.significance.plan import Plan
 from chanceline.significance.stepwise import (

@@ -13,7 +13,10 @@ from math import log10
 import numpy as np
 
 from chanceline.errors import ConvergenceError
-from chanceline.perceptron.rule import Rule, consistent_rows, make_rule, rule_on, separate
+from chanceline.perceptron.duplicates import consistent_rows
+from chanceline.perceptron.few_errors import rule_on
+from chanceline.perceptron.rule import Rule, make_rule
+from chanceline.perceptron.separate import separate
 from chanceline.prediction.worth import cut
 from chanceline.select.pareto import front as search_front
 from chanceline.significance.design import Floats, Ints

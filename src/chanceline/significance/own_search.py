@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from chanceline.errors import InputError
-from chanceline.perceptron.rule import Rule, consistent_rows, constant_rule, make_rule, rule_on
+from chanceline.perceptron.duplicates import consistent_rows
+from chanceline.perceptron.few_errors import rule_on
+from chanceline.perceptron.rule import Rule, constant_rule, make_rule
 from chanceline.select.api import FORGIVING, search as search_features
 from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.design import NullDesign

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import distinct_columns
+from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.significance.arrays import TOLERANCE, Bools, Floats, Ints, block_means
 from chanceline.significance.design import NullDesign
 

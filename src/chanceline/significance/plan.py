@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import distinct_columns, find_features
+from chanceline.perceptron.duplicates import distinct_columns
+from chanceline.perceptron.validation import find_features
 from chanceline.significance.arrays import Ints
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles

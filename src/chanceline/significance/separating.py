@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from chanceline._results import Result
 from chanceline.chance.bound import Bound
-from chanceline.perceptron.problem import contradicting_rows
-from chanceline.perceptron.rule import Rule, consistent_rows
+from chanceline.perceptron.duplicates import consistent_rows, contradicting_rows
+from chanceline.perceptron.rule import Rule
 from chanceline.significance.design import Floats
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan

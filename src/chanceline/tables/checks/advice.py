@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats, contradicting_rows
+from chanceline.perceptron.duplicates import contradicting_rows
+from chanceline.perceptron.problem import Floats
 from chanceline.tables.dataset import Finding
 from chanceline.tables.identifiers import about_identifiers
 

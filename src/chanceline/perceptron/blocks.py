@@ -1,0 +1,18 @@
+"""Wide tables a block of columns at a time, so that no second copy of them is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK_ENTRIES = 1_000_000  # 8 MB
+
+
+def column_blocks(X: NDArray[np.float64], block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
+    """Slices of the columns of X (samples, features), each of about `block_entries` entries."""
+    n_samples, n_features = X.shape
+    width = max(1, block_entries // n_samples)
+    for start in range(0, n_features, width):
+        yield slice(start, min(start + width, n_features))

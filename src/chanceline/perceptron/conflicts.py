@@ -1,0 +1,385 @@
+"""Proofs that nothing separates some rows, from multipliers that floating point has found.
+
+Rows a_μ are in conflict if Σ λ_μ a_μ = 0 for some λ ≥ 0, λ ≠ 0 (Gordan's theorem): then no w has
+a_μ·w > 0 for all of them. `margin.py` finds such λ up to rounding. Three things can be said then:
+
+- `conflict_is_certain`: where k + 1 rows of k columns carry λ and are not nearly dependent, the
+  exact λ is proven to be positive too, rounding included;
+- `conflict_is_exact`: where the columns are small integers, λ is computed in integers;
+- `largest_gap`: else the conflict holds up to this gap.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import (
+    NONE,
+    ZERO,
+    counter,
+    inlined_kernel,
+    inner_kernel,
+    kernel,
+)
+from chanceline.kernels.vectors import add_scaled, dot_first
+
+UNIT_ROUNDOFF = 2.0**-53  # the largest relative error of one operation
+# Rows are columns of X less their centre, divided by their scale: so many roundings an entry.
+ENTRY_ROUNDINGS = 3.0
+NEGLIGIBLE_MULTIPLIER = 1e-9  # of those of sum 1: it may be zero but for rounding
+MAX_INTEGER = 4e18  # 64 bits hold it
+MAX_INVERSE_ERROR = 0.5  # |C B − 1| below 1 proves that B has an inverse; below this it is useful
+TINY_PIVOT = 1e-300
+FIRST_PIVOT = counter(1)  # of Bareiss' elimination, before there is one
+
+
+class Conflict(NamedTuple):
+    """Rows that seem to be in conflict.
+
+    rows : (rows, columns or more), patterns a_μ, then e_j for weights that must not be negative.
+    multipliers : (rows,), λ ≥ 0 as `hard_margin` leaves them.
+    n_patterns : how many of the rows are patterns.
+    n_columns : how many places of a row count.
+    """
+
+    rows: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    n_patterns: int
+    n_columns: int
+
+
+@inner_kernel()
+def largest_gap(conflict: Any, total: NDArray) -> float:
+    """No weights of length 1 have a larger margin than this: |Σ λ_μ a_μ| / Σ λ_μ, plus rounding.
+
+    `total` (columns or more,) is scratch, filled with Σ λ_μ a_μ.
+    """
+    rows = conflict.rows
+    multipliers = conflict.multipliers
+    n_columns = conflict.n_columns
+    for j in range(n_columns):
+        total[j] = 0.0
+
+    multiplier_sum = 0.0
+    longest = 0.0
+    for row in range(multipliers.size):
+        if multipliers[row] > 0.0:
+            add_scaled(total, multipliers[row], rows[row], n_columns)
+            if row < conflict.n_patterns:
+                multiplier_sum += multipliers[row]
+                longest = max(longest, dot_first(rows[row], rows[row], n_columns))
+    if multiplier_sum == 0.0:
+        return np.inf
+
+    # Every entry of the sum is right up to a few roundings of it.
+    n_roundings = 2.0 * (n_columns + 4.0 + ENTRY_ROUNDINGS)
+    rounding = n_roundings * UNIT_ROUNDOFF * np.sqrt(n_columns * longest)
+    return np.sqrt(dot_first(total, total, n_columns)) / multiplier_sum + rounding
+
+
+@kernel()
+def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
+    """Whether exact multipliers near these prove the conflict, with all rounding in the account.
+
+    The rows with λ > 0, each with a last place (1 for patterns, 0 for the others), are the columns
+    of a matrix B, and B λ = e with e = (0, …, 0, 1). If B is square and not singular, λ is unique.
+    An approximate inverse C bounds it: with R = C B − 1 and |R| < 1 in the row sum norm, B is not
+    singular, and λ differs from its approximation l = C e by at most |C (B l − e)| / (1 − |R|).
+    Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
+    entries of the rows up to `ENTRY_ROUNDINGS`.
+
+    `basis` and `inverse`, (columns + 1, columns + 1) or more, are scratch for B and C.
+    """
+    size = conflict.n_columns + 1
+    shrink = basis_scaling(conflict)
+    if shrink == 0.0:
+        return False
+    fill_basis(conflict, shrink, basis)
+    if not invert(basis, inverse, size):
+        return False
+    # Inverting has used the matrix up.
+    fill_basis(conflict, shrink, basis)
+
+    rounding = 2.0 * (size + 2.0 + ENTRY_ROUNDINGS + 1.0) * UNIT_ROUNDOFF
+    inverse_error = bound_inverse_error(basis, inverse, size, rounding)
+    if not inverse_error < MAX_INVERSE_ERROR:
+        return False
+
+    # The last column of C is the approximation of λ.
+    error = bound_solution_error(basis, inverse, size, rounding)
+    error *= (1.0 + rounding) / (1.0 - inverse_error)
+    is_positive = True
+    for i in range(size):
+        is_positive = is_positive and inverse[i, size - 1] > error
+    return is_positive
+
+
+@inlined_kernel()
+def basis_scaling(conflict: Any) -> float:
+    """1 / (length of the longest pattern with λ > 0); 0 unless columns + 1 rows have λ > 0."""
+    n_positive = 0
+    longest = 0.0
+    for row in range(conflict.multipliers.size):
+        if conflict.multipliers[row] > 0.0:
+            n_positive += 1
+            if row < conflict.n_patterns:
+                pattern = conflict.rows[row]
+                longest = max(longest, dot_first(pattern, pattern, conflict.n_columns))
+    if n_positive != conflict.n_columns + 1 or longest == 0.0:
+        return 0.0
+    return 1.0 / np.sqrt(longest)
+
+
+@inner_kernel()
+def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
+    """Fill the columns of `basis` with the rows with λ > 0: patterns times `shrink`, with a last 1.
+
+    Rows that are no patterns are as they are, with a last 0.
+    """
+    n_columns = conflict.n_columns
+    place = 0
+    for row in range(conflict.multipliers.size):
+        if conflict.multipliers[row] > 0.0:
+            factor = 1.0
+            last = 0.0
+            if row < conflict.n_patterns:
+                factor = shrink
+                last = 1.0
+            for j in range(n_columns):
+                basis[j, place] = factor * conflict.rows[row, j]
+            basis[n_columns, place] = last
+            place += 1
+
+
+@inner_kernel()
+def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
+    """Fill `inverse` with an approximate inverse of the leading size × size places of `matrix`.
+
+    Gauss–Jordan elimination with row pivots, which uses the matrix up. False if a pivot vanishes.
+    """
+    for i in range(size):
+        for j in range(size):
+            inverse[i, j] = 0.0
+        inverse[i, i] = 1.0
+
+    for column in range(size):
+        pivot_row = column
+        for i in range(column + 1, size):
+            if abs(matrix[i, column]) > abs(matrix[pivot_row, column]):
+                pivot_row = i
+        pivot = matrix[pivot_row, column]
+        if not abs(pivot) > TINY_PIVOT:
+            return False
+
+        swap_and_divide(matrix, pivot_row, column, pivot, size)
+        swap_and_divide(inverse, pivot_row, column, pivot, size)
+        for i in range(size):
+            factor = matrix[i, column]
+            if i != column and factor != 0.0:
+                for j in range(size):
+                    matrix[i, j] -= factor * matrix[column, j]
+                    inverse[i, j] -= factor * inverse[column, j]
+    return True
+
+
+@inner_kernel()
+def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size: int) -> None:
+    """Exchange two rows, and divide the one that comes to `target` by the pivot."""
+    for j in range(size):
+        moved = work[source, j]
+        work[source, j] = work[target, j]
+        work[target, j] = moved / pivot
+
+
+@inlined_kernel()
+def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
+    """A bound of |C B − 1| in the row sum norm, rounding included."""
+    largest = 0.0
+    for i in range(size):
+        row_sum = 0.0
+        for j in range(size):
+            entry = 0.0
+            absolute = 0.0
+            if i == j:
+                entry = -1.0
+                absolute = 1.0
+            for m in range(size):
+                product = inverse[i, m] * basis[m, j]
+                entry += product
+                absolute += abs(product)
+            row_sum += abs(entry) + rounding * absolute
+        largest = max(largest, row_sum)
+    return largest
+
+
+@inlined_kernel()
+def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
+    """A bound of |C| |B l − e|, l the last column of C, rounding of B l − e included.
+
+    Bounds of |B l − e| take the place of the first column of B.
+    """
+    last = size - 1
+    for i in range(size):
+        entry = 0.0
+        absolute = 0.0
+        if i == last:
+            entry = -1.0
+            absolute = 1.0
+        for m in range(size):
+            product = basis[i, m] * inverse[m, last]
+            entry += product
+            absolute += abs(product)
+        basis[i, 0] = abs(entry) + rounding * absolute
+
+    largest = 0.0
+    for i in range(size):
+        distance = 0.0
+        for m in range(size):
+            distance += abs(inverse[i, m]) * basis[m, 0]
+        largest = max(largest, distance)
+    return largest
+
+
+class IntegerConflict(NamedTuple):
+    """Rows in small integers that seem to be in conflict, few enough that λ is unique.
+
+    whole : (all columns, patterns), small integers in doubles; NaN where a column has none.
+    used : (n_columns or more,), the columns in question.
+    n_columns : how many of `used` count.
+    patterns : (·,), the patterns with λ > 0.
+    unit_places : (·,), places j among the used columns whose e_j has λ > 0.
+    """
+
+    whole: NDArray[np.float64]
+    used: NDArray[np.int64]
+    n_columns: int
+    patterns: NDArray[np.int64]
+    unit_places: NDArray[np.int64]
+
+
+class IntegerReduction(NamedTuple):
+    """A matrix of integers after elimination: pivots in `rank` rows, and one column without.
+
+    free : the column without a pivot; −1 where there is none or several, or integers became too
+        large.
+    pivot : the value of all pivots.
+    """
+
+    free: int
+    rank: int
+    pivot: int
+
+
+@kernel()
+def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
+    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers.
+
+    The b_i are the patterns and unit vectors of the `IntegerConflict`. No λ ≠ 0 of theirs has
+    Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor. After the
+    elimination, with column f left without a pivot p, λ_f = p and
+    λ_i = −(entry of column f in the row of the pivot of i). False also where integers become too
+    large.
+
+    `work`, (columns, patterns + unit vectors) or more, is scratch in 64-bit integers.
+    """
+    if not fill_integers(conflict, work):
+        return False
+    n_members = conflict.patterns.size + conflict.unit_places.size
+    reduction = reduce_integers(work, conflict.n_columns, n_members)
+    if reduction.free < 0:
+        return False
+
+    is_positive = True
+    for j in range(reduction.rank):
+        entry = work[j, reduction.free]
+        if reduction.pivot > 0:
+            is_positive = is_positive and entry < 0
+        else:
+            is_positive = is_positive and entry > 0
+    return is_positive
+
+
+@inlined_kernel()
+def fill_integers(conflict: Any, work: NDArray) -> bool:
+    """Fill the columns of `work` with the b_i; False if a value is no small integer."""
+    n_patterns = conflict.patterns.size
+    for j in range(conflict.n_columns):
+        for i in range(n_patterns):
+            value = conflict.whole[conflict.used[j], conflict.patterns[i]]
+            if not abs(value) < MAX_INTEGER:
+                return False
+            work[j, i] = int(value)
+        for i in range(conflict.unit_places.size):
+            work[j, n_patterns + i] = int(conflict.unit_places[i] == j)
+    return True
+
+
+@inlined_kernel()
+def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduction:
+    """Bareiss' elimination of the leading places of `work`, above the pivots too.
+
+    No division has a remainder, and all pivots become equal to the last.
+    """
+    nothing = IntegerReduction(free=NONE, rank=ZERO, pivot=ZERO)
+    rank = ZERO
+    free = NONE
+    last_pivot = FIRST_PIVOT
+    for column in range(n_columns):
+        pivot_row = first_nonzero(work, column, rank, n_rows)
+        if pivot_row < 0:
+            if free >= 0:
+                return nothing
+            free = column
+            continue
+
+        for i in range(n_columns):
+            moved = work[pivot_row, i]
+            work[pivot_row, i] = work[rank, i]
+            work[rank, i] = moved
+        pivot = work[rank, column]
+        for j in range(n_rows):
+            if j != rank:
+                is_small = eliminate_row(
+                    work,
+                    row=j,
+                    pivot_row=rank,
+                    column=column,
+                    n_columns=n_columns,
+                    last_pivot=last_pivot,
+                )
+                if not is_small:
+                    return nothing
+        last_pivot = pivot
+        rank += 1
+    return IntegerReduction(free=free, rank=rank, pivot=last_pivot)
+
+
+@inlined_kernel()
+def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
+    """The first of the rows start … stop − 1 with an entry in this column, −1 if there is none."""
+    for j in range(start, stop):
+        if work[j, column] != 0:
+            return j
+    return NONE
+
+
+@inner_kernel()
+def eliminate_row(  # noqa: PLR0913
+    work: NDArray, row: int, pivot_row: int, column: int, n_columns: int, last_pivot: int
+) -> bool:
+    """One row of Bareiss' elimination; False where products could be more than 64 bits hold.
+
+    row ← (pivot · row − factor · pivot row) / last pivot, which has no remainder.
+    """
+    pivot = work[pivot_row, column]
+    factor = work[row, column]
+    for i in range(n_columns):
+        own_product = abs(float(pivot) * float(work[row, i]))
+        pivot_product = abs(float(factor) * float(work[pivot_row, i]))
+        if own_product + pivot_product > MAX_INTEGER:
+            return False
+        work[row, i] = (pivot * work[row, i] - factor * work[pivot_row, i]) // last_pivot
+    return True

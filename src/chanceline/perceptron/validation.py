@@ -1,0 +1,225 @@
+"""Checks of X, y, signs and supports: one sentence says what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chanceline.errors import InputError, whole_number
+
+MAX_MAGNITUDE = 1e100  # doubles hold the squares of such numbers, and sums of squares
+SINGLE_PRECISION_FROM = 40_000  # columns above which single precision stays: memory counts
+MAX_CLASSES_SHOWN = 4
+MAX_SUGGESTIONS = 2  # of features with a name like the one that is not there
+
+
+def check_arrays(
+    X: ArrayLike, y: ArrayLike, feature_names: Sequence[str] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, ...]]:
+    """Check data of two classes: X (samples, features), y (samples,) as ±1, and feature names.
+
+    The larger of the two values of y becomes +1.
+    """
+    data, names = check_matrix(X, feature_names)
+    if data.shape[0] < 2:
+        raise InputError(
+            "X must have samples as rows (at least 2) and features as columns, "
+            f"but has shape {data.shape}."
+        )
+    labels = check_labels(y, data.shape, min_classes=2)
+    return data, labels, names
+
+
+def check_matrix(
+    X: ArrayLike, feature_names: Sequence[str] | None = None
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Check that X (samples, features) holds finite numbers; return it with feature names.
+
+    Polars and Arrow tables are read by way of pandas. Without names features are x0, x1, ….
+    """
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    data = as_numbers(X)
+    if data.ndim != 2 or data.size == 0:
+        raise InputError(
+            "X must have two dimensions, samples as rows and features as columns, "
+            f"but has shape {data.shape}."
+        )
+
+    names = _feature_names(X, feature_names, n_features=data.shape[1])
+    if not np.isfinite(data).all():
+        row, column = np.argwhere(~np.isfinite(data))[0]
+        raise InputError(
+            f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; "
+            "fill or drop it."
+        )
+    _check_magnitudes(data, names)
+    return data, names
+
+
+def _feature_names(
+    X: ArrayLike, feature_names: Sequence[str] | None, n_features: int
+) -> tuple[str, ...]:
+    """The names as text: those of the caller, else those of a data frame, else x0, x1, …."""
+    names = feature_names
+    if names is None:
+        names = column_names(X)
+    if names is None:
+        names = [f"x{j}" for j in range(n_features)]
+    if len(names) != n_features:
+        raise InputError(f"there are {len(names)} feature names for {n_features} columns of X.")
+    return tuple(str(name) for name in names)
+
+
+def _check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
+    """Refuse columns whose squares, or the squares of whose weights, no double can hold."""
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)
+    is_too_large = largest > MAX_MAGNITUDE
+    is_too_small = (largest > 0) & (largest < 1 / MAX_MAGNITUDE)
+    refused = np.flatnonzero(is_too_large | is_too_small)
+    if refused.size:
+        column = refused[0]
+        raise InputError(
+            f"the largest value of column {names[column]!r} of X is {largest[column]:.3g}, "
+            "too far from 1 to compute with; multiply that column by a constant."
+        )
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns; None for an array."""
+    if not hasattr(X, "columns"):
+        return None
+    return tuple(str(name) for name in X.columns)
+
+
+def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
+    """Turn X (samples, features) into a C-contiguous array of doubles.
+
+    The result is a copy, unless X is such an array already and read-only. A sparse matrix is filled
+    with its zeros. Tables of more than `SINGLE_PRECISION_FROM` columns in single precision stay so:
+    twice as much memory would be for nothing.
+    """
+    if np.ma.is_masked(X):
+        raise InputError("X must be a plain matrix: fill masked values.")
+    with suppress(TypeError, ValueError, OverflowError):
+        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        dtype = np.dtype(np.float64)
+        if raw.dtype == np.float32 and raw.ndim > 0 and raw.shape[-1] > SINGLE_PRECISION_FROM:
+            dtype = raw.dtype
+        if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
+            return raw
+        # Complex numbers, time spans and dates would be converted without a word.
+        if raw.dtype.kind not in "cmM":
+            return np.array(raw, dtype=dtype, order="C")
+    raise InputError(
+        "X must be a matrix of numbers only, real ones; "
+        "turn text columns into indicators or leave them out."
+    )
+
+
+def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> NDArray[np.float64]:
+    """Turn y into ±1, shape (samples,), for an X of that shape; the larger of two values is +1.
+
+    A single value is a problem like any other: −1, 0 and False become −1, everything else +1.
+    """
+    labels = read_labels(y, shape)
+    classes: NDArray[Any] = np.unique(labels)
+    if not min_classes <= len(classes) <= 2:
+        shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
+        if len(classes) > MAX_CLASSES_SHOWN:
+            shown += ", …"
+        raise InputError(f"y must have two classes, but has {len(classes)} ({shown}).")
+
+    if len(classes) == 1:
+        is_negative = classes[0] in (-1, 0, False)
+        return np.full(shape[0], -1.0 if is_negative else 1.0)
+    return np.where(labels == classes[1], 1.0, -1.0)
+
+
+def read_labels(y: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The labels as an array (samples,), one for each row of an X of that shape, none missing."""
+    n_samples, n_features = shape
+    labels: NDArray[Any] = np.asarray(y)
+    if labels.shape == (n_features,) and n_features != n_samples:
+        raise InputError(
+            f"X has {n_samples} rows and {n_features} columns for {n_features} labels; "
+            "pass X.T, samples are rows."
+        )
+    if labels.shape != (n_samples,) or np.ma.is_masked(y):
+        raise InputError(
+            f"y must hold one label for each of the {n_samples} rows of X, "
+            f"but has shape {labels.shape}."
+        )
+
+    for row, label in enumerate(labels.tolist(), start=1):
+        is_nan = label != label
+        if label is None or is_nan:
+            raise InputError(f"y has missing labels, the first in row {row}; remove those rows.")
+    return labels
+
+
+def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArray[np.int64]:
+    """Turn features, by name or by number, into sorted indices of `names`."""
+    if len(features) == 0 or isinstance(features, str):
+        raise InputError(
+            "name at least one feature in a list, or leave the features out to search."
+        )
+    index_of = {name: j for j, name in enumerate(names)}
+    indices = []
+    for feature in features:
+        if isinstance(feature, str):
+            if feature not in index_of:
+                raise _unknown_feature(feature, names)
+            indices.append(index_of[feature])
+        else:
+            indices.append(whole_number(feature, "a feature's number", at_most=len(names) - 1))
+    if len(set(indices)) < len(indices):
+        raise InputError("the same feature was named twice.")
+    return np.array(sorted(indices), dtype=np.int64)
+
+
+def _unknown_feature(feature: str, names: Sequence[str]) -> InputError:
+    """The error for a name that is not there, with names that are like it."""
+    hint = "."
+    similar = difflib.get_close_matches(feature, names, n=MAX_SUGGESTIONS)
+    if similar:
+        hint = f"; did you mean {' or '.join(map(repr, similar))}?"
+    return InputError(
+        f"there is no feature {feature!r} among the {len(names)} numeric columns{hint}"
+    )
+
+
+def check_signs(signs: ArrayLike | None, n_features: int) -> NDArray[np.int64] | None:
+    """The signs of the weights as an array (features,) of +1, −1 or 0 (free); None if all are free.
+
+    A single number is the sign of all weights.
+    """
+    if signs is None:
+        return None
+    values: NDArray[Any] = np.asarray(signs)
+    has_shape = values.shape in {(), (n_features,)}
+    if not has_shape or not np.isin(values, (-1, 0, 1)).all():
+        raise InputError(
+            "The signs must be +1, −1 or 0 (free), "
+            f"one for each of the {n_features} columns of X or one for all."
+        )
+    if not values.any():
+        return None
+    return np.broadcast_to(values, n_features).astype(np.int64)
+
+
+def check_support(support: ArrayLike, n_features: int) -> NDArray[np.int64]:
+    """The columns of a support as sorted indices; each must exist, and none be there twice."""
+    columns = np.atleast_1d(np.asarray(support, dtype=np.int64))
+    if columns.size and (columns.min() < 0 or columns.max() >= n_features):
+        raise InputError(
+            f"The support holds a column outside 0 … {n_features - 1}; check the indices."
+        )
+    if np.unique(columns).size != columns.size:
+        raise InputError("The support names a column twice; give every column once.")
+    return np.sort(columns)

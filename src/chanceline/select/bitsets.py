@@ -1,0 +1,49 @@
+"""Sets of variables as bits, 64 members a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import inner_kernel
+
+EMPTY_WORD = np.uint64(0)
+ONE_BIT = np.uint64(1)
+
+
+def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Sets (sets, variables) as bits: (words, sets)."""
+    n_sets, n_variables = members.shape
+    n_words = -(-n_variables // 64)
+    padded = np.zeros((n_sets, 64 * n_words), dtype=np.bool_)
+    padded[:, :n_variables] = members
+    words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+    return np.ascontiguousarray(words.T)
+
+
+def pack_set(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """One set (variables,) as bits: (words,)."""
+    return pack(members[None])[:, 0].copy()
+
+
+def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
+    """The sets (sets, variables) that `pack` has packed into (words, sets)."""
+    n_words, n_sets = words.shape
+    octets = np.ascontiguousarray(words.T).view(np.uint8).reshape(n_sets, 8 * n_words)
+    members = np.unpackbits(octets, axis=1, bitorder="little")
+    return members[:, :n_variables].astype(np.bool_)
+
+
+@inner_kernel()
+def bits_set(word: Any) -> Any:
+    """The number of bits set in a word.
+
+    Sums of neighbouring bits, pairs and fours in place; a product then adds up the eight octets.
+    """
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    pairs = word & np.uint64(0x3333333333333333)
+    word = pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))

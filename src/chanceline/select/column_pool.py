@@ -1,0 +1,212 @@
+"""A pool of columns that stands for all in very wide tables: a search keeps copies of these alone.
+
+Columns are ranked by their product with the slack, |a_jᵀ r| / |r|, along a greedy path: all columns
+at every step, from X itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.errors import whole_number
+from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
+from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.workspace import make_hinge
+from chanceline.select.outcome import Candidate, Event, LowerBound
+
+MIN_POOLED_ENTRIES = 6_000_000  # of X: in a smaller table all columns are searched
+POOL_ENTRIES = 500_000  # in a smaller pool more swaps are affordable (`benchmarks/pool.py`)
+MIN_POOL_WIDTH = 1000  # columns
+POOLED_SINGLES = 100  # columns of fewest errors by themselves that belong to a pool
+COLUMNS_PER_VARIABLE = 4  # of a pool, for every variable that a rule may need
+SMALLEST_NORM = 1e-300  # of the slack: keeps zero from a division
+
+
+def pool_width(
+    problem: Problem,
+    pool: int | None,
+    n_variables: int,
+    min_entries: int = MIN_POOLED_ENTRIES,
+) -> int | None:
+    """How many columns the pool gets, or None if all columns are to be searched.
+
+    Parameters
+    ----------
+    pool : what the user wants; by default there is a pool where `needs_pool` says so.
+    n_variables : that a rule may have.
+    min_entries : of X, for a pool by default.
+    """
+    if pool is not None:
+        width = whole_number(pool, "The pool, a number of columns,", at_least=1)
+        return width if width < problem.n_features else None
+    width = default_pool_width(problem, n_variables)
+    if needs_pool(problem, width, min_entries):
+        return width
+    return None
+
+
+def needs_pool(problem: Problem, width: int, min_entries: int = MIN_POOLED_ENTRIES) -> bool:
+    """Whether X has so many entries, and so many more columns than a pool, that this must do."""
+    return problem.X.size > min_entries and width < problem.n_features // 2
+
+
+def default_pool_width(problem: Problem, n_variables: int) -> int:
+    """Columns of a pool for rules of up to so many variables: several for each of them."""
+    affordable = POOL_ENTRIES // problem.n_samples
+    return max(MIN_POOL_WIDTH, affordable, COLUMNS_PER_VARIABLE * n_variables)
+
+
+class Ranking(NamedTuple):
+    """All columns of a table, the most promising first.
+
+    Attributes
+    ----------
+    order : (features,) indices.
+    path_length : so many of the first are a greedy path.
+    separates : whether the columns of the path do.
+    """
+
+    order: NDArray[np.int64]
+    path_length: int
+    separates: bool
+
+    def pool(self, width: int) -> NDArray[np.int64]:
+        """Sorted indices of the first so many columns.
+
+        The whole path is among them if it separates: then the pool does.
+        """
+        if self.separates:
+            width = max(width, self.path_length)
+        return np.sort(self.order[:width])
+
+
+def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np.int64]) -> Ranking:
+    """Rank columns: those of a greedy path, the best by themselves, then all by screening score.
+
+    Columns that rank equal come in the order of the table.
+
+    Parameters
+    ----------
+    max_steps : of the path.
+    errors_of_singles : (features,) from `single_errors`.
+    """
+    path = _greedy_path(problem, max_steps)
+    best_singles = np.argsort(errors_of_singles, kind="stable")[:POOLED_SINGLES]
+    by_score = np.argsort(-path.scores, kind="stable")
+    with_repeats = np.concatenate([path.columns, best_singles, by_score])
+
+    # Each column counts where it comes first.
+    _, first_places = np.unique(with_repeats, return_index=True)
+    return Ranking(
+        order=with_repeats[np.sort(first_places)],
+        path_length=path.columns.size,
+        separates=path.separates,
+    )
+
+
+class _GreedyPath(NamedTuple):
+    """Columns that were added one by one.
+
+    Attributes
+    ----------
+    columns : (steps,) indices.
+    scores : (features,) the largest |a_jᵀ r| / |r| of every column on the way.
+    separates : whether these columns do.
+    """
+
+    columns: NDArray[np.int64]
+    scores: Floats
+    separates: bool
+
+
+def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
+    """Add the column of largest product with the slack and refit, until all samples are right.
+
+    The workspace has a place for every step, which is filled when its column is known.
+    """
+    n_samples = problem.n_samples
+    max_steps = min(max_steps, n_samples, problem.n_features)
+    n_places = max_steps + problem.n_unpenalized
+    columns = np.zeros((n_places, n_samples))
+    columns[max_steps:] = problem.y  # the intercept
+    hinge = make_hinge(
+        columns,
+        n_places,
+        n_unpenalized=problem.n_unpenalized,
+        nonnegative=np.zeros(n_places, dtype=np.bool_),
+    )
+
+    chosen: list[int] = []
+    scores = np.zeros(problem.n_features)
+    slack = np.ones(n_samples)
+    separates = False
+    for step in range(max_steps):
+        products = slack_products(problem, slack)
+        np.maximum(scores, products / max(float(np.linalg.norm(slack)), SMALLEST_NORM), out=scores)
+        products[chosen] = -1.0
+        best = int(np.argmax(products))
+        chosen.append(best)
+
+        column = problem.rows(np.array([best]))[:, 0]
+        hinge.data.columns[step] = column
+        hinge.data.rows[:, step] = column
+        hinge.data.nonnegative[step] = problem.nonnegative[best]
+        separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
+        if separates:
+            break
+        slack = hinge.state.active * (1.0 - hinge.state.margins)
+    return _GreedyPath(columns=np.array(chosen, dtype=np.int64), scores=scores, separates=separates)
+
+
+def slack_products(problem: Problem, slack: Floats) -> Floats:
+    """|a_jᵀ r| of every column with the slack r, (samples,): the screening score, (features,).
+
+    0 where the weight could not have that sign. Without a scaled copy of X: a_j = y·(x_j − centre
+    of j)/scale of j.
+    """
+    labelled_slack = problem.y * slack
+    products = labelled_slack.astype(problem.X.dtype) @ problem.X
+
+    # Single precision overflows where doubles do not.
+    overflown = np.flatnonzero(~np.isfinite(products))
+    products = products.astype(float)
+    products[overflown] = labelled_slack @ problem.X[:, overflown].astype(float)
+
+    products = (products - labelled_slack.sum() * problem.centre) / problem.scale
+    has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
+    return np.where(has_wrong_sign, 0.0, np.abs(products))
+
+
+def pooled_problem(problem: Problem, pool: NDArray[np.int64]) -> Problem:
+    """The problem on the pool's columns alone."""
+    signs = None
+    if problem.signs is not None:
+        signs = problem.signs[pool]
+    return replace(problem, X=np.ascontiguousarray(problem.X[:, pool], dtype=float), signs=signs)
+
+
+def events_of_pool(events: Iterator[Event], pool: NDArray[np.int64]) -> Iterator[Event]:
+    """Events of a search in the pool, in the table's own columns.
+
+    Lower bounds are left out: what was proven of the pool is not proven of the table.
+    """
+    for event in events:
+        if isinstance(event, LowerBound):
+            continue
+        if isinstance(event, Candidate):
+            yield _candidate_of_table(event, pool)
+        else:
+            yield event
+
+
+def _candidate_of_table(candidate: Candidate, pool: NDArray[np.int64]) -> Candidate:
+    """A candidate on columns of the pool as one on columns of the table."""
+    rule = candidate.rule
+    if rule is not None:
+        rule = replace(rule, support=pool[rule.support])
+    return candidate._replace(support=pool[candidate.support], rule=rule)

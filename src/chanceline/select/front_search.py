@@ -1,0 +1,363 @@
+"""The walk that makes the front: the best rule of every size, improved by swaps in turn.
+
+It starts with single variables, greedy paths and promising pairs. Then every size is visited again
+and again: from its best rule, from that of one variable more or fewer, or from where the last visit
+ended; with fits that aim at fewer errors, or at a smoother loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from copy import deepcopy
+from enum import Enum
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.hinge_fit import screening_scores
+from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.rule import Rule
+from chanceline.perceptron.separate import widest_rule
+from chanceline.perceptron.workspace import make_hinge, set_support
+from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
+from chanceline.select.front_result import FrontPoint
+from chanceline.select.outcome import Candidate
+from chanceline.select.pair_screening import screen_pairs
+from chanceline.select.singles import majority_rule, search_singles
+
+SINGLES_TRIED = 300  # the best by themselves
+PAIRS_TRIED = 300
+ADDITIONS_TRIED = 60  # on the best rule of one variable fewer
+SWAPS_PER_VISIT = 100  # at one size before the next has its turn
+MAX_WALKS = 3  # from the same beginning; the last begins at the best rules of all before
+MIN_SWAPS_PER_WALK = 6000  # about one visit of every kind to ten sizes
+MAX_GAP = 2  # errors above the best of its size up to which a rule descends on the errors
+# After a fit to a smoother loss the descent is worth while within a fifth of the fewest errors.
+SMOOTH_GAP_DIVISOR = 5
+MAX_FRONT_VARIABLES = 12  # of a rule of few errors, where a search for none or fewer has failed
+
+# The default budget, in multiplications, and what a swap takes.
+FRONT_WORK = 2e10
+MANY_COLUMNS = 2000  # with as many the budget is three times that
+FRONT_SWAP_OVERHEAD = 60_000
+MIN_DEFAULT_SWAPS = 1000
+SWAPS_PER_SUPPORT = 20  # are enough where there are few supports
+
+
+class VisitStart(Enum):
+    """Where a visit to a size begins."""
+
+    BEST = "the best rule of the size"
+    ABOVE = "the best rule of one variable more, one of which is dropped"
+    BELOW = "the best rule of one variable fewer, to which one is added"
+    LAST_END = "where the last visit of the same kind ended"
+
+
+class Visit(NamedTuple):
+    """A kind of visit to a size.
+
+    Attributes
+    ----------
+    start : where it begins.
+    trim_share : fits trim this share of one error fewer than the best rule of the size makes. With
+        1 they aim at a better rule; with 0 the loss is the plain squared hinge, which is smoother.
+    """
+
+    start: VisitStart
+    trim_share: float
+
+
+# One kind after the other.
+VISITS = (
+    Visit(VisitStart.BEST, 1.0),
+    Visit(VisitStart.LAST_END, 0.0),
+    Visit(VisitStart.ABOVE, 1.0),
+    Visit(VisitStart.LAST_END, 0.5),
+    Visit(VisitStart.LAST_END, 0.0),
+    Visit(VisitStart.BELOW, 1.0),
+)
+
+
+def default_front_swaps(problem: Problem, max_variables: int) -> int:
+    """Swaps worth about five to ten seconds on gene-expression data that few variables separate."""
+    n_columns, n_samples = problem.columns.shape
+    work_per_swap = (
+        FRONT_SWAP_OVERHEAD + n_columns * n_samples + 40 * n_samples * (max_variables + 4)
+    )
+    # Among thousands of columns there are more good sets, and they are harder to find.
+    work = FRONT_WORK * (1 + 2 * min(1.0, n_columns / MANY_COLUMNS))
+    affordable = int(work / work_per_swap * math.sqrt(max(max_variables, 1) / 10))
+
+    n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
+    return max(MIN_DEFAULT_SWAPS, min(affordable, SWAPS_PER_SUPPORT * n_supports))
+
+
+def search_fewest_errors(
+    problem: Problem, budget: int | None, seed: int, *, spent: int, max_errors: int = 0
+) -> Iterator[Candidate | int]:
+    """Search the front for a rule of few errors, where a search for none or fewer has failed.
+
+    Yields the iterations done, those `spent` before among them; and in the end the first point of
+    the front with at most `max_errors`, or, if there is none, the one with the fewest.
+    """
+    search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)
+    if budget is None:
+        budget = default_front_swaps(problem, search.max_variables)
+    for n_swaps in search.run(budget):
+        yield spent + n_swaps
+
+    errors = search.best.errors[: search.max_variables + 1]
+    is_good_enough = errors <= max(max_errors, int(errors.min()))
+    smallest = int(np.argmax(is_good_enough))
+    yield search.best.candidate(smallest, problem.n_unpenalized, spent + search.n_swaps)
+
+
+class FrontSearch:
+    """A search for the fewest errors with 0, 1, … variables.
+
+    Attributes
+    ----------
+    problem : the table.
+    max_variables : the largest size.
+    hinge : the fit, and its present support.
+    best : the best rules so far, with one size more than wanted: a swap adds before it drops.
+    ends : the variables with which the last visit of a size and a share of trimming ended.
+    n_swaps : done so far.
+    """
+
+    def __init__(self, problem: Problem, max_variables: int, seed: int) -> None:
+        self.problem = problem
+        self.max_variables = max_variables
+        self.hinge = make_hinge(
+            problem.columns,
+            max_variables + 2 + problem.n_unpenalized,
+            n_unpenalized=problem.n_unpenalized,
+            nonnegative=problem.nonnegative,
+            seed=seed,
+        )
+        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
+        self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
+        self.n_swaps = 0
+
+    def run(self, budget: int) -> Iterator[int]:
+        """Search until so many swaps are done; yields how many at every chance to interrupt."""
+        self._set_majority_rule()
+        if self.max_variables == 0:
+            return
+
+        # Where the walks begin.
+        self._try_singles()
+        yield 0
+        self._grow(trim_share=0.0)
+        self._grow(trim_share=1.0)
+        yield 0
+        if self.max_variables >= 2 and budget > 0:
+            self._try_pairs()
+        yield 0
+
+        # Walks from the same beginning; only the last starts at the best rules of all.
+        beginning = deepcopy(self.best)
+        best_of_all = deepcopy(self.best)
+        n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
+        for walk in range(1, n_walks + 1):
+            start = beginning
+            if walk == n_walks:
+                start = best_of_all
+            # Where no errors are left there is nothing to find again.
+            self.best.take(start, best_of_all.errors > 0)
+            self.ends.clear()
+            yield from self._walk(walk * budget // n_walks)
+            best_of_all.take(self.best, self.best.errors < best_of_all.errors)
+
+    def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
+        """The points of the front up to the first without errors, which are counted exactly.
+
+        `problem` is the whole table, and `pool` says which of its columns were searched (None: all
+        of them). Where k variables are no better than fewer, the rule is that of fewer.
+        """
+        points: list[FrontPoint] = []
+        best_rule: Rule | None = None
+        for k in range(self.max_variables + 1):
+            if best_rule is None or self.best.errors[k] < best_rule.errors:
+                rule = self._rule(k, problem, pool)
+                if best_rule is None or rule.errors < best_rule.errors:
+                    best_rule = rule
+            points.append(FrontPoint(k=k, errors=best_rule.errors, rule=best_rule))
+            if best_rule.errors == 0:
+                break
+        return points
+
+    def _rule(self, k: int, problem: Problem, pool: NDArray[np.int64] | None) -> Rule:
+        """The best rule of k variables, on the columns of the whole table."""
+        candidate = self.best.candidate(k, problem.n_unpenalized, self.n_swaps)
+        support = candidate.support
+        if pool is not None:
+            support = pool[support]
+        return widest_rule(problem, support, candidate.weights, candidate.constant)
+
+    def _set_majority_rule(self) -> None:
+        """The best rule without variables."""
+        rule = majority_rule(self.problem)
+        self.best.errors[0] = rule.errors
+        self.best.supports[0, 0] = self.problem.n_features  # the column of the intercept
+        self.best.weights[0, 0] = rule.constant
+
+    def _try_singles(self) -> None:
+        """Try the best rules on one variable."""
+        rules = search_singles(self.problem, self.hinge.state.random)
+        for column in np.argsort(rules.errors, kind="stable")[:SINGLES_TRIED]:
+            weights = rules.weights[[column]]
+            if self.problem.intercept:
+                weights = np.append(rules.constants[column], weights)
+            self._set_variables(np.array([column]), weights)
+            try_change(self.hinge, self.best, max_newton=0)
+
+    def _try_pairs(self) -> None:
+        """Try promising pairs of variables, with both kinds of loss."""
+        for pair in screen_pairs(self.problem, PAIRS_TRIED):
+            self._set_variables(pair)
+            self._fit(2, trim_share=0.0)
+            self._fit(2, trim_share=1.0)
+
+    def _grow(self, trim_share: float) -> None:
+        """Add the most promising column, from nothing, as long as there is room."""
+        self._set_variables(np.zeros(0, dtype=np.int64))
+        self._fit(0, trim_share)
+        for k in range(1, self.max_variables + 2):
+            scores = screening_scores(self.hinge)
+            if scores.max() < 0:
+                return
+            self._fit(k, trim_share, add=int(scores.argmax()))
+
+    def _walk(self, max_swaps: int) -> Iterator[int]:
+        """Visit every size in turn, up and down, until so many swaps are done in all."""
+        for round_number in count():
+            visit = VISITS[round_number % len(VISITS)]
+            # Sizes above the first without errors have nothing to win.
+            sizes = [k for k in range(2, self.max_variables + 1) if self.best.errors[k - 1] > 0]
+            if round_number % 2 == 1:
+                sizes.reverse()
+
+            swaps_before = self.n_swaps
+            for k in sizes:
+                if self.n_swaps < max_swaps:
+                    self._visit(k, visit, min(SWAPS_PER_VISIT, max_swaps - self.n_swaps))
+                    yield self.n_swaps
+            if self.n_swaps == swaps_before:
+                return
+
+    def _visit(self, k: int, visit: Visit, max_swaps: int) -> None:
+        """Swap at k variables, and note the best rules on the way."""
+        hinge = self.hinge
+        hinge.state.tabu_until[:] = 0
+        hinge.state.iteration[0] = 0
+        max_gap = MAX_GAP
+        if visit.trim_share < 1.0:
+            max_gap += int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
+
+        self._go_to_start(k, visit)
+        if hinge.n_selected != k and self.problem.signs is None:
+            return
+
+        max_errors = self._errors_to_trim(k, visit.trim_share)
+        try_change(hinge, self.best, max_errors=max_errors, max_gap=max_gap)
+        swap_for_errors(
+            hinge,
+            self.best,
+            size=k + self.problem.n_unpenalized,
+            max_swaps=max_swaps,
+            max_errors=max_errors,
+            trim_share=visit.trim_share,
+            max_gap=max_gap,
+        )
+        self.ends[k, visit.trim_share] = hinge.support[self.problem.n_unpenalized :].copy()
+        self.n_swaps += max_swaps
+
+    def _go_to_start(self, k: int, visit: Visit) -> None:
+        """Load the support of k variables where a visit begins.
+
+        Where there is no rule of k variables that is better than those of fewer, it begins below.
+        """
+        best = self.best
+        start = visit.start
+        has_better_rule = best.errors[k] < best.errors[k - 1] and best.supports[k, 0] >= 0
+        if start is VisitStart.LAST_END and (k, visit.trim_share) in self.ends:
+            self._set_variables(self.ends[k, visit.trim_share])
+        elif start is VisitStart.BELOW or not has_better_rule:
+            self._add_best_variable(k - 1)
+        elif start is VisitStart.ABOVE and best.supports[k + 1, 0] >= 0:
+            self._drop_best_variable(k + 1)
+        else:
+            self._load_best(k)
+
+    def _set_variables(self, variables: NDArray[np.int64], weights: Floats | float = 0.0) -> None:
+        """Load a support; its weights begin with that of the intercept, if there is one."""
+        n_features = self.problem.n_features
+        intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
+        set_support(self.hinge, np.concatenate([intercept, variables]), weights)
+
+    def _load_best(self, k: int) -> None:
+        """Load the best rule of k variables, or of fewer where signs left none of k."""
+        while self.best.supports[k, 0] < 0:
+            k -= 1
+        size = k + self.problem.n_unpenalized
+        set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
+
+    def _errors_to_trim(self, k: int, trim_share: float) -> int:
+        """This share of one error fewer than the best rule of k variables makes."""
+        return int(trim_share * max(int(self.best.errors[k]) - 1, 0))
+
+    def _fit(self, k: int, trim_share: float = 1.0, add: int = -1, drop: int = -1) -> int:
+        """Change the support, fit it for fewer errors than the best of k variables, and note it.
+
+        `add` is a column and `drop` a place in the support; −1: none. Returns the errors.
+        """
+        return try_change(
+            self.hinge,
+            self.best,
+            add=add,
+            drop=drop,
+            max_errors=self._errors_to_trim(k, trim_share),
+            max_gap=MAX_GAP,
+        )
+
+    def _drop_best_variable(self, k: int) -> None:
+        """From the best rule of k variables to k − 1: each is tried, that of fewest errors goes."""
+        first_place = self.problem.n_unpenalized
+        errors = []
+        for place in range(first_place, first_place + k):
+            self._load_best(k)
+            errors.append(self._fit(k - 1, drop=place))
+
+        self._load_best(k)
+        best_place = first_place + int(np.argmin(errors))
+        try_change(self.hinge, self.best, drop=best_place, max_newton=0, max_gap=-1)
+
+    def _add_best_variable(self, k: int) -> None:
+        """From the best rule of k variables to k + 1.
+
+        The most promising columns are tried, and that of fewest errors comes in.
+        """
+        self._load_best(k)
+        self._fit(k + 1)
+        scores = screening_scores(self.hinge)
+        n_tried = min(ADDITIONS_TRIED, int(np.count_nonzero(scores >= 0)))
+        columns = np.argsort(-scores, kind="stable")[:n_tried]
+
+        # A column that left the support during the fit above, for its sign, is in it again.
+        position = self.hinge.state.position
+        errors = np.full(columns.size, self.problem.n_samples + 1)
+        for i, column in enumerate(columns):
+            self._load_best(k)
+            if position[column] < 0:
+                errors[i] = self._fit(k + 1, add=int(column))
+
+        self._load_best(k)
+        if columns.size == 0:
+            return
+        best_column = int(columns[errors.argmin()])
+        if position[best_column] < 0:
+            try_change(self.hinge, self.best, add=best_column, max_newton=0, max_gap=-1)

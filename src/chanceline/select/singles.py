@@ -1,0 +1,203 @@
+"""Rules on no variable or one: those that separate, and the fewest errors of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.blocks import BLOCK_ENTRIES, column_blocks
+from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.rational import ExactTable
+from chanceline.perceptron.rounded_rule import separating_rule
+from chanceline.perceptron.rule import Rule
+from chanceline.select.line_errors import fewest_on_line, make_line_scratch
+from chanceline.select.thresholds import sweep_thresholds
+
+
+class MajorityRule(NamedTuple):
+    """The rule without variables: its errors, and the weight of the intercept."""
+
+    errors: int
+    constant: float
+
+
+def majority_rule(problem: Problem) -> MajorityRule:
+    """Put everybody into the larger class; without an intercept everybody is wrong."""
+    if not problem.intercept:
+        return MajorityRule(errors=problem.n_samples, constant=0.0)
+    n_positive = int(np.count_nonzero(problem.y > 0))
+    n_negative = problem.n_samples - n_positive
+    if n_positive >= n_negative:
+        return MajorityRule(errors=n_negative, constant=1.0)
+    return MajorityRule(errors=n_positive, constant=-1.0)
+
+
+def separating_single(problem: Problem) -> int | None:
+    """The first column that separates by itself, or None.
+
+    Values of X are compared with each other, or with zero, which is exact.
+    """
+    X = problem.X
+    y = problem.y
+    if problem.intercept:
+        has_both_classes = y.min() < y.max()
+        if not has_both_classes:
+            return 0
+        # The values of one class all lie above those of the other.
+        positive = X[y > 0]
+        negative = X[y < 0]
+        rises = positive.min(axis=0) > negative.max(axis=0)
+        falls = positive.max(axis=0) < negative.min(axis=0)
+    else:
+        labelled = X * y[:, None]
+        rises = (labelled > 0).all(axis=0)
+        falls = (labelled < 0).all(axis=0)
+
+    if problem.signs is not None:
+        rises = rises & (problem.signs >= 0)
+        falls = falls & (problem.signs <= 0)
+    separating = np.flatnonzero(rises | falls)
+    if separating.size == 0:
+        return None
+    return int(separating[0])
+
+
+class SingleRules(NamedTuple):
+    """For every column the rule on it alone with the fewest errors; arrays of shape (features,).
+
+    Attributes
+    ----------
+    errors : of the rule.
+    constants : weight of the intercept: 1 or −1, or 0 without one.
+    weights : of the scaled column.
+    """
+
+    errors: NDArray[np.int64]
+    constants: Floats
+    weights: Floats
+
+
+def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
+    """Find the best rule on every single scaled column by line searches.
+
+    With an intercept the rule is ±1 + t·x: a search along y·x from the margins ±y. Without one it
+    is t·x, from margins of zero. Intervals that rounding could close do not count, so that
+    `single_errors` may have fewer errors. Equal intervals are drawn by lot (state `random`).
+    """
+    n_features = problem.n_features
+    columns = problem.columns
+    rules = SingleRules(
+        errors=np.full(n_features, problem.n_samples + 1),
+        constants=np.zeros(n_features),
+        weights=np.zeros(n_features),
+    )
+    if problem.intercept:
+        starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
+    else:
+        starts = [(0.0, np.zeros(problem.n_samples))]
+
+    line = make_line_scratch(problem.n_samples)
+    for j in range(n_features):
+        smallest_weight = 0.0 if problem.nonnegative[j] else -np.inf
+        for constant, margins in starts:
+            errors, weight = fewest_on_line(margins, columns[j], smallest_weight, line, random)
+            if errors < rules.errors[j]:
+                rules.errors[j] = errors
+                rules.constants[j] = constant
+                rules.weights[j] = weight
+    return rules
+
+
+def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArray[np.int64]:
+    """The fewest errors of a rule on every single column, (features,), exactly.
+
+    By sorting the values of X, a block of columns of about `block_entries` numbers at a time.
+    """
+    errors = np.zeros(problem.n_features, dtype=np.int64)
+    for block in column_blocks(problem.X, block_entries):
+        values = np.ascontiguousarray(problem.X[:, block].T)  # (columns, samples)
+        if problem.intercept:
+            rising, falling = _errors_with_threshold(values, problem.y)
+        else:
+            labelled = values * problem.y
+            rising = np.count_nonzero(labelled <= 0, axis=1)
+            falling = np.count_nonzero(labelled >= 0, axis=1)
+
+        fewest = np.minimum(rising, falling)
+        if problem.signs is not None:
+            signs = problem.signs[block]
+            fewest = np.where(signs > 0, rising, fewest)
+            fewest = np.where(signs < 0, falling, fewest)
+        errors[block] = fewest
+    return errors
+
+
+def _errors_with_threshold(
+    values: Floats, y: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Errors at the best threshold, for each row of `values`, (rows, samples).
+
+    The first array is for a positive weight (positive above the threshold), the second for a
+    negative one.
+    """
+    sweep = sweep_thresholds(values, y)
+    # No threshold lies between equal values: that below all values takes the place.
+    is_tied = np.diff(sweep.sorted_scores, axis=1) == 0
+    below_all = np.count_nonzero(y < 0)
+    sweep.errors[:, 1:-1][is_tied] = below_all
+    rising = sweep.errors.min(axis=1)
+    falling = len(y) - sweep.errors.max(axis=1)
+    return rising, falling
+
+
+def best_single_rule(problem: Problem, column: int) -> Rule | None:
+    """The rule on one column with the fewest errors; of several that in the widest gap.
+
+    The samples that it has right are separated in rational arithmetic, so that no gap is too
+    narrow. None if no weights in doubles do that.
+    """
+    sign = 0
+    if problem.signs is not None:
+        sign = int(problem.signs[column])
+    values = problem.X[:, column].astype(float)
+    samples = _samples_right(values, problem.y, intercept=problem.intercept, sign=sign)
+    return separating_rule(ExactTable(problem), np.array([column]), samples).rule
+
+
+def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> NDArray[np.int64]:
+    """The samples that the best rule on `values`, (samples,), has right.
+
+    Of rules with equally many, that in the widest gap. The weight has the given `sign`, or any if
+    that is 0.
+    """
+    directions = [direction for direction in (1.0, -1.0) if direction * sign >= 0]
+    best_quality = (-1, 0.0)  # samples right, width of the gap
+    best_samples = np.zeros(0, dtype=np.int64)
+    for side, gap in _sides_of_thresholds(values, intercept):
+        for direction in directions:
+            samples = np.flatnonzero(direction * side * y > 0)
+            quality = (samples.size, gap)
+            if quality > best_quality:
+                best_quality = quality
+                best_samples = samples
+    return best_samples
+
+
+def _sides_of_thresholds(values: Floats, intercept: bool) -> Iterator[tuple[Floats, float]]:
+    """For every threshold on which side the values, (samples,), lie, and how wide its gap is.
+
+    The side is +1 above the threshold, −1 below it, and 0 on it. Without an intercept the only
+    threshold is 0.
+    """
+    if not intercept:
+        yield np.sign(values), 0.0
+        return
+    everything_above = np.ones(len(values))
+    yield everything_above, 0.0
+    for low, high in pairwise(np.unique(values).tolist()):
+        yield np.where(values >= high, 1.0, -1.0), high - low
+    yield -everything_above, 0.0

@@ -1,0 +1,84 @@
+"""Supports of one and two variables, exhaustively: the minimum, where it is as small as that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rule import Rule
+from chanceline.select.outcome import (
+    Candidate,
+    Event,
+    LowerBound,
+    candidate_rule,
+    max_margin_candidate,
+)
+from chanceline.select.pairs import PairSweep, SeparatingPair, sweep_pairs
+from chanceline.select.singles import best_single_rule, separating_single
+
+
+def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> Iterator[Event]:
+    """Look for one variable that separates, and for two if their pairs are no more than that.
+
+    Yields what it finds below the size of `best`, the best candidate so far, and what is proven.
+    """
+    n_features = problem.n_features
+    n_selected = best.support.size
+    if n_selected < 2:
+        yield LowerBound(n_selected, nodes=0)
+        return
+
+    single = separating_single(problem)
+    if single is not None:
+        candidate = exact_candidate(
+            problem,
+            np.array([single]),
+            iterations=best.iterations,
+            rule=best_single_rule(problem, single),
+        )
+        # Without a candidate it separates in rational arithmetic, but by no rule in doubles:
+        # nothing is known to be needed.
+        if candidate is not None:
+            yield candidate
+            yield LowerBound(1, nodes=n_features)
+        return
+
+    yield LowerBound(2, nodes=n_features)
+    n_pairs = n_features * (n_features - 1) // 2
+    if n_selected > 2 and n_pairs <= max_pairs:
+        yield from _sweep_all_pairs(problem, best.iterations, nodes=n_features + n_pairs)
+
+
+def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
+    """Look for two variables that separate, in a problem that no single variable separates.
+
+    `iterations` were spent before; `nodes` is the size of the proof, singles and pairs.
+    """
+    for event in sweep_pairs(problem):
+        if isinstance(event, SeparatingPair):
+            candidate = max_margin_candidate(problem, event.support, iterations)
+            yield candidate._replace(rule=event.rule)
+            yield LowerBound(2, nodes=nodes)
+            return
+        if event is PairSweep.NONE_SEPARATES:
+            yield LowerBound(3, nodes=nodes)
+        yield iterations
+
+
+def exact_candidate(
+    problem: Problem, support: NDArray[np.int64], iterations: int, rule: Rule | None
+) -> Candidate | None:
+    """The candidate of largest margin on a support, or that of a rule found exactly.
+
+    The `rule` (None: none was found) counts where the largest margin in floating point does not
+    separate. None if neither does.
+    """
+    candidate = max_margin_candidate(problem, support, iterations)
+    if candidate_rule(problem, candidate).separates:
+        return candidate
+    if rule is None:
+        return None
+    return candidate._replace(rule=rule)

@@ -1,0 +1,374 @@
+"""Whether the columns of one support separate all patterns but a few errors: compiled, and proven.
+
+Nothing is refuted by a tolerance. A conflict that floating point has found counts if exact
+multipliers near it are proven to be positive (`perceptron/conflicts.py`). Else the answer is
+UNDECIDED, unless the state says that rounding is to be trusted; then the gap is noted up to which
+the refutation holds.
+
+Where a set of patterns cannot all be right, few of them (one more than the columns at most) already
+cannot: those with a positive multiplier. At least one of them is an error, so a search that gives
+up each in turn is exhaustive. Disjoint sets of that kind cost one error each, which bounds the
+errors from below.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import ZERO, inlined_kernel, inner_kernel
+from chanceline.perceptron.conflicts import (
+    NEGLIGIBLE_MULTIPLIER,
+    UNIT_ROUNDOFF,
+    Conflict,
+    IntegerConflict,
+    conflict_is_certain,
+    conflict_is_exact,
+    largest_gap,
+)
+from chanceline.perceptron.integers import integer_columns
+from chanceline.perceptron.margin import (
+    INSEPARABLE,
+    SEPARABLE,
+    UNDECIDED,
+    PassiveSet,
+    hard_margin,
+    make_passive_set,
+)
+from chanceline.perceptron.problem import Problem
+
+# Places of the tally.
+NODES = 0  # levels entered and supports fitted
+UNDECIDED_SUPPORTS = 1
+COUNTED_SUPPORTS = 2
+
+
+class FitData(NamedTuple):
+    """What is never changed.
+
+    columns : (columns, patterns), y_μ x_μj scaled; those of every support (the intercept) are last.
+    whole : (columns, patterns), the same columns in small integers; NaN where there are none.
+    nonnegative : (columns,), the weights that must not be negative.
+    """
+
+    columns: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    nonnegative: NDArray[np.bool_]
+
+
+class FitState(NamedTuple):
+    """What a fit is asked, and what it leaves behind.
+
+    used : (columns,), the columns of the support in the first n_used[0] places.
+    n_used : (1,).
+    alive : (patterns,), those that are not given up as errors.
+    certain : (patterns,), those that must not be given up.
+    weights : (columns,), of the used columns.
+    trusts_rounding : (1,), 1 where a conflict counts that floating point alone has found.
+    gap : (1,), the largest margin that such conflicts leave possible.
+    tally : (3,), counts: NODES, UNDECIDED_SUPPORTS, COUNTED_SUPPORTS.
+    """
+
+    used: NDArray[np.int64]
+    n_used: NDArray[np.int64]
+    alive: NDArray[np.bool_]
+    certain: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    trusts_rounding: NDArray[np.int64]
+    gap: NDArray[np.float64]
+    tally: NDArray[np.int64]
+
+
+class FitScratch(NamedTuple):
+    """Arrays to work in.
+
+    rest : (patterns,), the patterns that are fitted at the moment.
+    conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
+    further : (patterns,), multipliers of conflicts after the first.
+    rows : (patterns + columns, columns), the rest, then e_j of the nonnegative weights.
+    values : (patterns + columns,), multipliers of these rows.
+    members : (patterns + columns,), the rows whose multiplier is not negligible.
+    passive, basis, inverse, integers : of the hard margin and of the proofs.
+    """
+
+    rest: NDArray[np.bool_]
+    conflicts: NDArray[np.bool_]
+    further: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    values: NDArray[np.float64]
+    members: NDArray[np.int64]
+    passive: PassiveSet
+    basis: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    integers: NDArray[np.int64]
+
+
+class SupportFit(NamedTuple):
+    """All that `errors_suffice` needs."""
+
+    data: FitData
+    state: FitState
+    scratch: FitScratch
+
+
+def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
+    """Allocate fits on the problem's columns in this order, with up to so many errors."""
+    n_columns = columns.size
+    n_patterns = problem.n_samples
+    n_rows = n_patterns + n_columns
+    data = FitData(
+        columns=problem.columns[columns],
+        whole=integer_columns(problem)[columns],
+        nonnegative=problem.nonnegative[columns],
+    )
+    state = FitState(
+        used=np.arange(n_columns),
+        n_used=np.zeros(1, dtype=np.int64),
+        alive=np.ones(n_patterns, dtype=np.bool_),
+        certain=np.zeros(n_patterns, dtype=np.bool_),
+        weights=np.zeros(n_columns),
+        trusts_rounding=np.zeros(1, dtype=np.int64),
+        gap=np.zeros(1),
+        tally=np.zeros(3, dtype=np.int64),
+    )
+    scratch = FitScratch(
+        rest=np.zeros(n_patterns, dtype=np.bool_),
+        conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
+        further=np.zeros(n_patterns),
+        rows=np.zeros((n_rows, n_columns)),
+        values=np.zeros(n_rows),
+        members=np.zeros(n_rows, dtype=np.int64),
+        passive=make_passive_set(n_rows, n_columns),
+        basis=np.zeros((n_columns + 1, n_columns + 1)),
+        inverse=np.zeros((n_columns + 1, n_columns + 1)),
+        integers=np.zeros((n_columns + 1, n_columns + 2), dtype=np.int64),
+    )
+    return SupportFit(data=data, state=state, scratch=scratch)
+
+
+@inner_kernel()
+def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
+    """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
+
+    SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
+    the set that separates, if there is one, else as it was.
+
+    multipliers : (patterns,), a start; filled with those of the fit without errors.
+    early : whether any separating weights will do.
+    """
+    alive = fit.state.alive
+    certain = fit.state.certain
+    rest = fit.scratch.rest
+    conflict = fit.scratch.conflicts[max_errors]
+    n_patterns = rest.size
+
+    fit.state.tally[NODES] += 1
+    for pattern in range(n_patterns):
+        rest[pattern] = alive[pattern]
+    verdict = fit_rest(fit, multipliers, early)
+    if verdict != INSEPARABLE:
+        return verdict
+    mark_conflict(multipliers, certain, conflict)
+    if has_more_conflicts(fit, max_errors, multipliers, early):
+        return INSEPARABLE
+
+    # Give up each pattern of the conflict in turn.
+    verdict = INSEPARABLE
+    for pattern in range(n_patterns):
+        if conflict[pattern]:
+            alive[pattern] = False
+            below = errors_suffice(fit, max_errors - 1, multipliers, early)
+            if below == SEPARABLE:
+                return SEPARABLE
+            if below == UNDECIDED:
+                verdict = UNDECIDED
+            alive[pattern] = True
+            # From here on this pattern is right: all sets of errors with it have been seen.
+            certain[pattern] = True
+    for pattern in range(n_patterns):
+        if conflict[pattern]:
+            certain[pattern] = False
+    return verdict
+
+
+@inlined_kernel()
+def mark_conflict(multipliers: NDArray, certain: NDArray, conflict: NDArray) -> None:
+    """Fill `conflict` with the patterns of positive multiplier that may be given up."""
+    for pattern in range(conflict.size):
+        conflict[pattern] = multipliers[pattern] > 0.0 and not certain[pattern]
+
+
+@inlined_kernel()
+def has_more_conflicts(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> bool:
+    """Whether more than `max_errors` disjoint conflicts are found, the first that of `multipliers`.
+
+    The patterns of every conflict leave `rest`; the next conflict is among what remains.
+    """
+    further = fit.scratch.further
+    leave_rest(fit.scratch.rest, multipliers)
+    for _ in range(max_errors):
+        for pattern in range(further.size):
+            further[pattern] = 0.0
+        if fit_rest(fit, further, early) != INSEPARABLE:
+            return False
+        leave_rest(fit.scratch.rest, further)
+    return True
+
+
+@inner_kernel()
+def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
+    """Take the patterns with a positive multiplier out of `rest`."""
+    for pattern in range(rest.size):
+        if multipliers[pattern] > 0.0:
+            rest[pattern] = False
+
+
+@inner_kernel()
+def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
+    """The hard margin of the used columns on the patterns of `rest`: a verdict that is proven.
+
+    `multipliers` (patterns,) are the start, and filled with those found; zero off the rest.
+    """
+    scratch = fit.scratch
+    values = scratch.values
+    n_used = fit.state.n_used[0]
+    n_patterns = fill_patterns(fit, multipliers)
+    n_rows = fill_sign_rows(fit, n_patterns)
+
+    verdict = SEPARABLE
+    if n_patterns > 0:
+        verdict = hard_margin(
+            rows=scratch.rows[:n_rows],
+            n_patterns=n_patterns,
+            weights=fit.state.weights[:n_used],
+            multipliers=values[:n_rows],
+            early=early,
+            passive=scratch.passive,
+        )
+    if verdict == INSEPARABLE:
+        conflict = Conflict(
+            rows=scratch.rows[:n_rows],
+            multipliers=values[:n_rows],
+            n_patterns=n_patterns,
+            n_columns=n_used,
+        )
+        verdict = confirm_conflict(fit, conflict)
+
+    place = 0
+    for pattern in range(multipliers.size):
+        multipliers[pattern] = 0.0
+        if scratch.rest[pattern]:
+            multipliers[pattern] = values[place]
+            place += 1
+    return verdict
+
+
+@inlined_kernel()
+def fill_patterns(fit: Any, start: NDArray) -> int:
+    """Fill `rows` with the patterns of `rest` on the used columns, `values` with their multipliers.
+
+    Returns how many patterns these are.
+    """
+    state = fit.state
+    scratch = fit.scratch
+    n_patterns = ZERO
+    for pattern in range(scratch.rest.size):
+        if scratch.rest[pattern]:
+            scratch.values[n_patterns] = start[pattern]
+            for i in range(state.n_used[0]):
+                scratch.rows[n_patterns, i] = fit.data.columns[state.used[i], pattern]
+            n_patterns += 1
+    return n_patterns
+
+
+@inlined_kernel()
+def fill_sign_rows(fit: Any, n_patterns: int) -> int:
+    """Add a row e_j below the patterns for every weight that must not be negative.
+
+    Returns the number of rows with these.
+    """
+    state = fit.state
+    scratch = fit.scratch
+    n_rows = n_patterns
+    for i in range(state.n_used[0]):
+        if fit.data.nonnegative[state.used[i]]:
+            for j in range(state.n_used[0]):
+                scratch.rows[n_rows, j] = 0.0
+            scratch.rows[n_rows, i] = 1.0
+            scratch.values[n_rows] = 0.0
+            n_rows += 1
+    return n_rows
+
+
+@inlined_kernel()
+def confirm_conflict(fit: Any, conflict: Any) -> int:
+    """INSEPARABLE if the conflict is proven or rounding is to be trusted, else UNDECIDED."""
+    state = fit.state
+    scratch = fit.scratch
+    if conflict_is_certain(conflict, scratch.basis, scratch.inverse):
+        return INSEPARABLE
+    if is_integer_conflict(fit):
+        return INSEPARABLE
+    if state.trusts_rounding[0] == 0:
+        return UNDECIDED
+    state.gap[0] = max(state.gap[0], largest_gap(conflict, scratch.basis[0]))
+    return INSEPARABLE
+
+
+@inlined_kernel()
+def is_integer_conflict(fit: Any) -> bool:
+    """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
+
+    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights.
+    """
+    state = fit.state
+    scratch = fit.scratch
+    members = scratch.members
+    n_used = state.n_used[0]
+
+    place = 0
+    n_patterns = 0
+    for pattern in range(scratch.rest.size):
+        if scratch.rest[pattern]:
+            if scratch.values[place] > NEGLIGIBLE_MULTIPLIER:
+                members[n_patterns] = pattern
+                n_patterns += 1
+            place += 1
+    n_members = n_patterns
+    for i in range(n_used):
+        if fit.data.nonnegative[state.used[i]]:
+            if scratch.values[place] > NEGLIGIBLE_MULTIPLIER:
+                members[n_members] = i
+                n_members += 1
+            place += 1
+    if n_members > n_used + 1:
+        return False
+
+    conflict = IntegerConflict(
+        whole=fit.data.whole,
+        used=state.used,
+        n_columns=n_used,
+        patterns=members[:n_patterns],
+        unit_places=members[n_patterns:n_members],
+    )
+    return conflict_is_exact(conflict, scratch.integers)
+
+
+@inlined_kernel()
+def weights_are_certain(fit: Any) -> bool:
+    """Whether the weights of the used columns have every pattern right, rounding included."""
+    state = fit.state
+    columns = fit.data.columns
+    n_used = state.n_used[0]
+    for pattern in range(columns.shape[1]):
+        margin = 0.0
+        absolute = 0.0
+        for i in range(n_used):
+            product = columns[state.used[i], pattern] * state.weights[i]
+            margin += product
+            absolute += abs(product)
+        if not margin > 2.0 * (n_used + 6.0) * UNIT_ROUNDOFF * absolute:
+            return False
+    return True

@@ -1,0 +1,154 @@
+"""All supports of one size: the walk, with its doubts decided in rational arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.rational import ExactTable, is_affordable
+from chanceline.perceptron.rounded_rule import rule_in_doubles
+from chanceline.perceptron.rule import Rule
+from chanceline.select.cuts import DEFAULT_LIMITS, CutLimits
+from chanceline.select.outcome import candidate_rule, max_margin_candidate
+from chanceline.select.support_fit import NODES, UNDECIDED_SUPPORTS
+from chanceline.select.walk import ASKED, FOUND, PAUSED, walk_on
+from chanceline.select.walk_state import GROWING, INCLUDED, OPEN, Walk, make_walk
+
+NODES_A_CHUNK = 2_000  # between two steps; some milliseconds
+RATIONAL_DECISIONS = 10_000  # of one walk, some seconds; after that it goes on up to a gap
+
+
+class Step(NamedTuple):
+    """How far the walk has come.
+
+    verdict : EXHAUSTED, PAUSED or FOUND.
+    nodes : its cost so far.
+    undecided : the supports that could not be decided.
+    support, right : the support found, and the samples it has right.
+    rule : the rule on it, where the largest margin in floating point is not one.
+    gap : what is refuted has no larger margin than this (weights of length 1, columns scaled); 0
+        where nothing was left to floating point.
+    """
+
+    verdict: int
+    nodes: int
+    undecided: int
+    support: NDArray[np.int64]
+    right: NDArray[np.int64]
+    rule: Rule | None = None
+    gap: float = 0.0
+
+
+class SupportDecision(NamedTuple):
+    """Whether a support suffices, in rational arithmetic.
+
+    verdict : SEPARABLE, INSEPARABLE or UNDECIDED.
+    right : where it does, the samples that are right.
+    rule : where it does, the rule, if its weights are doubles.
+    """
+
+    verdict: int
+    right: NDArray[np.int64]
+    rule: Rule | None = None
+
+
+def all_supports(  # noqa: PLR0913
+    problem: Problem,
+    size: int,
+    max_errors: int = 0,
+    *,
+    chunk: int = NODES_A_CHUNK,
+    max_decisions: int = RATIONAL_DECISIONS,
+    limits: CutLimits = DEFAULT_LIMITS,
+) -> Iterator[Step]:
+    """Walk over all supports of `size` variables: does one make at most `max_errors` errors?
+
+    Yields a step after about `chunk` nodes, or more often; the last one is EXHAUSTED or FOUND. What
+    floating point leaves open is decided in rational arithmetic, up to `max_decisions` times.
+    """
+    walk = make_walk(problem, size, max_errors, limits=limits)
+    table = ExactTable(problem)
+    tally = walk.fit.state.tally
+    n_without_rule = 0  # supports that suffice, but by no rule in doubles that was found
+    verdict = PAUSED
+    while verdict == PAUSED:
+        verdict = walk_on(walk, chunk)
+        support = np.sort(walk.order[walk.variables.status == INCLUDED])
+        right = np.flatnonzero(walk.fit.state.alive)
+        rule = None
+        if verdict == ASKED:
+            answer_question(walk, table, max_decisions)
+            verdict = PAUSED
+        elif verdict == FOUND:
+            widest = candidate_rule(problem, max_margin_candidate(problem, support, 0, right))
+            if widest.errors > max_errors:
+                # Margins as small as rounding errors.
+                exact = decide_support(table, support, max_errors, max_decisions)
+                right = exact.right
+                rule = exact.rule
+                if exact.verdict == INSEPARABLE:
+                    verdict = PAUSED
+                elif rule is None:
+                    n_without_rule += 1
+                    verdict = PAUSED
+        yield Step(
+            verdict=verdict,
+            nodes=int(tally[NODES]),
+            undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
+            support=support,
+            right=right,
+            rule=rule,
+            gap=float(walk.fit.state.gap[0]),
+        )
+
+
+def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
+    """Answer what the walk asks, unless the table has made `max_decisions`, or it takes too long.
+
+    Then the walk goes on with what floating point says; for a cut it does without the cut.
+    """
+    level = int(walk.levels.current[0])
+    status = walk.variables.status
+    is_growing = walk.levels.method[level] == GROWING
+    is_meant = status == INCLUDED
+    if is_growing:
+        is_meant |= status == OPEN
+    support = np.sort(walk.order[is_meant])
+
+    is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
+    if is_growing and not is_small:
+        # No cut then: every variable is tried.
+        walk.question.answer[0] = UNDECIDED
+        return
+    decisions_left = max_decisions - table.decisions
+    verdict = decide_support(table, support, walk.max_errors, decisions_left).verdict
+    if verdict == UNDECIDED:
+        walk.fit.state.trusts_rounding[0] = 1
+    else:
+        walk.question.answer[0] = verdict
+
+
+def decide_support(
+    table: ExactTable, support: NDArray[np.int64], max_errors: int, max_decisions: int
+) -> SupportDecision:
+    """Whether these variables make at most `max_errors` errors, in rational arithmetic.
+
+    UNDECIDED where that takes too long: on many numbers, or after `max_decisions`.
+    """
+    problem = table.problem
+    nobody = np.zeros(0, dtype=np.int64)
+    if not is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
+        return SupportDecision(UNDECIDED, right=nobody)
+    errors = table.errors_within(support, max_errors, max_decisions)
+    if errors.within is None:
+        return SupportDecision(UNDECIDED, right=nobody)
+    if not errors.within:
+        return SupportDecision(INSEPARABLE, right=nobody)
+    right = np.array(errors.samples, dtype=np.int64)
+    rule = rule_in_doubles(problem, support, errors.decision, right)
+    return SupportDecision(SEPARABLE, right=right, rule=rule)

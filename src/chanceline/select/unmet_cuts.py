@@ -1,0 +1,122 @@
+"""Compiled: which cuts of few patterns are still unmet, and the smallest of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.kernels.compile import NONE, inlined_kernel, inner_kernel
+from chanceline.select.bitsets import EMPTY_WORD, ONE_BIT, bits_set
+from chanceline.select.walk_state import EXCLUDED, OPEN
+
+
+@inner_kernel()
+def set_status(variables: Any, j: int, status: int) -> None:
+    """Variable j is now OPEN, INCLUDED or EXCLUDED."""
+    bit = ONE_BIT << np.uint64(j & 63)
+    w = j >> 6
+    variables.status[j] = status
+    if status == OPEN:
+        variables.open_words[w] |= bit
+    else:
+        variables.open_words[w] &= ~bit
+
+
+@inlined_kernel()
+def smallest_open_cut(walk: Any, level: int) -> int:
+    """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
+
+    Without cuts `smallest` holds all open variables, and the number is that of all variables. At
+    the last level the variable must meet all unmet cuts, so those that do are the cut.
+    """
+    unmet = walk.unmet
+    open_words = walk.variables.open_words
+    if level == walk.size - 1 and unmet.cuts.shape[2] > 0:
+        return open_in_all_cuts(unmet, walk.levels.chosen[level - 1], level, open_words)
+    if level > 0:
+        keep_unmet(unmet, walk.levels.chosen[level - 1], level)
+    return smallest_of_level(unmet, level, open_words, walk.variables.status.size)
+
+
+@inlined_kernel()
+def keep_unmet(unmet: Any, j: int, level: int) -> None:
+    """Copy the cuts of the level above that variable j, included there, does not meet."""
+    bit = ONE_BIT << np.uint64(j & 63)
+    word_of_j = unmet.cuts[level - 1, j >> 6]
+    n_kept = 0
+    for w in range(unmet.cuts.shape[1]):
+        above = unmet.cuts[level - 1, w]
+        here = unmet.cuts[level, w]
+        n_kept = 0
+        for i in range(unmet.n_unmet[level - 1]):
+            # Written in any case, and overwritten by the next one if met: no branch.
+            here[n_kept] = above[i]
+            n_kept += (word_of_j[i] & bit) == EMPTY_WORD
+    unmet.n_unmet[level] = n_kept
+
+
+@inlined_kernel()
+def open_in_all_cuts(unmet: Any, j: int, level: int, open_words: NDArray) -> int:
+    """How many open variables meet all cuts of the level above that variable j does not meet.
+
+    They are written to `smallest`.
+    """
+    bit = ONE_BIT << np.uint64(j & 63)
+    above = unmet.cuts[level - 1]
+    n_shared = 0
+    for w in range(open_words.size):
+        shared = open_words[w]
+        for i in range(unmet.n_unmet[level - 1]):
+            if (above[j >> 6, i] & bit) == EMPTY_WORD:
+                shared &= above[w, i]
+                if shared == EMPTY_WORD:
+                    break
+        unmet.smallest[w] = shared
+        n_shared += bits_set(shared)
+    return n_shared
+
+
+@inlined_kernel()
+def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
+    """The size of the smallest open part of a cut of this level, which is written to `smallest`.
+
+    If there is no cut with fewer than `n_features`: this number, and all open variables.
+    """
+    cuts = unmet.cuts[level]
+    first_open = open_words[0]
+    n_words = open_words.size
+    fewest = n_features
+    best = NONE
+    for i in range(unmet.n_unmet[level]):
+        size = bits_set(cuts[0, i] & first_open)
+        for w in range(1, n_words):
+            size += bits_set(cuts[w, i] & open_words[w])
+        if size < fewest:
+            fewest = size
+            best = i
+            if size == 0:
+                break
+
+    for w in range(n_words):
+        unmet.smallest[w] = open_words[w]
+        if best >= 0:
+            unmet.smallest[w] &= cuts[w, best]
+    return fewest
+
+
+@inlined_kernel()
+def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
+    """Exclude the variables of a set of bits, and list them in `members`; return how many."""
+    n_members = 0
+    for w in range(words.size):
+        word = words[w]
+        while word != EMPTY_WORD:
+            lowest_bit = word & (~word + ONE_BIT)
+            j = 64 * w + bits_set(lowest_bit - ONE_BIT)
+            members[n_members] = j
+            set_status(variables, j, EXCLUDED)
+            word &= word - ONE_BIT
+            n_members += 1
+    return n_members

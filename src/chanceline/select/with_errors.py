@@ -1,0 +1,233 @@
+"""As few variables as possible that make at most so many errors: part of method `auto`.
+
+First no variable, one, and promising pairs; then a greedy support that makes few enough errors, and
+swaps on the hinge that trims so many samples, one variable fewer at every success.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chanceline.perceptron.hinge_fit import screening_scores
+from chanceline.perceptron.problem import Problem
+from chanceline.perceptron.workspace import make_hinge, set_support
+from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
+from chanceline.select.front_search import PAIRS_TRIED, search_fewest_errors
+from chanceline.select.greedy import cheapest_place
+from chanceline.select.outcome import Candidate, Event, LowerBound, candidate_rule
+from chanceline.select.pair_screening import screen_pairs
+from chanceline.select.singles import (
+    best_single_rule,
+    majority_rule,
+    search_singles,
+    single_errors,
+)
+
+SWAPS_PER_CHUNK = 500  # between two looks at the keyboard
+SWAPS_PER_PHASE = 10_000  # with and without noise in which samples are trimmed, in turn
+TRIM_NOISE = 0.3
+FEW_VARIABLES = 3  # from here on singles are refuted, and the promising ones of the pairs:
+FEW_VARIABLES_DIVISOR = 10  # a tenth of the budget is enough
+
+# The default budget at 128 × 128, in multiplications, and what a swap takes.
+WORK_WITH_ERRORS = 3.6e10
+OVERHEAD_WITH_ERRORS = 40_000
+MIN_SWAPS_WITH_ERRORS = 200
+
+
+def default_swaps_with_errors(problem: Problem, n_variables: int) -> int:
+    """Swaps for a start of so many variables: about 3 s at N = P = 64, 8 s at 128, 20 s at 256."""
+    n_columns, n_samples = problem.columns.shape
+    work = WORK_WITH_ERRORS * math.sqrt(n_samples * min(n_columns, 4 * n_samples)) / 128
+    work_per_swap = (
+        OVERHEAD_WITH_ERRORS + n_columns * n_samples + 4 * n_samples * (n_variables + 1) ** 2
+    )
+    return max(MIN_SWAPS_WITH_ERRORS, int(work / work_per_swap))
+
+
+def search_with_errors(
+    problem: Problem, budget: int | None, seed: int, max_errors: int, *, gives_up: bool = False
+) -> Iterator[Event]:
+    """Search for few variables that make at most `max_errors`, from none to many.
+
+    The budget counts swaps. A `LowerBound` says how many variables are needed at least, by
+    exhaustion of the singles. Where nothing suffices, a search that `gives_up` yields no candidate;
+    another the rule of fewest errors it can find.
+    """
+    majority = majority_rule(problem)
+    if majority.errors <= max_errors:
+        no_variable = np.zeros(0, dtype=np.int64)
+        yield Candidate(no_variable, np.zeros(0), majority.constant, iterations=0)
+        return
+
+    search = _ErrorSearch(problem, max_errors, seed)
+    errors_of_singles = single_errors(problem)
+    best_single = int(np.argmin(errors_of_singles))
+    n_needed = 2
+    if errors_of_singles[best_single] <= max_errors:
+        n_needed = 1
+        candidate = search.single_candidate(best_single)
+        if candidate is not None:
+            yield candidate
+            yield LowerBound(1, nodes=problem.n_features)
+            return
+
+    proof = LowerBound(n_needed, nodes=problem.n_features)
+    if search.try_pairs():
+        yield search.candidate(iterations=0)
+        yield proof
+        return
+
+    is_good_enough = search.grow()
+    n_added = search.hinge.n_selected
+    if is_good_enough:
+        yield search.candidate(iterations=n_added)
+    yield proof
+    if is_good_enough:
+        if budget is None:
+            budget = default_swaps_with_errors(problem, n_added)
+        yield from search.shrink(budget)
+    elif not gives_up:
+        yield from search_fewest_errors(problem, budget, seed, spent=n_added, max_errors=max_errors)
+
+
+class _ErrorSearch:
+    """A support that grows until it makes few enough errors, and then shrinks.
+
+    Attributes
+    ----------
+    problem, max_errors : the task.
+    hinge : the fit, and its present support.
+    best : the best rules found, of every size; only those with few enough errors are kept.
+    singles : the rules on every single column.
+    """
+
+    def __init__(self, problem: Problem, max_errors: int, seed: int) -> None:
+        self.problem = problem
+        self.max_errors = max_errors
+        max_variables = min(problem.n_features, problem.n_samples)
+        self.hinge = make_hinge(
+            problem.columns,
+            max_variables + 1 + problem.n_unpenalized,
+            n_unpenalized=problem.n_unpenalized,
+            nonnegative=problem.nonnegative,
+            seed=seed,
+        )
+        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
+        # A rule of one error more at every size, which is not −1: worse ones are not stored.
+        self.best.errors[:] = max_errors + 1
+        self.best.supports[:] = 0
+        self.singles = search_singles(problem, self.hinge.state.random)
+
+    def single_candidate(self, column: int) -> Candidate | None:
+        """A rule on one column that makes few enough errors; None if doubles have none.
+
+        The line search on scaled columns has a tolerance. Where that misses the rule, it is found
+        by sorting the values of X, which has none.
+        """
+        candidate = Candidate(
+            support=np.array([column]),
+            weights=self.singles.weights[[column]],
+            constant=float(self.singles.constants[column]),
+            iterations=0,
+        )
+        if candidate_rule(self.problem, candidate).errors > self.max_errors:
+            candidate = candidate._replace(rule=best_single_rule(self.problem, column))
+        if candidate_rule(self.problem, candidate).errors > self.max_errors:
+            return None
+        return candidate
+
+    def try_pairs(self) -> bool:
+        """Try promising pairs until one makes few enough errors; whether one does."""
+        for pair in screen_pairs(self.problem, PAIRS_TRIED):
+            self._fit_variables(pair)
+            if self._is_good_enough():
+                return True
+        return False
+
+    def grow(self) -> bool:
+        """Add columns until few enough errors are left; False if all that fit do not suffice."""
+        hinge = self.hinge
+        self._fit_variables(np.zeros(0, dtype=np.int64))
+        capacity = hinge.state.support.size
+        # Columns of a given sign may leave again, so that additions may be more than there is room.
+        for _ in range(2 * capacity):
+            scores = screening_scores(hinge)
+            if hinge.size == capacity or scores.max() < 0:
+                return False
+            try_change(hinge, self.best, add=int(scores.argmax()), max_errors=self.max_errors)
+            if self._is_good_enough():
+                return True
+        return False
+
+    def shrink(self, budget: int) -> Iterator[Candidate | int]:
+        """From a support that makes few enough errors to smaller ones, by so many swaps at most.
+
+        Yields a candidate at every success, and the iterations done at every other chance to
+        interrupt. Swaps that are given up, since few variables are left, count as done.
+        """
+        hinge = self.hinge
+        n_added = hinge.n_selected
+        n_left = budget
+        size = hinge.size
+        is_good_enough = True
+        while True:
+            # As long as errors are few enough, drop the cheapest variable.
+            while is_good_enough:
+                if hinge.n_selected <= FEW_VARIABLES:
+                    n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
+                if hinge.n_selected <= 2:
+                    return
+                size = min(size, hinge.size) - 1
+                place = cheapest_place(hinge)
+                try_change(hinge, self.best, drop=place, max_errors=self.max_errors)
+                is_good_enough = self._is_good_enough()
+                if is_good_enough:
+                    yield self.candidate(n_added + budget - n_left)
+            if n_left <= 0:
+                return
+
+            # Swap at the smaller size until errors are few enough there.
+            n_left -= self._swap(
+                size, max_swaps=min(SWAPS_PER_CHUNK, n_left), n_done=budget - n_left
+            )
+            is_good_enough = hinge.size <= size and self._is_good_enough()
+            iterations = n_added + budget - n_left
+            if is_good_enough:
+                yield self.candidate(iterations)
+            else:
+                yield iterations
+
+    def candidate(self, iterations: int) -> Candidate:
+        """The best rule of as many variables as the present support has."""
+        return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
+
+    def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
+        """Swap at a size, the intercept included; the swaps done. `n_done` were done before."""
+        phase = n_done // SWAPS_PER_PHASE
+        trim_noise = TRIM_NOISE if phase % 2 == 1 else 0.0
+        # The rule that the last swaps ended with may descend once more.
+        try_change(self.hinge, self.best, max_newton=0)
+        return swap_for_errors(
+            self.hinge,
+            self.best,
+            size=size,
+            max_swaps=max_swaps,
+            target_errors=self.max_errors,
+            trim_noise=trim_noise,
+        )
+
+    def _fit_variables(self, variables: NDArray[np.int64]) -> None:
+        """Load these columns, and the intercept if there is one; fit them and note the rule."""
+        n_features = self.problem.n_features
+        intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
+        set_support(self.hinge, np.append(intercept, variables))
+        try_change(self.hinge, self.best, max_errors=self.max_errors)
+
+    def _is_good_enough(self) -> bool:
+        """Whether a rule of the present size has been found that makes few enough errors."""
+        return bool(self.best.errors[self.hinge.n_selected] <= self.max_errors)
