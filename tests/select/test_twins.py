@@ -14,7 +14,7 @@ from chanceline.perceptron.hinge import SAFELY_POSITIVE, SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.workspace import HINGE_RIDGE, make_hinge, set_support
 from chanceline.select import random_problem
-from chanceline.select.amp import DAMPING, SLOW, amp_steps
+from chanceline.select.amp import MESSAGE_DAMPING, SLOW_PACE, amp_steps
 from chanceline.select.greedy import SWAP_NOISE, fit_greedily
 from chanceline.select.tabu import ADDITION_FIT_STEPS, swap_down, swap_until_separated
 
@@ -174,7 +174,7 @@ def test_message_passing_as_in_plain_numpy(kept):
     columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
     hinge = make_hinge(columns, 1 + kept, n_unpenalized=kept)
     begin = 0.01 * np.random.default_rng(0).standard_normal(n)
-    *_, (found, spread, sure) = islice(amp_steps(hinge, count, begin, SLOW[0]), 12)
+    *_, beliefs = islice(amp_steps(hinge, count, begin, SLOW_PACE.reinforcement), 12)
 
     mean, variance, field, response, bend = (
         begin,
@@ -184,7 +184,7 @@ def test_message_passing_as_in_plain_numpy(kept):
         0.0,
     )
     for step in range(1, 13):
-        rate = 1.0 - SLOW[0] ** step
+        rate = 1.0 - SLOW_PACE.reinforcement**step
         V = variance.sum() / n
         omega = columns.T @ mean / np.sqrt(n) - V * response
         x = omega / np.sqrt(V)
@@ -200,14 +200,14 @@ def test_message_passing_as_in_plain_numpy(kept):
         )
         pi = np.append(expit(odds + free), np.ones(kept))
         new = pi * field * width
-        variance = DAMPING * variance + (1 - DAMPING) * (
+        variance = MESSAGE_DAMPING * variance + (1 - MESSAGE_DAMPING) * (
             pi * (width + (field * width) ** 2) - new**2
         )
-        mean = DAMPING * mean + (1 - DAMPING) * new
+        mean = MESSAGE_DAMPING * mean + (1 - MESSAGE_DAMPING) * new
     # The products are in single precision.
-    np.testing.assert_allclose(found, mean, rtol=2e-4, atol=2e-5)
-    np.testing.assert_allclose(spread, variance, rtol=2e-4, atol=2e-5)
-    np.testing.assert_allclose(sure, evidence, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(beliefs.mean, mean, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(beliefs.variance, variance, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(beliefs.evidence, evidence, rtol=2e-4, atol=2e-5)
 
 
 def test_swaps_end_after_half_of_the_budget_without_success():

@@ -117,21 +117,25 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
     random = hinge.state.random
     weight_step = hinge.scratch.weight_step
     margin_step = hinge.scratch.margin_step
+
     shortest = SHORTEST_STEP
     if max_errors > 0:
         shortest = SHORTEST_TRIMMED_STEP
-
     step = 1.0
     for n_steps in range(max_newton + 1):
-        must_rebuild = False
-        n_flips = ZERO
+        # Before the first step samples flip only where noise trims them anew.
+        noise = 0.0
         if n_steps == 0:
-            if trim_noise > 0.0:
-                n_flips = find_flips(hinge, max_errors, trim_noise)
-        else:
-            n_flips = find_flips(hinge, max_errors, 0.0)
+            noise = trim_noise
+        n_flips = ZERO
+        if n_steps > 0 or noise > 0.0:
+            n_flips = find_flips(hinge, max_errors, noise)
+
+        # Is the fit at rest, or the inverse worn out?
+        must_rebuild = False
+        if n_steps > 0:
             if not dot_first(weights, weights, n_used[0]) < np.inf:
-                # Updates have worn the inverse out: once more from nothing.
+                # Too many updates: once more from nothing.
                 for i in range(n_used[0]):
                     weights[i] = 0.0
                 must_rebuild = True
@@ -141,6 +145,7 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
                     return False
                 must_rebuild = True
 
+        # Bring the inverse in line with the active samples.
         if must_rebuild or not follow_flips(hinge, n_flips):
             rebuild(hinge, max_errors, n_steps)
         is_stuck = max_errors > 0 and step <= shortest

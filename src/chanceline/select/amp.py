@@ -1,6 +1,7 @@
-"""Reinforced approximate message passing: marginals of the weights, pushed until K of them stand out.
+"""Reinforced approximate message passing: marginals of the weights, pushed until K stand out.
 
-GAMP with a step channel on A/√N and a Bernoulli–Gauss prior whose log-odds is set at every step so that Σ π_i = K.
+GAMP with a step channel on A/√N and a Bernoulli–Gauss prior whose log-odds is set at every step so
+that Σ_i π_i = K, where π_i is the probability that w_i ≠ 0.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +23,47 @@ from chanceline.select.greedy import drop_cheapest, fit_greedily
 from chanceline.select.outcome import Candidate
 from chanceline.select.starts import candidate_of
 
-DAMPING = 0.3
-DEFAULT_BUDGET = 3000
-LOOK_EVERY = 25
-RUNAWAY = (
-    1e12  # evidence in nats: columns that are far from independent can drive it up without end
-)
-BRISK, SLOW = (0.99, 300), (0.999, 500)  # reinforcement, and how many steps it gets
-SLOWLY_FROM = 600  # patterns from which the slow pace pays: below, swaps get as far from either
+MESSAGE_DAMPING = 0.3  # the share of the old means and variances that a step keeps
+DEFAULT_MESSAGE_STEPS = 3000  # of method `amp`
+STEPS_PER_LOOK = 25  # message-passing steps between two tests of a support
+RUNAWAY_EVIDENCE = 1e12  # nats: columns far from independent can drive it up without end
+SMALLEST_VARIANCE = 1e-10  # of the margins, against a division by zero
+START_WIDTH = 0.01  # means of the weights start in ± this, small against 1
+SLOWLY_FROM = 600  # samples from which the slow pace pays: below, swaps get as far from either
+FIRST_SHRINK = 0.97  # the first K tried, as a share of the variables known to suffice
+
+
+class Pace(NamedTuple):
+    """How fast beliefs harden, as 1 − reinforcement^t after t steps, and how many steps they get."""
+
+    reinforcement: float
+    max_steps: int
+
+
+BRISK_PACE = Pace(reinforcement=0.99, max_steps=300)
+SLOW_PACE = Pace(reinforcement=0.999, max_steps=500)
+
+
+class Beliefs(NamedTuple):
+    """What message passing believes of the n weights; every array has shape (n,).
+
+    Attributes
+    ----------
+    mean, variance : of every weight.
+    evidence : for w_i ≠ 0, in nats.
+    """
+
+    mean: Floats
+    variance: Floats
+    evidence: Floats
+
+
+class Slab(NamedTuple):
+    """The weights if they are not zero: first and second moment, and the evidence that they are not."""
+
+    mean: Floats
+    second_moment: Floats
+    evidence: Floats
 
 
 def inverse_mills(x: NDArray) -> NDArray:
@@ -37,125 +72,179 @@ def inverse_mills(x: NDArray) -> NDArray:
 
 
 def log_odds_for(evidence: NDArray, count: float) -> float:
-    """ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count."""
+    """The log-odds ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count."""
     from scipy.optimize import brentq
 
-    low, high = -evidence.max() - 40.0, -evidence.min() + 40.0
-    return float(brentq(lambda odds: expit(odds + evidence).sum() - count, low, high, xtol=1e-12))
+    def surplus(log_odds: float) -> float:
+        return expit(log_odds + evidence).sum() - count
+
+    # With 40 nats to spare all probabilities are 0 at one end and 1 at the other.
+    lowest = -evidence.max() - 40.0
+    highest = -evidence.min() + 40.0
+    return float(brentq(surplus, lowest, highest, xtol=1e-12))
 
 
-def amp_steps(
-    hinge: Hinge, count: int, mean: Floats, reinforcement: float
-) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Message-passing steps for K = `count` from these means of the weights, the products in single precision.
+def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) -> Slab:
+    """The moments of Gaussian weights of mean width·field and variance `width`.
 
-    After every step the means and variances of the weights, and the evidence for w_i ≠ 0; ends if it runs away. Every column has
-    mean square 1, so the variances need no matrix: V = Σ_i v_i / N. With an intercept, its column (the last) has π = 1. The slab
-    of a signed weight is the positive half of a Gaussian. Beliefs harden as 1 − reinforcement^t after t steps.
+    Of a nonnegative weight only the positive half of the Gaussian counts. `field` and `nonnegative`
+    have shape (n,).
     """
-    columns, kept, signed = (
-        hinge.data.columns_float32,
-        hinge.data.n_unpenalized,
-        hinge.data.nonnegative,
-    )
-    n, patterns = columns.shape
-    root, pi = math.sqrt(n), np.ones(n)
-    variance, field, response, curvature = (
-        np.full(n, count / n),
-        np.zeros(n),
-        np.zeros(patterns),
-        0.0,
-    )
+    evidence = 0.5 * width * field**2
+    mean = width * field
+    second_moment = width + mean**2
+    if nonnegative.any():
+        ratio = math.sqrt(width) * field
+        lift = math.sqrt(width) * inverse_mills(ratio)
+        evidence = np.where(nonnegative, evidence + log_ndtr(ratio), evidence)
+        second_moment = np.where(nonnegative, second_moment + mean * lift, second_moment)
+        mean = np.where(nonnegative, mean + lift, mean)
+    return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
+
+
+def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
+    """Message-passing steps for K = `count`; the beliefs after every step.
+
+    Ends if the evidence runs away. Every column has mean square 1, so the variances need no matrix:
+    V = Σ_i v_i / N. An unpenalized column (they are the last) has π = 1. Products with the table are
+    in single precision.
+
+    Parameters
+    ----------
+    hinge : for its table; neither its state nor its scratch is used.
+    count : the number K of variables that the prior expects.
+    mean : (n,) the means of the weights to start from.
+    reinforcement : beliefs harden as 1 − reinforcement^t after t steps.
+    """
+    columns = hinge.data.columns_float32
+    nonnegative = hinge.data.nonnegative
+    n_columns, n_samples = columns.shape
+    n_variables = n_columns - hinge.data.n_unpenalized
+    root = math.sqrt(n_columns)
+
+    probability = np.ones(n_columns)
+    variance = np.full(n_columns, count / n_columns)
+    field = np.zeros(n_columns)
+    response = np.zeros(n_samples)
+    curvature = 0.0
     for step in itertools.count(1):
-        rate = 1.0 - reinforcement**step
-        V = max(variance.sum() / n, 1e-10)
+        memory = 1.0 - reinforcement**step
+
+        # Samples: the mean ω and variance V of each margin, and the response of its step channel.
+        V = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
         omega = mean.astype(np.float32) @ columns / root - V * response
         response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
-        precision = max(float(response @ (response + omega / V)) / n, 0.0)
-        curvature = precision + rate * curvature
+
+        # Weights: field and curvature of their Gaussians, with what reinforcement remembers.
+        precision = max(float(response @ (response + omega / V)) / n_columns, 0.0)
+        curvature = precision + memory * curvature
         width = 1.0 / (1.0 + curvature)
-        field = precision * mean + columns @ response.astype(np.float32) / root + rate * field
-        evidence = 0.5 * width * field**2
-        if not evidence.max() < RUNAWAY:
+        message = columns @ response.astype(np.float32) / root
+        field = precision * mean + message + memory * field
+        if not (0.5 * width * field**2).max() < RUNAWAY_EVIDENCE:
             return
-        slab, second = width * field, width + (width * field) ** 2
-        if signed.any():
-            ratio = math.sqrt(width) * field
-            lift = math.sqrt(width) * inverse_mills(ratio)
-            evidence = np.where(signed, evidence + log_ndtr(ratio), evidence)
-            slab, second = (
-                np.where(signed, slab + lift, slab),
-                np.where(signed, second + slab * lift, second),
-            )
-        free = evidence[: n - kept]
-        pi[: n - kept] = expit(log_odds_for(free, count) + free)
-        new = pi * slab
-        variance = DAMPING * variance + (1.0 - DAMPING) * (pi * second - new**2)
-        mean = DAMPING * mean + (1.0 - DAMPING) * new
-        yield mean, variance, evidence
+
+        # Which weights are not zero, so that K of them are expected; then the damped moments.
+        slab = slab_moments(field, width, nonnegative)
+        evidence = slab.evidence[:n_variables]
+        probability[:n_variables] = expit(log_odds_for(evidence, count) + evidence)
+        new_mean = probability * slab.mean
+        new_variance = probability * slab.second_moment - new_mean**2
+        variance = MESSAGE_DAMPING * variance + (1.0 - MESSAGE_DAMPING) * new_variance
+        mean = MESSAGE_DAMPING * mean + (1.0 - MESSAGE_DAMPING) * new_mean
+        yield Beliefs(mean=mean, variance=variance, evidence=slab.evidence)
 
 
-def passing(
-    hinge: Hinge, count: int, reinforcement: float, most: int
-) -> Iterator[tuple[int, bool]]:
-    """Up to `most` steps of message passing for K = `count`; at every look the steps done, and whether the K largest separate.
+def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
+    """Let the support be the `count` variables of largest evidence.
 
-    Ends early if it runs away. The workspace then holds the support that was tested.
+    Nonnegative weights start at their means: from zero, those that Newton's first step turns away
+    would leave. All others start at zero.
     """
-    n, kept = hinge.data.columns.shape[0], hinge.data.n_unpenalized
-    start = np.array([0.02 * next_random(hinge.state.random) - 0.01 for _ in range(n)])
-    for done, (mean, _, evidence) in enumerate(
-        itertools.islice(amp_steps(hinge, count, start, reinforcement), most), 1
-    ):
-        if done % LOOK_EVERY == 0:
-            order = np.argsort(-evidence[: n - kept], kind="stable")[:count]
-            support = np.concatenate([np.arange(n - kept, n), np.sort(order)])
-            # Signed weights start where they were believed to be: from zero, those that Newton's first step turns away leave.
-            set_support(
-                hinge,
-                support,
-                np.where(hinge.data.nonnegative, np.maximum(mean, 0.0), 0.0)[support],
-            )
-            yield done, fit(hinge)
+    nonnegative = hinge.data.nonnegative
+    n_columns = nonnegative.size
+    n_variables = n_columns - hinge.data.n_unpenalized
+    order = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
+    support = np.concatenate([np.arange(n_variables, n_columns), np.sort(order[:count])])
+    weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)
+    set_support(hinge, support, weights[support])
+
+
+def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
+    """Message passing for K = `count`; at every look the steps done, and whether K variables separate.
+
+    These are the variables of largest evidence; the workspace is fitted to them. Ends early if the
+    evidence runs away.
+    """
+    n_columns = hinge.data.columns.shape[0]
+    draws = np.array([next_random(hinge.state.random) for _ in range(n_columns)])
+    start = 2 * START_WIDTH * draws - START_WIDTH
+    steps = amp_steps(hinge, count, start, pace.reinforcement)
+    for n_steps, beliefs in enumerate(itertools.islice(steps, pace.max_steps), 1):
+        if n_steps % STEPS_PER_LOOK == 0:
+            load_most_evident(hinge, count, beliefs)
+            yield n_steps, fit(hinge)
 
 
 def pass_down(
-    hinge: Hinge, best: int, seed: int, tries: int, spent: int = 0
+    hinge: Hinge, n_variables: int, seed: int, tries: int, spent: int = 0
 ) -> Iterator[Candidate | int]:
-    """Scan K down from below `best`; every success is thinned further by dropping variables while it separates."""
+    """Message passing for fewer and fewer variables.
+
+    Every success is thinned further: the cheapest variables are dropped as long as it separates.
+    After every failure the next K is nearer to the variables known to suffice.
+
+    Parameters
+    ----------
+    hinge : a workspace; its support is changed.
+    n_variables : so many are known to suffice.
+    seed : of the random numbers.
+    tries : failures after which the search ends.
+    spent : iterations of the searches before this one, which are added to its own.
+
+    Yields
+    ------
+    A candidate at every success, and the iterations spent at every other chance to interrupt.
+    """
     hinge.state.random[:] = random_state(seed)
-    failures, shrink = 0, 0.97
-    pace = SLOW if hinge.state.margins.size >= SLOWLY_FROM else BRISK
-    while failures < tries and best > 1:
-        goal = min(best - 1, int(shrink * best))
-        found = False
-        for steps, found in passing(hinge, goal, *pace):
-            if found:
-                spent += steps
+    pace = BRISK_PACE
+    if hinge.state.margins.size >= SLOWLY_FROM:
+        pace = SLOW_PACE
+    shrink = FIRST_SHRINK
+    failures = 0
+    while failures < tries and n_variables > 1:
+        goal = min(n_variables - 1, int(shrink * n_variables))
+        separates = False
+        for n_steps, separates in pass_messages(hinge, goal, pace):
+            if separates:
+                spent += n_steps
                 break
-            yield spent + steps
-        if not found:
-            spent += pace[1]
+            yield spent + n_steps
+        if not separates:
+            spent += pace.max_steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent
-            continue
-        separable = True
-        while separable:
-            best = hinge.n_selected
+        while separates:
+            n_variables = hinge.n_selected
             yield candidate_of(hinge, spent)
-            separable = best > 1 and drop_cheapest(hinge)
+            separates = n_variables > 1 and drop_cheapest(hinge)
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `amp`: from OMP's number of variables down; the budget counts message-passing steps."""
-    hinge, separable = fit_greedily(problem)
-    added = hinge.n_selected
-    first = candidate_of(hinge, added)
-    yield first
-    limit = DEFAULT_BUDGET if budget is None else budget
-    if separable:
-        for event in pass_down(hinge, first.support.size, seed, tries=10**9, spent=added):
-            yield event
-            if (event.iterations if isinstance(event, Candidate) else event) >= limit:
-                return
+    """Method `amp`: down from the greedy support; the budget counts message-passing steps."""
+    hinge, separates = fit_greedily(problem)
+    n_added = hinge.n_selected
+    yield candidate_of(hinge, n_added)
+    if not separates:
+        return
+    max_steps = DEFAULT_MESSAGE_STEPS
+    if budget is not None:
+        max_steps = budget
+    for event in pass_down(hinge, n_added, seed, tries=10**9, spent=n_added):
+        yield event
+        spent = event
+        if isinstance(event, Candidate):
+            spent = event.iterations
+        if spent >= max_steps:
+            return

@@ -31,7 +31,7 @@ SWAPS_PER_CHUNK = 500  # between two looks at the keyboard
 SWAPS_PER_PHASE = 10_000  # with and without noise in which samples are trimmed, in turn
 TRIM_NOISE = 0.3
 FEW_VARIABLES = 3  # from here on singles are refuted, and the promising ones of the pairs:
-SHARE_FOR_FEW = 10  # a tenth of the budget is enough
+FEW_VARIABLES_DIVISOR = 10  # a tenth of the budget is enough
 
 # The default budget at 128 × 128, in multiplications, and what a swap takes.
 WORK_WITH_ERRORS = 3.6e10
@@ -179,7 +179,7 @@ class _ErrorSearch:
             # As long as errors are few enough, drop the cheapest variable.
             while is_good_enough:
                 if hinge.n_selected <= FEW_VARIABLES:
-                    n_left = min(n_left, budget // SHARE_FOR_FEW)
+                    n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
                 if hinge.n_selected <= 2:
                     return
                 size = min(size, hinge.size) - 1
