@@ -25,7 +25,7 @@ from chanceline.significance.arrays import Bools
 class StatisticKind(StrEnum):
     """What was compared between the observed and the drawn labels."""
 
-    FRONT = "front"  # losses at every number of features
+    PATH = "front"  # losses at every number of features; JSON calls it the front
     SEARCH = "search"  # the set size of a search that was run again on every draw
 
 

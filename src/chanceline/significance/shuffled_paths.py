@@ -109,7 +109,7 @@ class ShuffledPaths:
             requested=self.requested,
             stopped_by=self.stopped_by,
         )
-        return replace(read_draws(draws), statistic=StatisticKind.FRONT)
+        return replace(read_draws(draws), statistic=StatisticKind.PATH)
 
     def _first_batch_statistics(self) -> list[SearchStatistic]:
         """The fewest features with the fewest errors on each path of the first batch.

@@ -218,7 +218,7 @@ class UnionBound:
         if self.preregistered is not None:
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Sizes and errors are both free, so that values lie densely: β may be all of the level.
+            # Size and errors are both free. The level itself is on the safe side: β is no larger.
             return stage1_level
         largest = self.largest_convincing(stage1_level)
         if largest <= 0:
