@@ -39,7 +39,7 @@ COVER = (
 )
 # What a p-value of the shuffles rests on: over the numbers of features, or over repeated searches.
 SHUFFLE_REFERENCES: dict[str, str] = {
-    StatisticKind.FRONT: (
+    StatisticKind.PATH: (
         "Westfall P. H. and Young S. S., “Resampling-Based Multiple Testing”, Wiley (1993)."
     ),
     StatisticKind.SEARCH: (
@@ -122,7 +122,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
     """What the template shows, by the names that it uses."""
     by_front = False
     if result.permutation is not None:
-        by_front = result.permutation.statistic == StatisticKind.FRONT
+        by_front = result.permutation.statistic == StatisticKind.PATH
     features = result.to_frame()
     cells = features.assign(
         stand_ins=[stand_ins_in_cell(stand_ins_of(result, name)) for name in features["feature"]]

@@ -243,8 +243,9 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
         max_steps = budget
     for event in pass_down(hinge, n_added, seed, tries=10**9, spent=n_added):
         yield event
-        spent = event
         if isinstance(event, Candidate):
             spent = event.iterations
+        else:
+            spent = event
         if spent >= max_steps:
             return
