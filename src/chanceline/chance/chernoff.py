@@ -40,14 +40,19 @@ def log_tail_bound(
 ) -> float:
     """ln of a bound on the probability that shuffled labels give a sum as extreme as the labels do.
 
-    S is the sum of the column over shuffled positives, s that over the positives as they are. The
-    bound is E e^{h(S − s)}, for P(S ≥ s) if h > 0 and for P(S ≤ s) if h < 0:
+    S is the sum of the column over shuffled positives, s that over the positives as they are.
+    Markov's inequality gives p ≤ E e^{slope·(S − s)}, for P(S ≥ s) if the slope is positive and for
+    P(S ≤ s) if it is negative. The expectation is known exactly (see the head of this module):
 
-        ln p ≤ −ℓ + Σ_blocks [ln P(K = n₊) − ln C(P, n₊)],
+        ln p ≤ −log_likelihood − log_subsets + log_probability_of_count,
 
-    with the logits η = μ + h·column, ℓ = Σ_positives η − Σ_units ln(1 + e^η), P and n₊ the units
-    and positives of a block, and K the number of successes among independent trials of
-    probabilities 1/(1 + e^{−η}). The head of this module derives it.
+        logits = intercept of the block + slope · column,
+        log_likelihood = Σ_positives logit − Σ_units ln(1 + e^logit),
+        log_subsets = Σ_blocks ln C(units, positives),
+        log_probability_of_count = Σ_blocks ln P(K = positives),
+
+    where K is the number of successes among independent trials of probabilities
+    1/(1 + e^{−logit}). It holds for any intercept and any slope.
 
     Parameters
     ----------
@@ -58,9 +63,9 @@ def log_tail_bound(
     starts : (blocks,)
         Index of the first unit of each block.
     slope
-        h.
+        The weight of the column.
     exact
-        If False, P(K = n₊) is that of a normal distribution: good enough to find h.
+        If False, P(K = positives) is that of a normal distribution: good enough to find h.
     """
     values = slope * column
     block_sizes = np.diff(starts, append=len(column))
@@ -100,7 +105,11 @@ def _normal_log_probability_of_counts(
 def _intercept_of_block(
     values: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The μ of each block at which K is n₊ on average, by bisection, (blocks,)."""
+    """The intercept of each block, (blocks,), by bisection.
+
+    With it the trials of probabilities 1/(1 + e^{−intercept − value}) have as many successes on
+    average as the block has positives.
+    """
     block_sizes = np.diff(starts, append=len(values))
     # Beyond these ends K would be nothing or all.
     low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT

@@ -32,7 +32,7 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     cycle
         Counts after which the proportions repeat.
     """
-    # Double until one convinces.
+    # Double until one convinces: then `high` does, and `low` does not or is the start.
     low = start
     high = 2 * start
     while not convinces(high):
@@ -41,13 +41,14 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         if high > MAX_COUNT:
             return None
 
-    # Bisection, as if there were a single crossing.
-    crossing = bisect_left(range(high), True, lo=low + 1, key=convinces)
+    # Bisection between them, as if there were a single crossing.
+    crossing = bisect_left(range(high), True, lo=low + 1, hi=high, key=convinces)
 
     # The last failure around it.
     around = min(cycle, _LONGEST_CYCLE)
     nearby = range(max(start, crossing - around), crossing + around)
     failures = [count for count in nearby if not convinces(count)]
     if not failures:
-        return start  # which bisection does not ask
+        # All counts from the start on convince, which bisection between failures can't tell.
+        return start
     return failures[-1] + 1

@@ -68,16 +68,15 @@ def log_fixed_class_labellings(
     if errors > EXACT_ERRORS:
         return log_separable_labellings + log_hamming_ball(n_points, errors), forms
 
-    # Cover: Σ_k c_k ≤ D and c_k = c_{P−k}, so that the sum is at most D · max_k (w_k + w_{P−k})/2.
-    k, log_w = log_neighbours(n_points, positives, errors)
-    log_counts = log_separable_labellings + _log_largest_pair(n_points, k, log_w) - LOG2
+    class_sizes, log_w = log_neighbours(n_points, positives, errors)
+    log_counts = log_separable_labellings + _log_largest_mean_pair(n_points, class_sizes, log_w)
     if not intercept:
         return log_counts, forms
 
-    # One or two features: c_k itself is known or bounded.
+    # One or two features: c_k itself is known or bounded, and the sum may be smaller.
     log_c_of_size = {
-        1: (CountForm.THRESHOLD, _log_threshold_sets(n_points, k)),
-        2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, k)),
+        1: (CountForm.THRESHOLD, _log_threshold_sets(n_points, class_sizes)),
+        2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
     }
     for size, (form, log_c) in log_c_of_size.items():
         log_count = float(logsumexp(log_c + log_w))
@@ -97,14 +96,29 @@ def _log_threshold_sets(n_points: int, k: NDArray[np.int64]) -> NDArray[np.float
     return np.where(empty_or_full, 0.0, LOG2)
 
 
-def _log_largest_pair(n_points: int, k: NDArray[np.int64], log_w: NDArray[np.float64]) -> float:
-    """ln max_k (w_k + w_{P−k}), for consecutive class sizes k and w zero outside of them.
+def _log_largest_mean_pair(
+    n_points: int, class_sizes: NDArray[np.int64], log_w: NDArray[np.float64]
+) -> float:
+    """ln max_k (w_k + w_{P−k})/2, the factor on Cover's count D of separable labellings.
 
-    Without errors w is 1 at k = n₊ alone. Then half of this is 1/2 for unequal classes, as a
+    A rule and its opposite separate opposite labellings, so that c_k = c_{P−k} and
+
+        Σ_k c_k w_k = Σ_k c_k (w_k + w_{P−k})/2 ≤ D · max_k (w_k + w_{P−k})/2.
+
+    Without errors w is 1 at k = n₊ alone: then the factor is 1/2 for unequal classes, as a
     labelling and its opposite cannot both have n₊ positives, and 1 for equal ones.
+
+    Parameters
+    ----------
+    n_points
+        P.
+    class_sizes : (class_sizes,)
+        Consecutive k; w is zero outside of them.
+    log_w : (class_sizes,)
+        ln w_k.
     """
-    log_w_opposite = np.full(len(k), -np.inf)
-    index_of_opposite = n_points - k - k[0]
-    present = (index_of_opposite >= 0) & (index_of_opposite < len(k))
+    index_of_opposite = n_points - class_sizes - class_sizes[0]
+    present = (index_of_opposite >= 0) & (index_of_opposite < len(class_sizes))
+    log_w_opposite = np.full(len(class_sizes), -np.inf)
     log_w_opposite[present] = log_w[index_of_opposite[present]]
-    return float(np.max(np.logaddexp(log_w, log_w_opposite)))
+    return float(np.max(np.logaddexp(log_w, log_w_opposite))) - LOG2

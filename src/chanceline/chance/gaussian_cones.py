@@ -33,6 +33,8 @@ from chanceline.chance.binomial import LOG2, log_binomial
 _LOG_2PI = float(np.log(2 * np.pi))
 # Probabilities this much smaller (in ln) than the largest are left out of a sum.
 _NEGLIGIBLE = 40.0
+# The same before the factor β is known, which varies between the splits of one sum.
+_NEGLIGIBLE_BEFORE_SHARE = 120.0
 # From this many halves of Gaussians on their characteristic function decays fast, and a short
 # contour will do.
 _FAST_DECAY = 12
@@ -66,9 +68,10 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     """ln of the density at 0 of a sum of half-normal variables less a sum of others.
 
     f(0) = ∫ dz/(2πi) M(z)^positives M(−z)^negatives along the imaginary direction, where
-    M(z) = E e^{z|g|} = w(−iz/√2), w Faddeeva's function. The contour z = s + i·width·sinh(t) goes
-    through the saddle point s; it is stretched, as the integrand decays slowly for few variables.
-    The trapezoidal rule in t is exact to rounding.
+    M(z) = E e^{z|g|} is the moment generating function. The path of integration z = s + i·width·
+    sinh(t) goes through the saddle point s, where the integrand is real and largest; sinh reaches
+    far out, as the integrand decays slowly for few variables. On a smooth integrand that vanishes
+    at both ends the trapezoidal rule in t is exact to rounding.
     """
     n = positives + negatives
     if n < _FAST_DECAY:
@@ -78,14 +81,18 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     width = 2.0 / np.sqrt(n)
     z = _saddle(positives, negatives) + 1j * width * np.sinh(t)
 
-    log_moments = positives * np.log(wofz(-1j * z / np.sqrt(2)))
-    log_moments_opposite = negatives * np.log(wofz(1j * z / np.sqrt(2)))
-    log_jacobian = np.log(width * np.cosh(t))
-    exponent = log_moments + log_moments_opposite + log_jacobian
+    log_jacobian = np.log(width * np.cosh(t))  # dz = i · width · cosh(t) dt
+    exponent = positives * _log_moment(z) + negatives * _log_moment(-z) + log_jacobian
 
+    # The largest term is taken out of the sum, so that nothing overflows.
     largest = float(exponent.real.max())
     integral = np.exp(exponent - largest).sum().real * (t[1] - t[0])
     return float(np.log(integral)) + largest - _LOG_2PI
+
+
+def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """ln E e^{z|g|} of a half-normal variable |g|: E e^{z|g|} = w(−iz/√2), w Faddeeva's function."""
+    return np.log(wofz(-1j * z / np.sqrt(2)))
 
 
 def _saddle(positives: int, negatives: int) -> float:
@@ -98,6 +105,7 @@ def _saddle(positives: int, negatives: int) -> float:
     def total_slope(s: float) -> float:
         return positives * slope(s) - negatives * slope(-s)
 
+    # slope(s) ≥ s and slope(−s) < 1/s for s > 0: at such an s the larger term has won.
     reach = 2.0 * max(positives, negatives)
     return float(brentq(total_slope, -reach, reach))
 
@@ -130,9 +138,8 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
         )
     )
 
-    # β is the costly factor: only for splits that can matter. It is about 2^{−n}, and differs
-    # between splits by less than what the factor 3 allows.
-    relevant = np.flatnonzero(log_terms >= log_terms.max() - 3 * _NEGLIGIBLE)
+    # β is the costly factor, so that it is computed only for splits that can matter.
+    relevant = np.flatnonzero(log_terms >= log_terms.max() - _NEGLIGIBLE_BEFORE_SHARE)
     log_volumes = []
     for split in relevant:
         log_share = log_cone_share(int(active_positives[split]), int(active_negatives[split]))
@@ -145,8 +152,9 @@ def _log_inactive(
 ) -> NDArray[np.float64]:
     """ln I for each split, (splits,): the probability that the other components are inactive.
 
-    I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}, n = `active`, on a
-    grid that holds the peak of every term.
+    I = ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}, n = `active`. The
+    powers of Φ may move the peak of the integrand far out of the Gaussian; the grid reaches 40 of
+    its standard deviations, but no farther than 12, where Φ(−12) is below 10⁻³².
     """
     largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
     b = np.linspace(-1.0, 1.0, _N_B) * largest_b
@@ -164,8 +172,9 @@ def _log_inactive(
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
 
-    P_sep(M) = 2(v_{M−1} + v_{M−3} + …), the conic kinematic formula at the head of this module; v_k
-    is the intrinsic volume with k + 1 active components.
+    P_sep(M) = 2(v_{M−1} + v_{M−3} + …): the probability that a random subspace of codimension M
+    meets the cone of `log_intrinsic_volume` only at 0, by the conic kinematic formula. Every second
+    volume counts, as those of even and of odd dimension both sum to one half (Gauss–Bonnet).
     """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
         return 0.0

@@ -42,8 +42,10 @@ class Stream(IntEnum):
 def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     """The number of every sample's unit, (samples,): groups, joined by the blocks held out whole.
 
-    A group that reaches into several such blocks joins them. Where that joins most of them, as with
-    days and the patients seen on them, groups alone are units and blocks are split after all.
+    A unit is a connected component: groups in the same block belong together, and so do blocks with
+    rows of the same group. Patients 1 and 2 of site A, and 3 of site B, are two units; if patient 3
+    was at both sites, all is one. Where groups connect most of the blocks, as with days and the
+    patients seen on them, groups alone are units and blocks are split after all.
 
     Parameters
     ----------
@@ -57,14 +59,14 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
-    # Where groups join most of the blocks, less than half of the folds could be filled.
-    n_joined = len(np.unique(component_of_sample[in_whole_block]))
-    n_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
-    if n_joined < n_wanted / 2:
+    # Where groups connect most of the blocks, less than half of the folds could be filled.
+    n_components_of_blocks = len(np.unique(component_of_sample[in_whole_block]))
+    n_folds_wanted = min(N_OUTER_FOLDS, int(np.count_nonzero(is_whole)))
+    if n_components_of_blocks < n_folds_wanted / 2:
         return group_of_sample
 
-    # Where no group joins two blocks, blocks are the units; their numbers are kept.
-    if is_whole.all() and n_joined == len(is_whole):
+    # Where no group connects two blocks, blocks are the units; their numbers are kept.
+    if is_whole.all() and n_components_of_blocks == len(is_whole):
         return block_of_sample
     return component_of_sample
 
