@@ -30,19 +30,19 @@ def errors_by_another_fit(X, y, columns, penalty):
     )
 
 
-def test_stand_ins_and_alternatives_are_those_of_brute_force(copied):
+def test_surrogates_and_alternatives_are_those_of_brute_force(copied):
     X, y = copied
     found = selection_stability(X, y, [1, 0], penalty=0.3)
     assert found.errors == errors_by_another_fit(X, y, [0, 1], 0.3)
     sets = set()
     for reading, rest in zip(found.readings, (1, 0), strict=True):
         counts = {j: errors_by_another_fit(X, y, [rest, j], 0.3) for j in range(2, 12)}
-        assert set(reading.stand_ins) == {
+        assert set(reading.surrogates) == {
             j for j, count in counts.items() if count <= found.errors + 1
         }
         sets |= {tuple(sorted((rest, j))) for j, count in counts.items() if count <= found.errors}
     assert set(found.alternatives) == sets
-    assert found.readings[0].stand_ins == (5,)
+    assert found.readings[0].surrogates == (5,)
     assert found.to_dict()["readings"][0]["feature"] == 0
 
 
@@ -66,8 +66,8 @@ def test_effects_and_shares(copied):
     blocks = np.arange(80) % 2
     shifted = selection_stability(X + 10.0 * blocks[:, None], y, [0, 1, 7], blocks=blocks)
     plain = selection_stability(X, y, [0, 1, 7], blocks=blocks)
-    assert [reading.stand_ins for reading in shifted.readings] == [
-        reading.stand_ins for reading in plain.readings
+    assert [reading.surrogates for reading in shifted.readings] == [
+        reading.surrogates for reading in plain.readings
     ]
     assert np.allclose(
         [reading.difference for reading in shifted.readings],
@@ -78,5 +78,5 @@ def test_effects_and_shares(copied):
 def test_where_the_rule_takes_every_column_nothing_stands_in():
     X = np.random.default_rng(0).normal(size=(20, 2))
     found = selection_stability(X, X.sum(axis=1) > 0, [0, 1])
-    assert [reading.stand_ins for reading in found.readings] == [(), ()]
+    assert [reading.surrogates for reading in found.readings] == [(), ()]
     assert found.alternatives == ()

@@ -372,4 +372,4 @@ def test_of_a_screened_table_the_rule_and_its_stability_are_told_in_all_columns(
     )
     assert [reading.feature for reading in found.readings] == [3, 11, 20]
     kept = screen_columns(samples, samples.all_rows, limits=limits)[1].tolist()
-    assert {j for reading in found.readings for j in reading.stand_ins} <= {*kept, 3, 11, 20}
+    assert {j for reading in found.readings for j in reading.surrogates} <= {*kept, 3, 11, 20}

@@ -373,7 +373,7 @@ def test_report_is_whole_or_not_there(noise, tmp_path):
         read_report(tmp_path / "other.html")
 
 
-def test_a_comma_in_a_name_does_not_make_two_stand_ins(tmp_path):
+def test_a_comma_in_a_name_does_not_make_two_surrogates(tmp_path):
     """Columns that nearly equal the signal stand in for each other; one has a comma in its name."""
     rng = np.random.default_rng(5)
     y = np.arange(80) % 2
@@ -381,8 +381,8 @@ def test_a_comma_in_a_name_does_not_make_two_stand_ins(tmp_path):
     names = ["insulin", "glucose, fasting", "lactate", "pyruvate"]
     X = signal[:, None] + 0.001 * rng.normal(size=(80, 4))
     result = separation_test(X, y, ["insulin"], permutations=0, feature_names=names)
-    stand_ins = result.rule.stand_ins["insulin"]
-    assert set(stand_ins) == {"glucose, fasting", "lactate", "pyruvate"}
+    surrogates = result.rule.surrogates["insulin"]
+    assert set(surrogates) == {"glucose, fasting", "lactate", "pyruvate"}
     text = write_test_report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     # Three fit into the cell; of more the first three would be there, and how many there are.
-    assert re.findall(r'data-name="stand ins">([^<]*)</td>', text) == [", ".join(stand_ins)]
+    assert re.findall(r'data-name="surrogates">([^<]*)</td>', text) == [", ".join(surrogates)]

@@ -91,7 +91,7 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
 
 
 def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """ln E e^{z|g|} of a half-normal variable |g|: E e^{z|g|} = w(−iz/√2), w Faddeeva's function."""
+    """ln E e^{z|g|} of a half-normal variable |g|: E e^{z|g|} = w(−iz/√2), Faddeeva's function."""
     return np.log(wofz(-1j * z / np.sqrt(2)))
 
 

@@ -47,14 +47,14 @@ class FeatureReading:
         classes.
     auc : area under the curve of the column alone; below one half if it is smaller in the positive
         class.
-    stand_ins : columns that replace it in the set with at most one error more, fewest errors first.
+    surrogates : columns that replace it with at most one error more, fewest errors first.
     """
 
     feature: int
     selected: float
     difference: float
     auc: float
-    stand_ins: tuple[int, ...]
+    surrogates: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +164,7 @@ def stability_of_support(
                 selected=float(shares[feature]),
                 difference=standardized_difference(column, screened.positive),
                 auc=area_under_curve(column, screened.positive),
-                stand_ins=tuple(screened_columns[surrogates].tolist()),
+                surrogates=tuple(screened_columns[surrogates].tolist()),
             )
         )
 

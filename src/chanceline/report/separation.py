@@ -16,7 +16,7 @@ from chanceline._results import listed
 from chanceline.chance.bound import format_p
 from chanceline.figures.significance import draw_features, draw_samples, draw_test
 from chanceline.report.page import ENVIRONMENT, PAPER, Drawings, Page, draw_for_page, hash_arrays
-from chanceline.significance.features_table import stand_ins_of
+from chanceline.significance.features_table import surrogates_of
 from chanceline.significance.readings import StatisticKind
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.stages import Stage
@@ -125,7 +125,7 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         by_front = result.permutation.statistic == StatisticKind.PATH
     features = result.to_frame()
     cells = features.assign(
-        stand_ins=[stand_ins_in_cell(stand_ins_of(result, name)) for name in features["feature"]]
+        surrogates=[surrogates_in_cell(surrogates_of(result, name)) for name in features["feature"]]
     )
     return {
         "result": result,
@@ -171,7 +171,7 @@ def wrong_samples(result: SeparationTest, data: Dataset | None) -> list[list[Any
     return cells_to_read(rows)
 
 
-def stand_ins_in_cell(names: Sequence[str]) -> str:
+def surrogates_in_cell(names: Sequence[str]) -> str:
     """The first names, and how many there are if these are not all."""
     text = listed(names, MAX_STAND_INS)
     if len(names) > MAX_STAND_INS:

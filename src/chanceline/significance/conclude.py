@@ -121,7 +121,7 @@ def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dic
     """Name → column of X of every feature that the result speaks of, in the table's order."""
     names = {*grounds.evidence.features, *grounds.separating.features}
     if rule is not None:
-        names.update(rule.stand_ins)
+        names.update(rule.surrogates)
     return {name: j for j, name in enumerate(plan.data.feature_names) if name in names}
 
 

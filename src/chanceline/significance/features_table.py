@@ -46,15 +46,15 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
         "evidence": name in result.evidence.features,
         "rule": result.rule is not None and name in result.rule.features,
         "separating": name in result.separating.features,
-        "stand_ins": ", ".join(stand_ins_of(result, name)),
+        "surrogates": ", ".join(surrogates_of(result, name)),
     }
 
 
-def stand_ins_of(result: SeparationTest, name: str) -> tuple[str, ...]:
+def surrogates_of(result: SeparationTest, name: str) -> tuple[str, ...]:
     """Features that replace this one in the rule to use; none if the rule does not have it."""
     if result.rule is None:
         return ()
-    return result.rule.stand_ins.get(name, ())
+    return result.rule.surrogates.get(name, ())
 
 
 def reading_of(result: SeparationTest, name: str) -> FeatureReading:
@@ -73,7 +73,7 @@ def reading_of(result: SeparationTest, name: str) -> FeatureReading:
         selected=np.nan,
         difference=standardized_difference(values, is_positive),
         auc=area_under_curve(values, is_positive),
-        stand_ins=(),
+        surrogates=(),
     )
 
 

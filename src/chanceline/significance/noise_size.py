@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar
 
 from chanceline._results import Result
@@ -20,7 +21,6 @@ from chanceline.chance.cover import log_cover
 from chanceline.chance.gaussian_cones import log_expected_supports
 from chanceline.chance.shape import check_shape
 from chanceline.errors import ConvergenceError
-from chanceline.significance.renamed import former_name
 from chanceline.tables.wording import plural
 from chanceline.theory.chance_line import density_at
 from chanceline.theory.ensemble import Ensemble
@@ -74,7 +74,7 @@ class ChanceSize(Result):
     intercept: bool
 
     kind = "asymptotic (replica method), for independent features"
-    needs = former_name("needs", "in_words")
+    _former = MappingProxyType({"needs": "in_words"})
 
     def in_words(self) -> str:
         """How many features suffice, without the shape, for a reader who knows it."""

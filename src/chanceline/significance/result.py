@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log10
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -29,7 +30,6 @@ from chanceline.significance.readings import (
     SizeReading,
     SpreadReading,
 )
-from chanceline.significance.renamed import former_name
 from chanceline.significance.rule_to_use import RuleToUse
 from chanceline.significance.separating import Separating
 from chanceline.significance.single_feature import FeatureBound
@@ -151,8 +151,8 @@ class SeparationTest(Result):
     labels_from_model: bool
     kind: str = "significance test"
 
-    alone = former_name("alone", "marginal_pvalues")
     _derived = ("positive_class",)
+    _former = MappingProxyType({"alone": "marginal_pvalues"})
     _hidden = (
         "scores",
         "labels",
@@ -299,7 +299,7 @@ class SeparationTest(Result):
         positive class; `selected`, the share of halves of the samples in which the same procedure
         takes the feature; `difference` of the class means in standard deviations, positive less
         negative class; `auc` (above one half if the feature is larger in the positive class) and
-        `adjusted_p` of the feature alone; the sets it is in; and its `stand_ins`, which replace it
+        `adjusted_p` of the feature alone; the sets it is in; and its `surrogates`, which replace it
         with at most one error more.
         """
         from chanceline.significance.features_table import features_table
@@ -319,10 +319,7 @@ class SeparationTest(Result):
         }
 
     def _settings_in_force(self) -> dict[str, Any]:
-        """The settings, with what was decided where they left it open.
-
-        In JSON the levels of the stages have names that are older than those of `AlphaSpending`.
-        """
+        """The settings, with what was decided where they left it open."""
         settings = self.settings.to_dict()
         return {
             **settings,
@@ -330,6 +327,10 @@ class SeparationTest(Result):
             "errors": self.errors_declared,
             "units": self.n_units,
             "blocks": self.n_blocks,
+            "stage1_level": self.spending.stage1_level,
+            "stage1_used": self.spending.stage1_used,
+            "stage2_level": self.spending.stage2_level,
+            # Their former names, for one version.
             "bound_share": self.spending.stage1_level,
             "bound_spent": self.spending.stage1_used,
             "later_share": self.spending.stage2_level,

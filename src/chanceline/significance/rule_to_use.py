@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from chanceline.prediction.stability import (
 )
 from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.plan import Plan
-from chanceline.significance.renamed import former_name
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula
 from chanceline.tables.dataset import Dataset
@@ -78,7 +78,7 @@ class RuleToUse(PredictionRule):
     expected_error : of this rule on new samples, cross-validated; None if a class is too small.
     stability : how stable the choice of every feature is; of a rule on more than thirty, of the ten
         with the largest weights, alone.
-    stand_ins : for every feature those that replace it with at most one error more.
+    surrogates : for every feature those that replace it with at most one error more.
     alternatives : other sets of the same size that make no more errors on the table (one feature
         exchanged).
     features_named : whether the user named the features, so that none were chosen.
@@ -91,16 +91,17 @@ class RuleToUse(PredictionRule):
     wrong: tuple[int, ...]
     expected_error: ExpectedError | None
     stability: SelectionStability
-    stand_ins: dict[str, tuple[str, ...]]
+    surrogates: dict[str, tuple[str, ...]]
     alternatives: tuple[tuple[str, ...], ...]
     features_named: bool = False
     scorecard: Scorecard | None = None
     card_text: str = ""
     formula: str = ""
 
-    along = former_name("along", "sample_scores")
-    firmness = former_name("firmness", "stability")
     _hidden = ("sample_scores", "stability", "alternatives", "features_named")
+    _former = MappingProxyType(
+        {"along": "sample_scores", "firmness": "stability", "stand_ins": "surrogates"}
+    )
 
     @property
     def standing(self) -> Standing:
@@ -157,8 +158,8 @@ def usable_rule(plan: Plan) -> RuleToUse:
         n_jobs=plan.settings.n_jobs,
     )
     stability = _selection_stability(plan, fitted)
-    stand_ins = {
-        data.feature_names[reading.feature]: plan.names_of(reading.stand_ins)
+    surrogates = {
+        data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
         for reading in stability.readings
     }
     rule = RuleToUse(
@@ -170,7 +171,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         wrong=tuple(np.flatnonzero(is_wrong).tolist()),
         expected_error=expected,
         stability=stability,
-        stand_ins=stand_ins,
+        surrogates=surrogates,
         alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
         features_named=plan.features is not None,
     )
