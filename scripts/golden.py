@@ -28,6 +28,9 @@ VOLATILE = {"seconds", "cpu_seconds", "store", "source", "version"}
 # What follows from which inputs a memory selects: patterns of ±1 are full of equally good choices, and the processor's last digit
 # decides between them. Sizes and what is held are compared here, the rest with inputs that are given: memory-hebbian.
 SELECTED = {"stability_min", "stability_median", "retrieval", "survives", "connectivity", "theory"}
+# A largest margin is found up to a tolerance, and the processor decides what remains: features,
+# errors, bound and sentence of the separating rule are compared, not all digits of its weights.
+MARGIN_DIGITS = ("weights", "bias")
 VOLATILE_OF = {"memory": VOLATILE | SELECTED, "memory-minimal": VOLATILE | SELECTED}
 COMMANDS = {
     "capacity": "capacity 0.1",
@@ -187,7 +190,10 @@ def make(name: str) -> Any:
             else:
                 record = run_command(name)
             # As it comes back from a file: tuples are lists there.
-            return without(VOLATILE_OF.get(name, VOLATILE), json.loads(json.dumps(record)))
+            record = without(VOLATILE_OF.get(name, VOLATILE), json.loads(json.dumps(record)))
+            if "separating" in record:
+                record["separating"] = without(set(MARGIN_DIGITS), record["separating"])
+            return record
         finally:
             os.chdir(before)
 
