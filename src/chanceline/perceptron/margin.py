@@ -193,6 +193,8 @@ def hard_margin(  # noqa: PLR0913
     """
     n_rows = rows.shape[0]
     n_columns = weights.size
+    members = passive.members
+    values = passive.values
     table = PatternRows(
         rows=rows,
         n_patterns=n_patterns,
@@ -214,7 +216,7 @@ def hard_margin(  # noqa: PLR0913
     for row in range(n_rows):
         multipliers[row] = 0.0
     for i in range(passive.size[0]):
-        multipliers[passive.members[i]] = passive.values[i]
+        multipliers[members[i]] = values[i]
     return verdict
 
 
@@ -230,13 +232,16 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 @inlined_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
     """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
+    members = passive.members
+    values = passive.values
+    is_member = passive.is_member
     n_waiting = ZERO
     passive.size[0] = 0
     for row in range(multipliers.size):
-        passive.is_member[row] = 0
+        is_member[row] = 0
         if multipliers[row] > 0.0:
-            passive.members[n_waiting] = row
-            passive.values[n_waiting] = multipliers[row]
+            members[n_waiting] = row
+            values[n_waiting] = multipliers[row]
             n_waiting += 1
     return n_waiting
 
@@ -311,30 +316,36 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     rows = table.rows
     n_patterns = table.n_patterns
     n_columns = table.n_columns
+    size = passive.size
     members = passive.members
+    values = passive.values
+    is_member = passive.is_member
+    inverse = passive.inverse
+    cross = passive.cross
+    solved = passive.solved
 
-    for place in range(passive.size[0], n_queued):
+    for place in range(size[0], n_queued):
         row = members[place]
-        n_members = passive.size[0]
+        n_members = size[0]
 
         # Products with the members and with itself. Two patterns share the coordinate √unit.
         shared = 0.0
         if row < n_patterns:
             shared = table.unit
         for i in range(n_members):
-            passive.cross[i] = dot_first(rows[members[i]], rows[row], n_columns)
+            cross[i] = dot_first(rows[members[i]], rows[row], n_columns)
             if members[i] < n_patterns:
-                passive.cross[i] += shared
+                cross[i] += shared
         diagonal = dot_first(rows[row], rows[row], n_columns) + shared
 
-        pivot = next_pivot(passive.inverse, n_members, passive.cross, diagonal, passive.solved)
-        passive.is_member[row] = 0
+        pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
+        is_member[row] = 0
         if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
-            border(passive.inverse, n_members, pivot, passive.solved)
-            passive.is_member[row] = 1
+            border(inverse, n_members, pivot, solved)
+            is_member[row] = 1
             members[n_members] = row
-            passive.values[n_members] = passive.values[place]
-            passive.size[0] = n_members + 1
+            values[n_members] = values[place]
+            size[0] = n_members + 1
 
 
 @inlined_kernel()
@@ -345,11 +356,16 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     there, let its row leave, and walk on towards the solution on the others.
     """
     n_left = ZERO
+    size = passive.size
+    members = passive.members
     values = passive.values
+    is_member = passive.is_member
+    inverse = passive.inverse
+    solved = passive.solved
     goal = passive.goal
-    while passive.size[0] > 0:
-        n_members = passive.size[0]
-        solve_unconstrained(passive, n_patterns, unit)
+    while size[0] > 0:
+        n_members = size[0]
+        solve_unconstrained(inverse, members, n_members, n_patterns, unit, goal)
 
         # The longest step that keeps every λ ≥ 0, and the row that limits it.
         step = 1.0
@@ -365,44 +381,50 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
             break
-        remove_member(passive, leaving)
+
+        # The last member takes the place of the one that leaves.
+        is_member[members[leaving]] = 0
+        unborder(inverse, n_members, leaving, solved)
+        members[leaving] = members[n_members - 1]
+        values[leaving] = values[n_members - 1]
+        size[0] = n_members - 1
         n_left += 1
     return n_left
 
 
 @inlined_kernel()
-def solve_unconstrained(passive: Any, n_patterns: int, unit: float) -> None:
+def solve_unconstrained(  # noqa: PLR0913
+    inverse: NDArray,
+    members: NDArray,
+    n_members: int,
+    n_patterns: int,
+    unit: float,
+    goal: NDArray,
+) -> None:
     """Fill `goal` with least squares on the members: unit · G⁻¹ b, b = 1 for patterns, else 0."""
-    for i in range(passive.size[0]):
+    for i in range(n_members):
         total = 0.0
-        for j in range(passive.size[0]):
-            if passive.members[j] < n_patterns:
-                total += passive.inverse[i, j]
-        passive.goal[i] = total * unit
-
-
-@inlined_kernel()
-def remove_member(passive: Any, place: int) -> None:
-    """Let the member at this place leave the passive set; the last member takes its place."""
-    n_members = passive.size[0]
-    passive.is_member[passive.members[place]] = 0
-    unborder(passive.inverse, n_members, place, passive.solved)
-    passive.members[place] = passive.members[n_members - 1]
-    passive.values[place] = passive.values[n_members - 1]
-    passive.size[0] = n_members - 1
+        for j in range(n_members):
+            if members[j] < n_patterns:
+                total += inverse[i, j]
+        goal[i] = total * unit
 
 
 @inlined_kernel()
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
+    rows = table.rows
+    n_columns = table.n_columns
+    members = passive.members
+    values = passive.values
     total = 0.0
-    for j in range(table.n_columns):
+    for j in range(n_columns):
         weights[j] = 0.0
     for i in range(passive.size[0]):
-        row = passive.members[i]
+        row = members[i]
         if row < table.n_patterns:
-            total += passive.values[i]
-        add_scaled(weights, passive.values[i], table.rows[row], table.n_columns)
+            total += values[i]
+        add_scaled(weights, values[i], rows[row], n_columns)
     return total
 
 
@@ -412,12 +434,14 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
 
     The margin of a row that is no pattern need only be ≥ 0: it counts as if it were `slack` higher.
     """
+    rows = table.rows
+    is_member = passive.is_member
     lowest = np.inf
     entering = NONE
     entering_margin = np.inf
     drift = 0.0
-    for row in range(table.rows.shape[0]):
-        margin = dot_first(table.rows[row], weights, table.n_columns)
+    for row in range(rows.shape[0]):
+        margin = dot_first(rows[row], weights, table.n_columns)
         if row < table.n_patterns:
             lowest = min(lowest, margin)
         else:
@@ -425,7 +449,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
                 lowest = min(lowest, margin)
             margin += slack
 
-        if passive.is_member[row] > 0:
+        if is_member[row] > 0:
             drift = max(drift, abs(margin - slack))
         elif margin < entering_margin:
             entering_margin = margin

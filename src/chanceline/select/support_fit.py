@@ -231,8 +231,9 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 
     `multipliers` (patterns,) are the start, and filled with those found; zero off the rest.
     """
-    scratch = fit.scratch
-    values = scratch.values
+    rest = fit.scratch.rest
+    rows = fit.scratch.rows
+    values = fit.scratch.values
     n_used = fit.state.n_used[0]
     n_patterns = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_patterns)
@@ -240,16 +241,16 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     verdict = SEPARABLE
     if n_patterns > 0:
         verdict = hard_margin(
-            rows=scratch.rows[:n_rows],
+            rows=rows[:n_rows],
             n_patterns=n_patterns,
             weights=fit.state.weights[:n_used],
             multipliers=values[:n_rows],
             early=early,
-            passive=scratch.passive,
+            passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
         conflict = Conflict(
-            rows=scratch.rows[:n_rows],
+            rows=rows[:n_rows],
             multipliers=values[:n_rows],
             n_patterns=n_patterns,
             n_columns=n_used,
@@ -259,7 +260,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     place = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
-        if scratch.rest[pattern]:
+        if rest[pattern]:
             multipliers[pattern] = values[place]
             place += 1
     return verdict
@@ -271,14 +272,18 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 
     Returns how many patterns these are.
     """
-    state = fit.state
-    scratch = fit.scratch
+    columns = fit.data.columns
+    used = fit.state.used
+    n_used = fit.state.n_used[0]
+    rest = fit.scratch.rest
+    rows = fit.scratch.rows
+    values = fit.scratch.values
     n_patterns = ZERO
-    for pattern in range(scratch.rest.size):
-        if scratch.rest[pattern]:
-            scratch.values[n_patterns] = start[pattern]
-            for i in range(state.n_used[0]):
-                scratch.rows[n_patterns, i] = fit.data.columns[state.used[i], pattern]
+    for pattern in range(rest.size):
+        if rest[pattern]:
+            values[n_patterns] = start[pattern]
+            for i in range(n_used):
+                rows[n_patterns, i] = columns[used[i], pattern]
             n_patterns += 1
     return n_patterns
 
@@ -289,15 +294,18 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
 
     Returns the number of rows with these.
     """
-    state = fit.state
-    scratch = fit.scratch
+    nonnegative = fit.data.nonnegative
+    used = fit.state.used
+    n_used = fit.state.n_used[0]
+    rows = fit.scratch.rows
+    values = fit.scratch.values
     n_rows = n_patterns
-    for i in range(state.n_used[0]):
-        if fit.data.nonnegative[state.used[i]]:
-            for j in range(state.n_used[0]):
-                scratch.rows[n_rows, j] = 0.0
-            scratch.rows[n_rows, i] = 1.0
-            scratch.values[n_rows] = 0.0
+    for i in range(n_used):
+        if nonnegative[used[i]]:
+            for j in range(n_used):
+                rows[n_rows, j] = 0.0
+            rows[n_rows, i] = 1.0
+            values[n_rows] = 0.0
             n_rows += 1
     return n_rows
 
@@ -323,23 +331,25 @@ def is_integer_conflict(fit: Any) -> bool:
 
     The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights.
     """
-    state = fit.state
-    scratch = fit.scratch
-    members = scratch.members
-    n_used = state.n_used[0]
+    nonnegative = fit.data.nonnegative
+    used = fit.state.used
+    n_used = fit.state.n_used[0]
+    rest = fit.scratch.rest
+    values = fit.scratch.values
+    members = fit.scratch.members
 
     place = 0
     n_patterns = 0
-    for pattern in range(scratch.rest.size):
-        if scratch.rest[pattern]:
-            if scratch.values[place] > NEGLIGIBLE_MULTIPLIER:
+    for pattern in range(rest.size):
+        if rest[pattern]:
+            if values[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_patterns] = pattern
                 n_patterns += 1
             place += 1
     n_members = n_patterns
     for i in range(n_used):
-        if fit.data.nonnegative[state.used[i]]:
-            if scratch.values[place] > NEGLIGIBLE_MULTIPLIER:
+        if nonnegative[used[i]]:
+            if values[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_members] = i
                 n_members += 1
             place += 1
@@ -348,25 +358,26 @@ def is_integer_conflict(fit: Any) -> bool:
 
     conflict = IntegerConflict(
         whole=fit.data.whole,
-        used=state.used,
+        used=used,
         n_columns=n_used,
         patterns=members[:n_patterns],
         unit_places=members[n_patterns:n_members],
     )
-    return conflict_is_exact(conflict, scratch.integers)
+    return conflict_is_exact(conflict, fit.scratch.integers)
 
 
 @inlined_kernel()
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns have every pattern right, rounding included."""
-    state = fit.state
     columns = fit.data.columns
-    n_used = state.n_used[0]
+    used = fit.state.used
+    n_used = fit.state.n_used[0]
+    weights = fit.state.weights
     for pattern in range(columns.shape[1]):
         margin = 0.0
         absolute = 0.0
         for i in range(n_used):
-            product = columns[state.used[i], pattern] * state.weights[i]
+            product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute += abs(product)
         if not margin > 2.0 * (n_used + 6.0) * UNIT_ROUNDOFF * absolute:

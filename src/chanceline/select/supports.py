@@ -73,12 +73,12 @@ def all_supports(  # noqa: PLR0913
     """
     walk = make_walk(problem, size, max_errors, limits=limits)
     table = ExactTable(problem)
-    tally = walk.fit.state.tally
+    tally = walk.path.tally
     n_without_rule = 0  # supports that suffice, but by no rule in doubles that was found
     verdict = PAUSED
     while verdict == PAUSED:
         verdict = walk_on(walk, chunk)
-        support = np.sort(walk.order[walk.variables.status == INCLUDED])
+        support = np.sort(walk.order[walk.path.variables.status == INCLUDED])
         right = np.flatnonzero(walk.fit.state.alive)
         rule = None
         if verdict == ASKED:
@@ -112,9 +112,9 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
 
     Then the walk goes on with what floating point says; for a cut it does without the cut.
     """
-    level = int(walk.levels.current[0])
-    status = walk.variables.status
-    is_growing = walk.levels.method[level] == GROWING
+    level = int(walk.path.levels.current[0])
+    status = walk.path.variables.status
+    is_growing = walk.path.levels.method[level] == GROWING
     is_meant = status == INCLUDED
     if is_growing:
         is_meant |= status == OPEN
@@ -126,7 +126,7 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
         walk.question.answer[0] = UNDECIDED
         return
     decisions_left = max_decisions - table.decisions
-    verdict = decide_support(table, support, walk.max_errors, decisions_left).verdict
+    verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
         walk.fit.state.trusts_rounding[0] = 1
     else:

@@ -25,19 +25,24 @@ def set_status(variables: Any, j: int, status: int) -> None:
 
 
 @inlined_kernel()
-def smallest_open_cut(walk: Any, level: int) -> int:
+def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
     """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
 
-    Without cuts `smallest` holds all open variables, and the number is that of all variables. At
-    the last level the variable must meet all unmet cuts, so those that do are the cut.
+    `included` is the variable chosen at the level above. Without cuts `smallest` holds all open
+    variables, and the number is that of all variables. At the last level, size − 1, the variable
+    must meet all unmet cuts, so those that do are the cut.
     """
-    unmet = walk.unmet
-    open_words = walk.variables.open_words
-    if level == walk.size - 1 and unmet.cuts.shape[2] > 0:
-        return open_in_all_cuts(unmet, walk.levels.chosen[level - 1], level, open_words)
+    if level == size - 1 and unmet.cuts.shape[2] > 0:
+        return open_in_all_cuts(
+            cuts=unmet.cuts[level - 1],
+            n_cuts=unmet.n_unmet[level - 1],
+            j=included,
+            open_words=variables.open_words,
+            shared_words=unmet.smallest,
+        )
     if level > 0:
-        keep_unmet(unmet, walk.levels.chosen[level - 1], level)
-    return smallest_of_level(unmet, level, open_words, walk.variables.status.size)
+        keep_unmet(unmet, included, level)
+    return smallest_of_level(unmet, level, variables.open_words, variables.status.size)
 
 
 @inlined_kernel()
@@ -57,23 +62,24 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
     unmet.n_unmet[level] = n_kept
 
 
-@inlined_kernel()
-def open_in_all_cuts(unmet: Any, j: int, level: int, open_words: NDArray) -> int:
-    """How many open variables meet all cuts of the level above that variable j does not meet.
+@inner_kernel()
+def open_in_all_cuts(
+    cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
+) -> int:
+    """How many open variables meet all of the first cuts (words, cuts) that variable j does not.
 
-    They are written to `smallest`.
+    They are written to `shared_words`.
     """
     bit = ONE_BIT << np.uint64(j & 63)
-    above = unmet.cuts[level - 1]
     n_shared = 0
     for w in range(open_words.size):
         shared = open_words[w]
-        for i in range(unmet.n_unmet[level - 1]):
-            if (above[j >> 6, i] & bit) == EMPTY_WORD:
-                shared &= above[w, i]
+        for i in range(n_cuts):
+            if (cuts[j >> 6, i] & bit) == EMPTY_WORD:
+                shared &= cuts[w, i]
                 if shared == EMPTY_WORD:
                     break
-        unmet.smallest[w] = shared
+        shared_words[w] = shared
         n_shared += bits_set(shared)
     return n_shared
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
@@ -59,7 +60,7 @@ EXHAUSTED = 0  # no further support
 PAUSED = 1
 FOUND = 2  # the included variables suffice
 ASKED = 3  # whether the included variables (and the open ones, for a cut) suffice
-WALKING = 4  # it does not yet
+WALKING = 4  # it does not yet: a fit is needed, or was made
 
 # Where there are cuts of few patterns, a hard margin is worth its time only while so many variables
 # are still to be chosen.
@@ -78,22 +79,68 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     The supports that differ in their last three variables alone are one node, and every hard margin
     is one.
     """
-    levels = walk.levels
-    tally = walk.fit.state.tally
+    path = walk.path
+    tally = path.tally
     limit = tally[NODES] + max_nodes
     if tally[NODES] == 0:
-        enter_level(walk, ZERO)
+        enter_level(path, ZERO)
 
-    while levels.current[0] >= 0:
-        if tally[NODES] >= limit and walk.question.is_asked[0] == 0:
-            return PAUSED
-        level = levels.current[0]
-        if levels.method[level] == GROWING:
+    while True:
+        if walk.question.is_asked[0] == 0:
+            event = advance(path, limit)
+            if event != WALKING:
+                return event
+        # A fit is needed.
+        level = path.levels.current[0]
+        if path.levels.method[level] == GROWING:
             event = step_of_cut(walk, level)
         else:
             event = step_of_choice(walk, level)
         if event != WALKING:
             return event
+
+
+@inner_kernel()
+def advance(path: Any, limit: int) -> int:
+    """Go from branch to branch and from level to level until a fit is needed: WALKING.
+
+    Or until there is no further support, EXHAUSTED, or the nodes reach the limit, PAUSED. A branch
+    is fitted at the last level, and at every level when supports are counted.
+    """
+    # Aliased once: a named tuple that is taken apart in the loop costs time for each of its arrays.
+    size = path.size
+    tally = path.tally
+    unmet = path.unmet
+    variables = path.variables
+    current = path.levels.current
+    method = path.levels.method
+    branches = path.levels.branches
+    n_waiting = path.levels.n_waiting
+    chosen = path.levels.chosen
+
+    while current[0] >= 0:
+        level = current[0]
+        if tally[NODES] >= limit:
+            return PAUSED
+        if method[level] == GROWING:
+            return WALKING
+
+        # The branch chosen last is open again, and the next that waits is included.
+        if chosen[level] >= 0:
+            set_status(variables, chosen[level], OPEN)
+        if n_waiting[level] == 0:
+            current[0] = level - 1
+            continue
+        n_waiting[level] -= 1
+        chosen[level] = branches[level, n_waiting[level]]
+        set_status(variables, chosen[level], INCLUDED)
+        if path.counting or level == size - 1:
+            return WALKING
+
+        count_node(tally, level + 1, size)
+        n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
+        if n_branches > 0:
+            begin_level(path, level + 1, n_branches)
     return EXHAUSTED
 
 
@@ -103,53 +150,55 @@ def step_of_cut(walk: Any, level: int) -> int:
     verdict = fit_open(walk, level)
     if is_question(walk.question, verdict):
         return ASKED
-    grow_cut(walk, level, verdict)
+    grow_cut(walk.path, walk.cut_fits, level, verdict)
     return WALKING
 
 
 @inlined_kernel()
 def step_of_choice(walk: Any, level: int) -> int:
-    """Take the next branch of this level, test it or enter the next level: WALKING, FOUND or ASKED.
+    """Fit the included variables, then enter the next level: WALKING, FOUND or ASKED.
 
-    A branch is tested at the last level, and at every level when supports are counted: if it
-    suffices, all supports that contain the included variables do.
+    If they suffice when supports are counted, all supports that contain them do.
     """
-    is_last = level == walk.size - 1
-    tally = walk.fit.state.tally
-
-    # The next branch, unless the answer for this one is to come.
-    if walk.question.is_asked[0] == 0:
-        if not next_choice(walk, level):
-            walk.levels.current[0] = level - 1
-            return WALKING
-        if not (is_last or walk.counting):
-            enter_level(walk, level + 1)
-            return WALKING
-
+    path = walk.path
     verdict = fit_chosen(walk)
     if is_question(walk.question, verdict):
         return ASKED
     if verdict == SEPARABLE:
-        if not walk.counting:
+        if not path.counting:
             return FOUND
-        tally[COUNTED_SUPPORTS] += n_completions(walk.variables.status, walk.size - level - 1)
-    elif not is_last:
-        enter_level(walk, level + 1)
+        n_missing = path.size - level - 1
+        path.tally[COUNTED_SUPPORTS] += n_completions(path.variables.status, n_missing)
+    elif level < path.size - 1:
+        enter_level(path, level + 1)
     elif verdict == UNDECIDED:
-        tally[UNDECIDED_SUPPORTS] += 1
+        path.tally[UNDECIDED_SUPPORTS] += 1
     return WALKING
 
 
 @inner_kernel()
-def enter_level(walk: Any, level: int) -> None:
-    """Go on to this level and begin its cut; stay above if an unmet cut has no open variable."""
-    levels = walk.levels
-    if level == 0 or level <= walk.size - 3:
-        walk.fit.state.tally[NODES] += 1
-    n_branches = smallest_open_cut(walk, level)
-    if n_branches == 0:
-        return
+def enter_level(path: Any, level: int) -> None:
+    """Go on to this level; stay above if an unmet cut has no open variable."""
+    included = NONE
+    if level > 0:
+        included = path.levels.chosen[level - 1]
+    count_node(path.tally, level, path.size)
+    n_branches = smallest_open_cut(path.unmet, path.variables, included, level, path.size)
+    if n_branches > 0:
+        begin_level(path, level, n_branches)
 
+
+@inlined_kernel()
+def count_node(tally: NDArray, level: int, size: int) -> None:
+    """Supports that differ in their last three variables alone are one node."""
+    if level == 0 or level <= size - 3:
+        tally[NODES] += 1
+
+
+@inner_kernel()
+def begin_level(path: Any, level: int, n_branches: int) -> None:
+    """Begin the cut of a level, whose smallest cut of few patterns has so many open variables."""
+    levels = path.levels
     levels.current[0] = level
     levels.chosen[level] = NONE
     levels.n_waiting[level] = 0
@@ -162,21 +211,21 @@ def enter_level(walk: Any, level: int) -> None:
             levels.first_fit[level] += levels.n_waiting[level - 1]
 
     # Whether many variables suffice with errors takes long to decide: then every support is tried.
-    has_cuts = walk.unmet.cuts.shape[2] > 0
-    is_worth_it = not has_cuts or walk.size - level >= MARGIN_FROM
-    if walk.max_errors == 0 and is_worth_it:
+    has_cuts = path.unmet.cuts.shape[2] > 0
+    is_worth_it = not has_cuts or path.size - level >= MARGIN_FROM
+    if path.max_errors == 0 and is_worth_it:
         levels.method[level] = GROWING
     else:
-        take_smallest_cut(walk, level)
+        take_smallest_cut(path, level)
 
 
 @inner_kernel()
-def take_smallest_cut(walk: Any, level: int) -> None:
-    """Branch on the smallest cut of few patterns, which is in `walk.unmet.smallest`."""
-    levels = walk.levels
+def take_smallest_cut(path: Any, level: int) -> None:
+    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest`."""
+    levels = path.levels
     levels.method[level] = BY_PATTERNS
     levels.n_waiting[level] = exclude_set(
-        walk.variables, walk.unmet.smallest, levels.branches[level]
+        path.variables, path.unmet.smallest, levels.branches[level]
     )
 
 
@@ -186,26 +235,28 @@ def fit_open(walk: Any, level: int) -> int:
 
     An answer to a question takes the place of the fit.
     """
-    levels = walk.levels
-    state = walk.fit.state
+    levels = walk.path.levels
+    used = walk.fit.state.used
+    fitted_weights = walk.fit.state.weights
+    weights = walk.cut_fits.weights
     if walk.question.answer[0] != NO_ANSWER:
         return walk.question.answer[0]
     is_first = level > 0 and levels.n_waiting[level] == 0
     if is_first and levels.method[level - 1] == BY_MARGIN and walk.question.is_asked[0] == 0:
         return SEPARABLE  # by the fit of the level above
 
-    use_variables(walk, also=OPEN)
-    if state.n_used[0] == 0:
+    n_used = use_variables(walk.fit.state, walk.path.variables.status, also=OPEN)
+    if n_used == 0:
         return SEPARABLE
     row = levels.first_fit[level] + levels.n_waiting[level]
     verdict = errors_suffice(
         fit=walk.fit,
-        max_errors=walk.max_errors,
+        max_errors=walk.path.max_errors,
         multipliers=walk.cut_fits.multipliers[row],
         early=LARGEST_MARGIN,
     )
-    for i in range(state.n_used[0] - walk.n_unpenalized):
-        walk.cut_fits.weights[row, state.used[i]] = state.weights[i]
+    for i in range(n_used - walk.n_unpenalized):
+        weights[row, used[i]] = fitted_weights[i]
     return verdict
 
 
@@ -214,33 +265,38 @@ def fit_chosen(walk: Any) -> int:
     """Whether the included variables suffice, by the answer to a question or by a fit."""
     if walk.question.answer[0] != NO_ANSWER:
         return walk.question.answer[0]
-    use_variables(walk, also=INCLUDED)
+    use_variables(walk.fit.state, walk.path.variables.status, also=INCLUDED)
     multipliers = walk.cut_fits.of_support
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
     verdict = errors_suffice(
-        fit=walk.fit, max_errors=walk.max_errors, multipliers=multipliers, early=ANY_WEIGHTS
+        fit=walk.fit, max_errors=walk.path.max_errors, multipliers=multipliers, early=ANY_WEIGHTS
     )
-    if walk.counting and verdict == SEPARABLE and not weights_are_certain(walk.fit):
+    if walk.path.counting and verdict == SEPARABLE and not weights_are_certain(walk.fit):
         return UNDECIDED
     return verdict
 
 
 @inner_kernel()
-def use_variables(walk: Any, also: int) -> None:
-    """Fit the included variables next, and those of status `also`; no pattern is given up."""
-    state = walk.fit.state
-    status = walk.variables.status
+def use_variables(state: Any, status: NDArray, also: int) -> int:
+    """Fit the included variables next, and those of status `also`; return the number of columns.
+
+    No pattern is given up. `state` is that of the fit, `status` (features,) that of the variables.
+    """
+    used = state.used
+    alive = state.alive
+    certain = state.certain
     n_used = ZERO
-    for j in range(state.used.size):
+    for j in range(used.size):
         is_unpenalized = j >= status.size
         if is_unpenalized or status[j] == INCLUDED or status[j] == also:
-            state.used[n_used] = j
+            used[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
-    for pattern in range(state.alive.size):
-        state.alive[pattern] = True
-        state.certain[pattern] = False
+    for pattern in range(alive.size):
+        alive[pattern] = True
+        certain[pattern] = False
+    return n_used
 
 
 @inner_kernel()
@@ -255,14 +311,15 @@ def is_question(question: Any, verdict: int) -> bool:
 
 
 @inlined_kernel()
-def grow_cut(walk: Any, level: int, verdict: int) -> None:
+def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     """After a fit of what is included or open: exclude the heaviest open variable if it suffices.
 
     If it does not suffice, the cut is complete. If the cut would not be smaller than the smallest
     one of few patterns, or in doubt, that one is taken.
     """
-    levels = walk.levels
-    status = walk.variables.status
+    levels = path.levels
+    status = path.variables.status
+    weights = cut_fits.weights
     n_waiting = levels.n_waiting[level]
     if verdict == INSEPARABLE:
         levels.method[level] = BY_MARGIN
@@ -272,7 +329,7 @@ def grow_cut(walk: Any, level: int, verdict: int) -> None:
     heaviest = NONE
     largest = -1.0
     for j in range(status.size):
-        weight = abs(walk.cut_fits.weights[row, j])
+        weight = abs(weights[row, j])
         if status[j] == OPEN and weight > largest:
             heaviest = j
             largest = weight
@@ -280,30 +337,16 @@ def grow_cut(walk: Any, level: int, verdict: int) -> None:
     if verdict == SEPARABLE and can_grow:
         levels.branches[level, n_waiting] = heaviest
         levels.n_waiting[level] = n_waiting + 1
-        set_status(walk.variables, heaviest, EXCLUDED)
+        set_status(path.variables, heaviest, EXCLUDED)
         # The next fit starts from these multipliers.
-        multipliers = walk.cut_fits.multipliers
+        multipliers = cut_fits.multipliers
         for pattern in range(multipliers.shape[1]):
             multipliers[row + 1, pattern] = multipliers[row, pattern]
         return
 
     for place in range(n_waiting):
-        set_status(walk.variables, levels.branches[level, place], OPEN)
-    take_smallest_cut(walk, level)
-
-
-@inlined_kernel()
-def next_choice(walk: Any, level: int) -> bool:
-    """Open the variable chosen last, and include the next that waits; False if none does."""
-    levels = walk.levels
-    if levels.chosen[level] >= 0:
-        set_status(walk.variables, levels.chosen[level], OPEN)
-    if levels.n_waiting[level] == 0:
-        return False
-    levels.n_waiting[level] -= 1
-    levels.chosen[level] = levels.branches[level, levels.n_waiting[level]]
-    set_status(walk.variables, levels.chosen[level], INCLUDED)
-    return True
+        set_status(path.variables, levels.branches[level, place], OPEN)
+    take_smallest_cut(path, level)
 
 
 @inlined_kernel()

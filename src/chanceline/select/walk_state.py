@@ -98,24 +98,36 @@ class Question(NamedTuple):
     answer: NDArray[np.int64]
 
 
-class Walk(NamedTuple):
-    """A depth-first walk that can pause.
+class WalkPath(NamedTuple):
+    """What is walked over, and where the walk is: all that it needs between two fits.
+
+    Few arrays: each one that a compiled function gets costs time at every call.
 
     size : variables of a support.
     max_errors : patterns that may be wrong.
     counting : count all supports that suffice, rather than stop at the first.
-    n_unpenalized : columns that belong to every support.
-    order : (features,), the variable of the problem that each variable of the walk is.
+    tally : (3,), that of the fits.
     """
 
     size: int
     max_errors: int
     counting: bool
-    n_unpenalized: int
-    order: NDArray[np.int64]
     variables: Variables
     unmet: UnmetCuts
     levels: Levels
+    tally: NDArray[np.int64]
+
+
+class Walk(NamedTuple):
+    """A depth-first walk that can pause.
+
+    n_unpenalized : columns that belong to every support.
+    order : (features,), the variable of the problem that each variable of the walk is.
+    """
+
+    n_unpenalized: int
+    order: NDArray[np.int64]
+    path: WalkPath
     cut_fits: CutFits
     question: Question
     fit: SupportFit
@@ -138,25 +150,30 @@ def make_walk(
         order = np.arange(n_features)
         cuts = np.zeros((n_words, 0), dtype=np.uint64)
     unpenalized = np.arange(n_features, n_features + problem.n_unpenalized)
-    return Walk(
+    fit = make_support_fit(problem, np.append(order, unpenalized), max_errors)
+    path = WalkPath(
         size=size,
         max_errors=max_errors,
         counting=counting,
-        n_unpenalized=problem.n_unpenalized,
-        order=order,
         variables=Variables(
             status=np.full(n_features, OPEN),
             open_words=pack_set(np.ones(n_features, dtype=np.bool_)),
         ),
         unmet=_unmet_cuts(cuts, size),
         levels=_levels(size, n_features),
+        tally=fit.state.tally,
+    )
+    return Walk(
+        n_unpenalized=problem.n_unpenalized,
+        order=order,
+        path=path,
         cut_fits=CutFits(
             weights=np.zeros((n_features + 1, n_features)),
             multipliers=np.zeros((n_features + 1, problem.n_samples)),
             of_support=np.zeros(problem.n_samples),
         ),
         question=Question(is_asked=np.zeros(1, dtype=np.int64), answer=np.full(1, NO_ANSWER)),
-        fit=make_support_fit(problem, np.append(order, unpenalized), max_errors),
+        fit=fit,
     )
 
 
