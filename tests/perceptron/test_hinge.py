@@ -20,7 +20,7 @@ from chanceline.perceptron.workspace import make_hinge, set_support
 from chanceline.select import certify, check_weights, count, fewest_errors, random_problem
 from chanceline.select.amp import inverse_mills, log_odds_for
 from chanceline.select.biht import gaussian_start, greedy_biht, greedy_biht_plain
-from chanceline.select.pairs import pair_constraints, pair_may_separate, settle_pair
+from chanceline.select.pairs import next_pair, pair_constraints, settle_pair
 from chanceline.select.singles import separating_single
 from chanceline.select.tabu import find_gradient
 
@@ -272,13 +272,13 @@ def test_pairs_and_singles_by_another_route():
             continue
         problem = make_problem(X, y, intercept)
         values, is_whole, first, second = pair_constraints(problem)
-        cone = np.zeros(4)
         for i, j in itertools.combinations(range(5), 2):
             expected = bool(certify(X, y, np.array([i, j]), intercept).separable)
             # Where rounding could decide a pair is left over, and settled exactly.
-            may = pair_may_separate(
-                values[i], values[j], first, second, is_whole[i] and is_whole[j], cone
+            pair = next_pair(
+                values[[i, j]], is_whole[[i, j]], first, second, start=0, after=0, stop=1
             )
+            may = pair == (0, 1)
             assert may == expected if is_whole.all() else may >= expected
             verdict, rule = settle_pair(ExactTable(problem), np.array([i, j]), 1)
             assert verdict == (SEPARABLE if expected else INSEPARABLE)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import inlined_kernel, kernel
+from chanceline.kernels.compile import inner_kernel, kernel
 from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
 from chanceline.perceptron.problem import Floats, Problem
@@ -33,85 +33,77 @@ MAX_DECISIONS = 5_000  # pairs decided in rational arithmetic, some seconds
 ROWS_A_STEP = 64  # variables whose pairs are swept between two looks at the keyboard
 
 
-@inlined_kernel()
-def cut_cone(cone: NDArray, x: float, y: float, is_exact: bool) -> bool:
-    """Cut the open cone of directions (u, v) by x·u + y·v > 0; False if certainly nothing is left.
+class Cone(NamedTuple):
+    """An open cone of directions, at most a half-plane, between two edges, counter-clockwise.
 
-    The cone lies between the directions (c0, c1) and (c2, c3), counter-clockwise, and spans at most
-    a half-plane. If the numbers are not exact, it is left as it is where rounding could decide, so
-    that it has at least all directions that meet the constraints.
+    Attributes
+    ----------
+    start_u, start_v : direction of the first edge.
+    stop_u, stop_v : direction of the second one.
+    is_empty : whether certainly no direction is left.
     """
-    start = x * cone[0] + y * cone[1]
-    stop = x * cone[2] + y * cone[3]
+
+    start_u: float
+    start_v: float
+    stop_u: float
+    stop_v: float
+    is_empty: bool
+
+
+# Without constraints every direction is left; the edges of a half-plane stand for that.
+EVERYTHING = Cone(0.0, 1.0, 0.0, -1.0, False)
+
+
+@inner_kernel(error_model="numpy")
+def half_plane(x: float, y: float) -> Cone:
+    """All directions (u, v) with x·u + y·v > 0."""
+    return Cone(y, -x, -y, x, x == 0.0 and y == 0.0)
+
+
+@inner_kernel(error_model="numpy")
+def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
+    """The part of a cone in which x·u + y·v > 0.
+
+    If the numbers are not exact, it is left as it is where rounding could decide, so that it has at
+    least all directions that meet the constraints.
+    """
+    start_u, start_v, stop_u, stop_v, _ = cone
+    at_start = x * start_u + y * start_v
+    at_stop = x * stop_u + y * stop_v
     doubt_at_start = 0.0
     doubt_at_stop = 0.0
     if not is_exact:
-        doubt_at_start = SIGN_DOUBT * (abs(x * cone[0]) + abs(y * cone[1])) + UNDERFLOW
-        doubt_at_stop = SIGN_DOUBT * (abs(x * cone[2]) + abs(y * cone[3])) + UNDERFLOW
+        doubt_at_start = SIGN_DOUBT * (abs(x * start_u) + abs(y * start_v)) + UNDERFLOW
+        doubt_at_stop = SIGN_DOUBT * (abs(x * stop_u) + abs(y * stop_v)) + UNDERFLOW
 
-    # Both edges lie outside the constraint, so that the whole cone does, or no more than on it.
-    if start < -doubt_at_start and stop < -doubt_at_stop:
-        return False
-    if start <= doubt_at_start and stop <= doubt_at_stop:
+    is_empty = False
+    if at_start < -doubt_at_start and at_stop < -doubt_at_stop:
+        # Both edges lie outside, and so does all between them.
+        is_empty = True
+    elif at_start <= doubt_at_start and at_stop <= doubt_at_stop:
         # A half-plane, both of whose edges lie on the constraint's, is either kept whole or lost.
-        is_kept = start == 0.0 and stop == 0.0 and y * cone[0] - x * cone[1] > 0.0
-        return is_kept or not is_exact
-
-    # One edge lies outside: the constraint's own edge, (y, −x) or (−y, x), takes its place.
-    if start < -doubt_at_start:
-        cone[0] = y
-        cone[1] = -x
-    if stop < -doubt_at_stop:
-        cone[2] = -y
-        cone[3] = x
-    return True
-
-
-@inlined_kernel()
-def pair_may_separate(  # noqa: PLR0913
-    left: NDArray, right: NDArray, first: NDArray, second: NDArray, is_exact: bool, cone: NDArray
-) -> bool:
-    """Whether some (u, v) may have u·left + v·right > 0 for all constraints: False is certain.
-
-    Parameters
-    ----------
-    left, right : (samples,) values of two variables: those of X, so that a difference is right up
-        to one rounding, and zero only between equals; or small integers.
-    first, second : (constraints,) each says value[first] − value[second] > 0, or value[first] > 0
-        where `second` is −1.
-    is_exact : whether both variables are small integers, whose products are exact.
-    cone : (4,) work space.
-    """
-    has_cone = False
-    for c in range(first.size):
-        x = left[first[c]]
-        y = right[first[c]]
-        if second[c] >= 0:
-            x -= left[second[c]]
-            y -= right[second[c]]
-        if x == 0.0 and y == 0.0:
-            return False
-        if has_cone:
-            if not cut_cone(cone, x, y, is_exact):
-                return False
-        else:
-            # The first constraint leaves a half-plane.
-            cone[0] = y
-            cone[1] = -x
-            cone[2] = -y
-            cone[3] = x
-            has_cone = True
-    if not has_cone:
-        return True  # no constraints
-
-    # A cone that has shrunk to a ray is empty, since it is open.
-    is_wide = (
-        cone[0] * cone[3] - cone[1] * cone[2] > 0.0 or cone[0] * cone[2] + cone[1] * cone[3] < 0.0
-    )
-    return is_wide or not is_exact
+        is_kept = at_start == 0.0 and at_stop == 0.0 and y * start_u - x * start_v > 0.0
+        is_empty = is_exact and not is_kept
+    else:
+        # One edge may lie outside: the constraint's own edge takes its place.
+        if at_start < -doubt_at_start:
+            start_u = y
+            start_v = -x
+        if at_stop < -doubt_at_stop:
+            stop_u = -y
+            stop_v = x
+    return Cone(start_u, start_v, stop_u, stop_v, is_empty or (x == 0.0 and y == 0.0))
 
 
-@kernel()
+@inner_kernel(error_model="numpy")
+def has_directions(cone: Any) -> bool:
+    """Whether a cone is wider than a ray, which has no direction: the cone is open."""
+    cross = cone.start_u * cone.stop_v - cone.start_v * cone.stop_u
+    product = cone.start_u * cone.stop_u + cone.start_v * cone.stop_v
+    return cross > 0.0 or product < 0.0
+
+
+@kernel(error_model="numpy")
 def next_pair(  # noqa: PLR0913
     values: NDArray,
     is_whole: NDArray,
@@ -120,20 +112,34 @@ def next_pair(  # noqa: PLR0913
     start: int,
     after: int,
     stop: int,
-    cone: NDArray,
 ) -> tuple[int, int]:
-    """The next pair (i, j), i < j, that may meet all constraints, or (−1, −1).
+    """The next pair (i, j), i < j, that may meet all constraints, or (−1, −1) if none does.
 
     Pairs are looked at row by row, from (start, after + 1) on, as long as i < stop. The other
-    arguments are those of `Constraints`, and work space of four numbers.
+    arguments are those of `Constraints`. The arrays are used here and not handed on: to count their
+    references for every pair would take as long as the arithmetic.
     """
     for i in range(start, stop):
         first_partner = i + 1
         if i == start:
             first_partner = after + 1
         for j in range(first_partner, values.shape[0]):
+            # Small integers have exact products.
             is_exact = is_whole[i] and is_whole[j]
-            if pair_may_separate(values[i], values[j], first, second, is_exact, cone):
+            cone = EVERYTHING
+            for c in range(first.size):
+                x = values[i, first[c]]
+                y = values[j, first[c]]
+                if second[c] >= 0:
+                    x -= values[i, second[c]]
+                    y -= values[j, second[c]]
+                if c == 0:
+                    cone = half_plane(x, y)
+                else:
+                    cone = cut_cone(cone, x, y, is_exact)
+                if cone.is_empty:
+                    break
+            if not cone.is_empty and (not is_exact or has_directions(cone)):
                 return i, j
     return -1, -1
 
@@ -213,11 +219,10 @@ def sweep_pairs(
     """
     constraints = pair_constraints(problem)
     table = ExactTable(problem)
-    cone = np.zeros(4)
     all_refuted = True
     for start in range(0, problem.n_features, ROWS_A_STEP):
         stop = min(start + ROWS_A_STEP, problem.n_features)
-        i, j = next_pair(*constraints, start=start, after=start, stop=stop, cone=cone)
+        i, j = next_pair(*constraints, start=start, after=start, stop=stop)
         while i >= 0:
             pair = np.array([i, j])
             verdict, rule = settle_pair(table, pair, max_decisions)
@@ -225,7 +230,7 @@ def sweep_pairs(
                 yield SeparatingPair(support=pair, rule=rule)
                 return
             all_refuted = all_refuted and verdict == INSEPARABLE
-            i, j = next_pair(*constraints, start=i, after=j, stop=stop, cone=cone)
+            i, j = next_pair(*constraints, start=i, after=j, stop=stop)
         yield PairSweep.GOES_ON
     if all_refuted:
         yield PairSweep.NONE_SEPARATES
