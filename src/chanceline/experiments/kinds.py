@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chanceline._results import plain
 from chanceline.errors import InputError
-from chanceline.experiments.sampling import RIDGE, fits, sample_counts
+from chanceline.experiments.sampling import SAMPLING_RIDGE, sample_counts, support_separates
 from chanceline.experiments.tasks import derive_seed
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.random_patterns import random_problem
@@ -90,8 +90,13 @@ def share(
         shape = (m * min(together, draws - start), patterns)
         # On the sphere a pattern's length does not matter for its sign, so Gaussian entries do.
         columns = rng.standard_normal(shape)
-        hinge = make_hinge(np.sign(columns) if inputs == "binary" else columns, m, ridge=RIDGE)
-        hits += sum(fits(hinge, np.arange(first, first + m)) for first in range(0, len(columns), m))
+        hinge = make_hinge(
+            np.sign(columns) if inputs == "binary" else columns, m, ridge=SAMPLING_RIDGE
+        )
+        hits += sum(
+            support_separates(hinge, np.arange(first, first + m))
+            for first in range(0, len(columns), m)
+        )
     return {"hits": hits}
 
 
