@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chanceline._results import plain
 from chanceline.errors import InputError
-from chanceline.experiments.sampling import RIDGE, fits, sample_counts
+from chanceline.experiments.sampling import SAMPLING_RIDGE, sample_counts, support_separates
 from chanceline.experiments.tasks import derive_seed
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.random_patterns import random_problem
@@ -115,9 +115,9 @@ def separable_share(  # noqa: PLR0913
         columns = generator.standard_normal((m * n_problems, patterns))
         if inputs == ShareInputs.BINARY:
             columns = np.sign(columns)
-        hinge = make_hinge(columns, m, ridge=RIDGE)
+        hinge = make_hinge(columns, m, ridge=SAMPLING_RIDGE)
         for first in range(0, m * n_problems, m):
-            hits += fits(hinge, np.arange(first, first + m))
+            hits += support_separates(hinge, np.arange(first, first + m))
     return {"hits": hits}
 
 
