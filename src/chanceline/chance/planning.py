@@ -57,7 +57,7 @@ class SamplePlan(Result):
         return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
 
 
-def largest_convincing(
+def largest_convincing(  # noqa: PLR0913
     n_samples: int,
     n_features: int,
     *,
@@ -104,7 +104,7 @@ def largest_convincing(
     )
 
 
-def samples_needed(
+def samples_needed(  # noqa: PLR0913
     n_features: int,
     n_selected: int,
     *,

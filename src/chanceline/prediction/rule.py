@@ -165,7 +165,7 @@ class PredictionRule(Result):
 
 
 @one_thread()
-def fit_rule(
+def fit_rule(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     *,
