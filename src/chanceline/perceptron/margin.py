@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, inner_kernel, kernel
 from chanceline.kernels.inverse import border, next_pivot, unborder
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -212,7 +212,8 @@ def hard_margin(  # noqa: PLR0913
             passive.is_member[row] = 0
         verdict = run_passes(table, passive, ZERO, weights, early)
 
-    clear_bound_weights(table, passive, weights)
+    if n_rows > n_patterns:
+        clear_bound_weights(table, passive, weights)
     for row in range(n_rows):
         multipliers[row] = 0.0
     for i in range(passive.size[0]):
@@ -220,7 +221,7 @@ def hard_margin(  # noqa: PLR0913
     return verdict
 
 
-@inlined_kernel()
+@inner_kernel()
 def longest_squared(rows: NDArray, n_columns: int) -> float:
     """The squared length of the longest row, never zero."""
     longest = TINY
@@ -229,7 +230,7 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
     return longest
 
 
-@inlined_kernel()
+@inner_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
     """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
     members = passive.members
@@ -296,7 +297,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     return UNDECIDED
 
 
-@inlined_kernel()
+@inner_kernel()
 def verdict_at_optimum(n_members: int, lowest: float) -> int:
     """The verdict where the least squares are solved, from the smallest margin."""
     if n_members == 0:
@@ -348,7 +349,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
             size[0] = n_members + 1
 
 
-@inlined_kernel()
+@inner_kernel()
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
 
@@ -392,7 +393,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     return n_left
 
 
-@inlined_kernel()
+@inner_kernel()
 def solve_unconstrained(  # noqa: PLR0913
     inverse: NDArray,
     members: NDArray,
@@ -410,7 +411,7 @@ def solve_unconstrained(  # noqa: PLR0913
         goal[i] = total * unit
 
 
-@inlined_kernel()
+@inner_kernel()
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
     rows = table.rows
@@ -428,7 +429,7 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     return total
 
 
-@inlined_kernel()
+@inner_kernel()
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
 
@@ -459,7 +460,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     )
 
 
-@inlined_kernel()
+@inner_kernel()
 def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
     """Set nonnegative weights to zero that are members, or negative by rounding."""
     for row in range(table.n_patterns, table.rows.shape[0]):
