@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
@@ -47,8 +48,8 @@ SHUFFLE_REFERENCES: dict[str, str] = {
     ),
 }
 MAX_STAND_INS = 3  # that a cell of the table holds
-# A feature is named as wider in one class if its standard deviation there is so many times larger.
-WIDER_RATIO = 2.0
+# A feature is named if its standard deviation in one class is more than so many times the other.
+UNEQUAL_SPREAD_RATIO = 2.0
 
 ENVIRONMENT.filters["pvalue"] = format_p
 
@@ -119,36 +120,50 @@ def notebook_card(result: SeparationTest) -> str:
 
 
 def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows, by the names that it uses."""
-    by_front = False
-    if result.permutation is not None:
-        by_front = result.permutation.statistic == StatisticKind.FRONT
+    """What the template shows besides the result, by the names that it uses.
+
+    The entries come in the order of the page's sections; `data` names the samples, if it is given.
+    """
     features = result.to_frame()
-    cells = features.assign(
-        stand_ins=[stand_ins_in_cell(stand_ins_of(result, name)) for name in features["feature"]]
-    )
+    shuffled_by_front = False
+    if result.permutation is not None:
+        shuffled_by_front = result.permutation.statistic == StatisticKind.FRONT
+
     return {
         "result": result,
+        # The verdict, and the picture of the fit with more and more features.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
+        "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
+        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
+        # The rule, and the samples along it.
+        "samples_figure": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
+        "wrong_samples": wrong_samples(result, data),
+        # The features: values by class, and a table of them to read and to copy.
+        "features_figure": draw_feature_boxes(result),
+        "feature_columns": [name.replace("_", " ") for name in features.columns],
+        "feature_rows": feature_rows(result, features),
+        "features_csv": features.to_csv(index=False),
+        # How the p-value was made.
+        "pvalue_readings": readings(result),
+        "unequal_spreads": unequal_spread_sentences(result),
+        # Data checks, and the paragraph of methods.
         "preparations": result.checks(Severity.PREPARED),
         "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
-        "wrong": wrong_samples(result, data),
-        "feature_columns": [name.replace("_", " ") for name in features.columns],
-        "feature_rows": cells_to_read(cells.itertuples(index=False)),
-        "csv": features.to_csv(index=False),
-        "wider": wider_in_one_class(result),
-        "readings": readings(result),
-        "stage": stage_sentence(result),
-        "shuffled_by_front": by_front,
-        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
-        "front": draw_for_page(lambda ax: draw_test(ax, result), "front"),
-        "samples": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
-        "boxes": draw_boxes(result),
+        "stage_sentence": stage_sentence(result),
+        "shuffled_by_front": shuffled_by_front,
     }
 
 
-def draw_boxes(result: SeparationTest) -> Drawings:
+def feature_rows(result: SeparationTest, features: pd.DataFrame) -> list[list[Any]]:
+    """Cells of `result.to_frame()` to read, of all stand-ins the first few alone."""
+    stand_ins = []
+    for name in features["feature"]:
+        stand_ins.append(stand_ins_in_cell(stand_ins_of(result, name)))
+    return cells_to_read(features.assign(stand_ins=stand_ins).itertuples(index=False))
+
+
+def draw_feature_boxes(result: SeparationTest) -> Drawings:
     """The features of the rule (or of the separating set) by class; empty if it has none."""
     rule = result.rule or result.separating
     if not rule.features:
@@ -230,7 +245,7 @@ def cell_to_read(value: Any) -> Any:
     return value
 
 
-def wider_in_one_class(result: SeparationTest) -> list[str]:
+def unequal_spread_sentences(result: SeparationTest) -> list[str]:
     """A sentence for every feature of the evidence that varies much more in one class."""
     sentences = []
     for name in result.evidence.features:
@@ -239,7 +254,7 @@ def wider_in_one_class(result: SeparationTest) -> list[str]:
         spread_of_positives = values[result.labels > 0].std()
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
-        if 0 < WIDER_RATIO * smaller < larger:
+        if 0 < UNEQUAL_SPREAD_RATIO * smaller < larger:
             wider_class = result.class_names[int(spread_of_positives > spread_of_negatives)]
             sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
     return sentences
