@@ -37,7 +37,7 @@ from chanceline.reproduce.memory import memory_capacity, memory_couplings, memor
 from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
 from chanceline.theory.capacity_table import capacity_table
 from chanceline.theory.one_step import replicon_line, start_at
-from chanceline.theory.rsb import RSBBranch
+from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solve import solve
 from chanceline.theory.symmetric import branch_table, solve_rs
 
@@ -45,6 +45,12 @@ PANEL_RHO = 0.5  # the density of the paper's panels
 NUMBER_RHOS = (0.1, 0.25, 0.5, 0.75, 0.9)  # densities whose capacity is listed
 BALANCES = (0.5, 0.3, 0.1, 0.02)  # shares of positives
 TASKS_BETWEEN_LINES = 200  # of progress
+FIRST_LOG_CHI_STEP = 0.1  # of ln χ along the branch with breaking; later steps adapt
+# The branch with breaking is followed down to this distance above the load where symmetry breaks;
+# nearer to it the branch ends.
+LOAD_ABOVE_BREAKING = 0.003
+# How far ln χ lies below that of zero entropy at the one point beyond it.
+LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 
 
 def panels(folder: Folder) -> None:
@@ -137,16 +143,23 @@ def entropy_with_breaking(folder: Folder) -> None:
 def _broken_branch(critical_load: float) -> pd.DataFrame:
     """The branch with one step of breaking at ρ = 0.5, a row for each load, in ascending order.
 
-    It is followed from zero entropy down to the load where symmetry breaks, and one point beyond
-    zero entropy is added. Columns: alpha, entropy and the order parameters x, K, p1, p0.
+    The load rises as χ falls. The branch is followed from zero entropy in steps of larger χ, down
+    to the load where symmetry breaks; one point beyond zero entropy is added. Columns: alpha,
+    entropy, the break point x of the step, and the order parameters K, p1, p0.
     """
-    one_step = RSBBranch(PANEL_RHO)
-    end = one_step.at_zero_entropy(start_at(PANEL_RHO))
-    downwards = one_step.follow(end, 0.1, lambda state: state.alpha < critical_load + 0.003)
+    branch = RSBBranch(PANEL_RHO)
+    zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))
+
+    def is_near_breaking(state: RSBState) -> bool:
+        return state.alpha < critical_load + LOAD_ABOVE_BREAKING
+
+    downwards = branch.follow(zero_entropy, FIRST_LOG_CHI_STEP, is_near_breaking)
     states = [point.state for point in downwards]
     states.reverse()
-    log_chi = float(end.unknowns[0])
-    states.append(one_step.at_chi(log_chi - 0.15, end.unknowns).state)
+
+    log_chi = float(zero_entropy.unknowns[0])  # it comes first in every point of a branch
+    log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
+    states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
 
     rows = []
     for state in states:
