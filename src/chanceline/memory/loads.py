@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -144,16 +143,21 @@ def largest_loads(
 
 
 def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:
-    """How many of the patterns, from the first on, the neuron of the job learns by its rule."""
+    """How many of the patterns, from the first on, the neuron of the job learns by its rule.
+
+    `job` is the neuron's number and how it learns. The number of patterns is found by halving: who
+    learns some patterns learns fewer of them too (of a search this is nearly so).
+    """
     neuron, rule = job
-
-    def learns(number: int) -> bool:
-        return can_learn(neuron, patterns[:number], rule)
-
-    # Bisection finds the first number that is learned, so the largest numbers stand first; zero,
-    # which is not tried, stands last.
-    numbers = range(len(patterns), -1, -1)
-    return numbers[bisect_left(numbers[:-1], True, key=learns)]
+    n_learned = 0  # no pattern is always learned
+    n_refused = len(patterns) + 1  # more than there are
+    while n_refused - n_learned > 1:
+        n_tried = (n_learned + n_refused) // 2
+        if can_learn(neuron, patterns[:n_tried], rule):
+            n_learned = n_tried
+        else:
+            n_refused = n_tried
+    return n_learned
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:

@@ -97,7 +97,14 @@ def fit_stable_weights(
 def _normalised(
     columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """The fit with weights of length one; `columns` are the rows on `inputs`."""
+    """The fit with weights of length one.
+
+    Parameters
+    ----------
+    columns : the problem's rows on these inputs alone, (patterns, inputs).
+    inputs, weights : which these are, and what they weigh, (inputs,) each.
+    multipliers : λ of the patterns, (patterns,).
+    """
     length = float(np.linalg.norm(weights))
     if length > 0:
         weights = weights / length
@@ -115,16 +122,19 @@ def add_inputs(
     """Add to a fit that separates the inputs that raise κ most to first order, one at a time.
 
     Ends with `size` inputs, once κ is at least `enough`, or when no input raises κ any more.
+
+    Every fit is offered all inputs added so far. With nonnegative weights it may use fewer of them,
+    as some weights are zero; a later fit may use these again.
     """
-    tried = fitted.inputs
+    offered = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < enough:
-        gains = _gains(problem, fitted, tried)
+        gains = _gains(problem, fitted, known=offered)
         if gains.max() <= 0:
             break
-        tried = np.append(tried, gains.argmax())
-        fitted = fit_stable_weights(problem, tried, fitted.multipliers)
+        offered = np.append(offered, gains.argmax())
+        fitted = fit_stable_weights(problem, offered, fitted.multipliers)
 
-    # Of nonnegative weights a new one may bring in others that were of no use before it.
+    # Inputs that come into use again with the last one added may make it more than `size`.
     while fitted.inputs.size > size:
         fitted = _without_weakest(problem, fitted)
     return fitted
