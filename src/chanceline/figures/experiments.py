@@ -174,7 +174,8 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
     input_kinds = sorted(large_enough["inputs"].unique())
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
-    upper, lower = picture.subfigures(nrows=2, height_ratios=(1, 0.9))
+    halves = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))  # (rows, columns)
+    upper, lower = halves[:, 0]
 
     upper_axes = upper.subplots(1, len(input_kinds), squeeze=False)[0]
     for ax, inputs in zip(upper_axes, input_kinds, strict=True):

@@ -133,7 +133,7 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     densities = np.asarray(rhos)
     lines = {"rho": densities.tolist()}
     for name in LINES:
-        values = np.log(np.asarray(table[name]) / (2 * nodes))
-        polynomial = BarycentricInterpolator(logit(nodes), values)
+        log_ratios = np.log(np.asarray(table[name]) / (2 * nodes))
+        polynomial = BarycentricInterpolator(logit(nodes), log_ratios)
         lines[name] = (2 * densities * np.exp(polynomial(logit(densities)))).tolist()
     return lines

@@ -212,5 +212,5 @@ def rounded(value: float, error: Any) -> str:
     if not error or error <= NEGLIGIBLE_ERROR * abs(value):
         return short_number(value, 5)
     exponent = int(f"{error:e}".partition("e")[2])
-    places = max(0, -exponent)
-    return f"{value:.{places}f} ± {error:.{places}f}"
+    decimals = max(0, -exponent)
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"

@@ -73,24 +73,24 @@ def write_test_report(
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page before it is written; parameters as in `write_test_report`."""
-    name = f"{result.n_samples} samples × {result.n_features} features"
+    table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {
         "seed": result.settings.seed,
         "settings": changed_settings(result) or "the defaults",
     }
     if data is not None:
-        name = data.source
+        table_name = data.source
         digest = hash_arrays(data.X, data.y)
-        record = {"source": name, "sha256": digest, **record}
-        provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
+        record = {"source": table_name, "sha256": digest, **record}
+        provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
 
     references = [PAPER, COVER]
     if result.permutation is not None:
         references.append(SHUFFLE_REFERENCES[result.permutation.statistic])
     return Page(
         template="test.html",
-        title=f"Structure or chance? {name}",
+        title=f"Structure or chance? {table_name}",
         record=record,
         values=page_values(result, data),
         provenance=provenance,
@@ -200,12 +200,12 @@ def stage_sentence(result: SeparationTest) -> str:
     evidence = result.evidence
     features = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
     if result.stage is Stage.SHUFFLES:
-        where = f"the evidence is largest for {features}"
+        where_evidence_lies = f"the evidence is largest for {features}"
         if evidence.spread:
-            where = "the evidence is spread over many features"
+            where_evidence_lies = "the evidence is spread over many features"
         return (
             f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
-            f"{where}."
+            f"{where_evidence_lies}."
         )
     if result.stage is Stage.ONE_FEATURE:
         return (
@@ -220,14 +220,14 @@ def stage_sentence(result: SeparationTest) -> str:
     errors = "without error"
     if evidence.errors:
         errors = f"with {plural(evidence.errors, 'error')}"
-    price = ""
+    price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
-        price = ", errors counted after looking included (a factor 2 each)"
+        price_of_counting = ", errors counted after looking included (a factor 2 each)"
     return (
         f"The p-value, at most {p}, is a rigorous bound for {features} {errors}: the probability "
         "that any set of that size does as well, by Cover's count of separable labellings and the "
-        f"union over all sets{price}, whatever the dependence between features and however the set "
-        "was found."
+        f"union over all sets{price_of_counting}, whatever the dependence between features and "
+        "however the set was found."
     )
 
 

@@ -120,10 +120,10 @@ def memory_stability(folder: Folder) -> None:
                 size.n_neurons, KEPT_SHARE, wiring, seed=SEED, budget=size.budget
             )
             report = memory.store(patterns, n_jobs=size.n_jobs)
-            network = _network_columns(wiring, load, report)
+            shared_columns = _network_columns(wiring, load, report)
 
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
-            rows += _recall_rows(network, recall)
+            rows += _recall_rows(shared_columns, recall)
             if load < 2 * KEPT_SHARE:  # above, random inputs hold nothing to recall
                 recalls[wiring, load] = recall
 
@@ -133,7 +133,7 @@ def memory_stability(folder: Folder) -> None:
                     for order in CutOrder
                 ]
                 for result in cuts[wiring]:
-                    rows += _cutting_rows(network, result)
+                    rows += _cutting_rows(shared_columns, result)
     folder.draw(
         "memory_stability",
         pd.DataFrame(rows),
@@ -160,21 +160,21 @@ def _network_columns(wiring: str, load: float, report: StorageReport) -> dict[st
     }
 
 
-def _recall_rows(network: dict[str, Any], recall: Retrieval) -> list[dict[str, Any]]:
-    """One row of the table for each noise."""
+def _recall_rows(shared_columns: dict[str, Any], recall: Retrieval) -> list[dict[str, Any]]:
+    """One row of the table for each noise; all have the columns of the network."""
     rows = []
     for share, value, error in zip(recall.noises, recall.overlaps, recall.errors, strict=True):
         measured = {"share": share, "value": value, "error": error}
-        rows.append({"measured": "overlap after recall", **network, **measured})
+        rows.append({"measured": "overlap after recall", **shared_columns, **measured})
     return rows
 
 
-def _cutting_rows(network: dict[str, Any], result: Cutting) -> list[dict[str, Any]]:
-    """One row of the table for each share of couplings cut."""
+def _cutting_rows(shared_columns: dict[str, Any], result: Cutting) -> list[dict[str, Any]]:
+    """One row of the table for each share of couplings cut, with the network's columns."""
     rows = []
     for share, value in zip(result.shares, result.bits, strict=True):
         measured = {"share": share, "value": value}
-        rows.append({"measured": f"bits held, {result.how} cut", **network, **measured})
+        rows.append({"measured": f"bits held, {result.how} cut", **shared_columns, **measured})
     return rows
 
 

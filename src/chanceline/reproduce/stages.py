@@ -56,13 +56,13 @@ LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 def panels(folder: Folder) -> None:
     """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
-    end = capacity(PANEL_RHO)
+    at_capacity = capacity(PANEL_RHO)
     figure = Figure(figsize=(10, 7.4), layout="constrained")
     axes = figure.subplots(2, 2).flat
     draw_overlaps(axes[0], table, PANEL_RHO)
     draw_response(axes[1], table, PANEL_RHO)
-    draw_entropy(axes[2], table, PANEL_RHO, end.alpha)
-    draw_stability(axes[3], table, PANEL_RHO, end.replicon_alpha)
+    draw_entropy(axes[2], table, PANEL_RHO, at_capacity.alpha)
+    draw_stability(axes[3], table, PANEL_RHO, at_capacity.replicon_alpha)
     for letter, ax in zip("abcd", axes, strict=True):
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
@@ -77,7 +77,7 @@ def panels(folder: Folder) -> None:
     )
     folder.number(
         "load where symmetry between supports breaks at rho=0.5",
-        end.replicon_alpha or float("nan"),
+        at_capacity.replicon_alpha or float("nan"),
         source="RS",
     )
 
@@ -95,11 +95,11 @@ def capacity_diagram(folder: Folder) -> None:
     table = capacity_curve(rhos, replicon=True).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in NUMBER_RHOS:
-        end = capacity(rho)
+        at_capacity = capacity(rho)
         folder.number(
             f"capacity at rho={rho:g}",
-            end.alpha,
-            error=end.error,
+            at_capacity.alpha,
+            error=at_capacity.error,
             source="RS",
             paper="capacity figure, solid blue line",
         )
@@ -115,9 +115,12 @@ def unequal_classes(folder: Folder) -> None:
     table = pd.concat(curves, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):
-        end = capacity(0.1, balance=balance)
+        at_capacity = capacity(0.1, balance=balance)
         folder.number(
-            f"capacity at rho=0.1, balance {balance:g}", end.alpha, error=end.error, source="RS"
+            f"capacity at rho=0.1, balance {balance:g}",
+            at_capacity.alpha,
+            error=at_capacity.error,
+            source="RS",
         )
 
 
