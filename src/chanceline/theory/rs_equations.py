@@ -28,8 +28,8 @@ term not when E, F₁ and F₀ are. At the saddle these two Euler identities giv
 which without margin and errors reads αp₊ = ρ₊: as many tight constraints as weights. It gives the
 load as a function of the other unknowns, without cancellation near ρ = 1; along the branch χ falls
 steadily from ∞ (at α_CG) to 0 (at α_ℓ₀) and is the parameter to follow. One of (2) and (3) is then
-redundant: write X and Y for their errors, left side − right side; by Gaussian integration by parts on both sides, (1),
-(4)–(7) and the identity imply
+redundant: write X and Y for their errors, left − right; by Gaussian integration by parts on both
+sides, (1), (4)–(7) and the identity imply
 
     F₀ Y = (F₀ − d) X.
 
@@ -257,12 +257,12 @@ def _entropy_gradient(
     support: SupportMeans,
     by_alpha: float,
 ) -> Array:
-    """dΣ by the coordinates of the point, (coordinates,): Σ_a (∂Σ/∂a) da over the parameters a of
+    """dΣ by the coordinates of the point, (coordinates,): the sum of (∂Σ/∂a) da over all a in
 
         Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
 
     ∂Σ/∂α is the argument `by_alpha`; every other partial derivative vanishes at the saddle. They
-    are, with f = ln(1 + e^{−K}B), p the probability that a variable is chosen and w its weight then,
+    are, with f = ln(1 + e^{−K}B), p the probability that a variable is chosen and w its weight,
 
         K:   ρ − ∫Dz p,                     as ∂f/∂K = −p;
         E:   ½(ρ − ∫Dz p⟨w²⟩),              as ∂f/∂E = −½p⟨w²⟩;

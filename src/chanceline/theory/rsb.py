@@ -337,8 +337,8 @@ class RSBBranch(ChiBranch[RSBState]):
             i < k:  S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
             i = k:  S₀ + Kρ = entropy.
 
-        S₀ + Kρ is Σ from the bottom level, `entropy` is Σ from the top level. With the equations
-        i < k their agreement implies that of i = k, whose own terms nearly cancel near capacity.
+        S₀ + Kρ is Σ in terms of the bottom level, `entropy` is Σ in terms of the top level, (7).
+        Given the equations i < k, they agree where S_k − S_{k−1} = ½x_k(G_k p_k − G_{k−1} p_{k−1}).
         """
         if not self.steps:
             return []

@@ -55,7 +55,9 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     def solve_at(share: float, start: Array) -> Solved[Counted]:
         between = on_the_way(share)
         return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
-            lambda point: clusters(point, between), start, between.label("clusters of weights")
+            lambda point: cluster_equations(point, between),
+            start,
+            between.label("clusters of weights"),
         )
 
     first = solve_at(0.0, _START)
@@ -66,7 +68,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     return last
 
 
-def clusters(point: Array, ensemble: Ensemble) -> Counted:
+def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     """The equations at (ln χ, logit q₀, b if the threshold is free, ln t*).
 
     The load comes from α⟨p₊ − v*e* + κR₁⟩ = 1, with e* the density of v at v* = t* and κ the margin
