@@ -241,11 +241,11 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
     Class c has the share f_c, the sign σ_c and the weight W_c = A_c + e^{−y} of a pattern, with A
-    and the moments R_k of `patterns`. With errors ε the exponent is
+    and the moments R_k of `patterns`. The exponent is
 
-        H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},    γ = √(1 + 1/x), or ½ + ½√(1 + 1/x) with given
-                                                       signs.
+        H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
 
+    where γ = √(1 + 1/x) with free signs, ½ + ½√(1 + 1/x) with given ones, and ε is the error rate.
     It is stationary in x, and that gives the load:
 
         α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²;

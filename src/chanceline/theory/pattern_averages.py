@@ -255,13 +255,11 @@ def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives
     )
 
 
-# What the derivatives of E[f] need, for each f. T is 0 below v = 0 and above v*.
-
-
 def _mean_of_t(side: PatternSide) -> _Expectation:
-    """R₁ = E[f] with f = T.
+    """R₁ = E[f] with f = T, which is v on 0 < v < v* and 0 elsewhere.
 
-    f' = 1 on 0 < v < v*, and Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T. At v*, T falls from v* to 0.
+    f' = 1 on 0 < v < v*, which has the weight p₊; Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T. At v*, T
+    falls from v* to 0.
     """
     r1 = side.mean
     return _Expectation(
@@ -275,11 +273,13 @@ def _mean_of_t(side: PatternSide) -> _Expectation:
 
 
 def _variance_of_t(side: PatternSide) -> _Expectation:
-    """Var T = E[f] with f = (T − R₁)².
+    """Var T = E[f] with f = (T − R₁)², T = v on 0 < v < v* and 0 elsewhere, R₁ = E[T].
 
-    R₁ may be held when f is differentiated: by it E[f] is stationary. With T² = (T − R₁)² +
-    2R₁(T − R₁) + R₁², Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³]. f' = 2(T − R₁) on
-    0 < v < v*, of mean 2(R₁ − R₁p₊). At v*, f goes from (v* − R₁)² to R₁².
+    R₁ is held when f is differentiated: E[(T − a)²] is stationary at a = R₁.
+
+    - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊);
+    - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³];
+    - at v*, f goes from (v* − R₁)² to R₁²: [f]_* = v*(2R₁ − v*).
     """
     r1 = side.mean
     variance = side.variance
@@ -295,9 +295,10 @@ def _variance_of_t(side: PatternSide) -> _Expectation:
 
 
 def _weight_of_tight(side: PatternSide) -> _Expectation:
-    """p₊ = E[f] with f = 1_{T>0}, which jumps by 1 at v = 0 and by −1 at v*.
+    """p₊ = E[f] with f = 1 on 0 < v < v* and 0 elsewhere.
 
-    f T^k = T^k, so that Cov(f, T^k) = R_k(1 − p₊).
+    It jumps by 1 at v = 0, where v has the density e₀ (`side.edge`), and by −1 at v*. With T = f v
+    and R_k = E[T^k], f T^k = T^k and Cov(f, T^k) = R_k(1 − p₊).
     """
     return _Expectation(
         value=side.tight,
@@ -310,7 +311,10 @@ def _weight_of_tight(side: PatternSide) -> _Expectation:
 
 
 def _weight_of_wrong(side: PatternSide) -> _Expectation:
-    """ε = E[f] with f = 1_{v>v*}; f T^k = 0, so that Cov(f, T^k) = −εR_k."""
+    """ε = E[f] with f = 1 for v > v* and 0 below: the weight of errors.
+
+    T = 0 where f = 1, so that Cov(f, T^k) = −εR_k with R_k = E[T^k].
+    """
     wrong = np.asarray(side.wrong)
     return _Expectation(
         value=wrong,
@@ -323,7 +327,10 @@ def _weight_of_wrong(side: PatternSide) -> _Expectation:
 
 
 def _net_tight(class_side: ClassSide) -> _Derivatives:
-    """p₊ − v*e* with its derivatives; without errors it is p₊ alone."""
+    """p₊ − v*e* on the nodes with its derivatives; without errors it is p₊ alone.
+
+    p₊ is the weight of 0 < v < v*, e* the density of v at v*.
+    """
     side = class_side.side
     tight = _differentiate(_weight_of_tight(side), side)
     if np.isinf(side.ceiling):

@@ -178,6 +178,9 @@ def _residual(
     (6) Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free;
     (7) ⟨wrong⟩ = ε, if errors are allowed.
 
+    p is the probability that a variable of field z is chosen, w its weight then; R_k are moments of
+    the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes.
+
     One equation is enough for (2) and (3), because the load already comes from an identity: with it
     the other equations imply F₀·overlap_excess = (F₀ − d)·norm_excess. Put into the combination,
     this leaves norm_excess·(F₀² + d²)/[F₀(F₀ + d)] = 0, so that both excesses vanish. Neither would
@@ -227,6 +230,8 @@ def _entropy(
         order_terms = ½[(E − F₁)ρ − F₁χ + F₀q₀] = ½[dρ − F₀s² − F₁χ],
 
     in the second form, where no term is larger than it need be: E − F₁ = d − F₀ and q₀ = ρ − s².
+    ⟨·⟩ is the mean over the fields z and the classes c, of share f_c and sign σ_c; e^{−y} is the
+    weight of an error, ε the error rate, b the threshold.
 
     ρ stands in Kρ and ½(E − F₁)ρ, and ln A(μ) depends on it by s² = ρ − q₀ and by the offset
     θ_c = √ρ(margin + σ_c b) of μ, ∂θ_c/∂ρ = θ_c/2ρ. With ∂ ln A/∂μ = −R₁/χ the offset gives

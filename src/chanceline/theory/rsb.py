@@ -219,14 +219,15 @@ def _weighted_sum(
 
 
 def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
-    """α E_k[p₊] − ρ, as far as it is wrong because E₀[f₀'²] = p₀ is imposed nowhere.
+    """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
-    With the equations that are imposed
+    With the equations that are imposed the two are related: with x₀ = 0 and x_{k+1} = 1
 
-        E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i),    x₀ = 0, x_{k+1} = 1.
+        E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i),    i = 0 … k.
 
-    Their differences between levels are among those imposed, so that E_i[f_i'²] − p_i is the same
-    for every i: that of i = 0 is taken out of the sum.
+    E_i[f_i'²] = p_i is imposed as differences between levels, so that E_i[f_i'²] − p_i is the same
+    for every i: that of i = 0 is taken out of the sum. (E_i is an average over the weight of level
+    i, E without index an order parameter.)
     """
     x_gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i, (k + 1,)
     bottom_error = supports.squares[0] - unpacked.p[0]  # E₀[f₀'²] − p₀
@@ -332,7 +333,8 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the equations of x₁ … x_k; none without breaking.
 
-        With S_i = α E_i[g_i] + E_i[f_i] they are
+        E_i is the average over the weight of level i, g_i the function of the patterns there and
+        f_i that of the supports. With S_i = α E_i[g_i] + E_i[f_i] the equations are
 
             i < k:  S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
             i = k:  S₀ + Kρ = entropy.
@@ -343,8 +345,8 @@ class RSBBranch(ChiBranch[RSBState]):
         if not self.steps:
             return []
         S = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
-        half_steps = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)  # ½x_i(G_i p_i − …), (k,)
-        errors_below_top = np.diff(S)[:-1] / half_steps[:-1] - 1
+        right_sides = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)  # of i = 1 … k
+        errors_below_top = np.diff(S)[:-1] / right_sides[:-1] - 1
         top_error = 1 - (entropy - S[0]) / (unpacked.order.K * self.rho)
         return [*errors_below_top, top_error]
 
