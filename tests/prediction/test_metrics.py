@@ -12,8 +12,8 @@ from chanceline.prediction.metrics import (
     best_threshold,
     error_indicators,
     standardized_difference,
-    sweep_thresholds,
 )
+from chanceline.select.thresholds import sweep_thresholds
 
 
 def test_the_threshold_is_the_best_of_all():

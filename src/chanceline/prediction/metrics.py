@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline.select.thresholds import sweep_thresholds
 
 # Scores nearer than this share of the largest one (or of 1) may differ by rounding only.
 RELATIVE_GAP = 1e-9
@@ -35,7 +36,8 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     scores : (samples,)
     labels : ±1, (samples,)
     """
-    ranked_scores, errors = sweep_thresholds(scores, labels)
+    sweep = sweep_thresholds(scores, labels)
+    ranked_scores = sweep.sorted_scores
     lowest = ranked_scores[0] - END_GAP
     highest = ranked_scores[-1] + END_GAP
 
@@ -44,37 +46,9 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     lower_ends = np.append(lowest, ranked_scores)
     is_wide_enough = gaps > RELATIVE_GAP * np.abs(scores).max(initial=1.0)
 
-    best = int(np.where(is_wide_enough, errors, np.inf).argmin())
+    best = int(np.where(is_wide_enough, sweep.errors, np.inf).argmin())
     middle = lower_ends[best] + gaps[best] / 2
-    return Threshold(value=float(middle), errors=int(errors[best]))
-
-
-def sweep_thresholds(scores: Floats, labels: Floats) -> tuple[Floats, Ints]:
-    """Sort the scores and count the errors of every threshold.
-
-    Threshold i has i samples below it: it lies between the sorted scores i − 1 and i. Whether these
-    differ is for the caller to check.
-
-    Parameters
-    ----------
-    scores : (…, samples)
-    labels : ±1, (…, samples)
-
-    Returns
-    -------
-    ranked_scores : ascending, (…, samples)
-    errors : (…, samples + 1)
-    """
-    order = np.argsort(scores, axis=-1)
-    ranked_scores = np.take_along_axis(scores, order, axis=-1)
-    ranked_positive = np.take_along_axis(labels > 0, order, axis=-1)
-
-    # Below all scores every negative sample is wrong. A sample that the threshold passes becomes
-    # wrong if it is positive, and right if it is negative.
-    n_negative = np.count_nonzero(labels <= 0, axis=-1, keepdims=True)
-    change = np.where(ranked_positive, 1, -1)
-    errors = np.concatenate([n_negative, n_negative + np.cumsum(change, axis=-1)], axis=-1)
-    return ranked_scores, errors
+    return Threshold(value=float(middle), errors=int(sweep.errors[best]))
 
 
 def error_indicators(scores: Floats, labels: Floats) -> Floats:

@@ -147,9 +147,23 @@ def update_gradient(  # noqa: PLR0913
     gradient: NDArray,
     velocity: NDArray,
 ) -> None:
-    """Bring the gradient c = Σ_μ wrong_μ a_μ and the velocity of the margins, A_F c_F, up to date.
+    """Bring `wrong`, and the two sums over wrong patterns, in line with the margins.
 
-    wrong_μ = ½(1 − sign m_μ), (samples,): only patterns where it differs from before cost anything.
+    Afterwards, as before for the former margins:
+
+        wrong_μ = ½ (1 − sign m_μ)           1 if wrong, 0 if right, ½ on the threshold
+        gradient = Σ_μ wrong_μ a_μ           c, the step of the weights
+        velocity = A_F A_Fᵀ wrong = A_F c_F  the step of the margins by the fixed places F
+
+    Only patterns where `wrong` differs from before cost anything.
+
+    Parameters
+    ----------
+    rows : (samples, features) the a_μ.
+    gram : (samples, samples) A_F A_Fᵀ.
+    margins : (samples,) m = A w.
+    wrong, velocity : (samples,) changed.
+    gradient : (features,) changed.
     """
     for pattern in range(margins.size):
         wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
@@ -172,6 +186,24 @@ def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
     return best
 
 
+@inlined_kernel()
+def clear_weight(
+    columns: NDArray, weights: NDArray, margins: NDArray, place: int, is_from_start: bool
+) -> None:
+    """Set w_j at a place to zero, and take w_j a_j off the margins (samples,).
+
+    On ±1 data a weight that has grown from zero is a multiple of ½, and taking it off is exact. One
+    that comes from the Gaussian start (`is_from_start`) would leave its rounding in the margins:
+    they are computed anew.
+    """
+    leaving = weights[place]
+    weights[place] = 0.0
+    if is_from_start:
+        compute_margins(columns, weights, margins)
+    else:
+        add_scaled(margins, -leaving, columns[place], margins.size)
+
+
 @kernel()
 def biht_steps(  # noqa: PLR0913
     columns: NDArray,
@@ -186,13 +218,23 @@ def biht_steps(  # noqa: PLR0913
 ) -> int:
     """The inner loop at one K with a single place that is not fixed; the iterations done.
 
+    One iteration is w ← η_K(w + c), with the gradient c = Σ_μ wrong_μ a_μ: the weights of the fixed
+    places F and of the free one, j, go on by c, and those of all others are zero. The margins
+    m = A w go on by A_F c_F + c_j a_j, whose first term is the velocity.
+
+    Signs swing with period two, so that few patterns have changed since the iteration before the
+    last. So there are two sets of `wrong`, gradient and velocity, for even and for odd iterations.
+    Each keeps what `update_gradient` made of it two iterations ago, and is brought up to date from
+    there; at first nobody is wrong and both sums are zero.
+
     Parameters
     ----------
     columns, rows : A as (features, samples) and as (samples, features).
     gram : A_F A_Fᵀ on the fixed places F, (samples, samples).
     weights : (features,) w/τ, changed in place; zero but for F and the free place.
-    is_fixed : (features,).
-    free : the free place, −1 if there is none yet.
+    is_fixed : (features,) F. At least one place is not fixed.
+    free : the free place if it has a weight, that of the start; else −1, and the first iteration
+        chooses a place.
     iterations : done before.
     min_squared_change : it ends when |Δw|² is no more than this.
     """
@@ -200,12 +242,13 @@ def biht_steps(  # noqa: PLR0913
     margins = np.zeros(n_samples)
     compute_margins(columns, weights, margins)
 
-    # One for even iterations and one for odd ones: signs swing with period two.
+    # Row 0 is for even iterations, row 1 for odd ones.
     wrong_in_phase = np.zeros((2, n_samples))
     velocity_in_phase = np.zeros((2, n_samples))
     gradient_in_phase = np.zeros((2, n_features))
 
-    holds_start = free >= 0
+    # Whether the weight of the free place has not grown from zero.
+    is_from_start = free >= 0
     while iterations <= max_iterations:
         phase = iterations & 1
         gradient = gradient_in_phase[phase]
@@ -215,19 +258,14 @@ def biht_steps(  # noqa: PLR0913
         # The threshold: another place may be the free one now, and the weight of the former goes.
         best = largest_free(weights, gradient, is_fixed)
         squared_change = 0.0
-        if best != free and free >= 0:
-            leaving = weights[free]
-            squared_change = leaving**2
-            weights[free] = 0.0
-            if holds_start:
-                # It is no multiple of ½: taken off, it would leave its rounding in the margins.
-                compute_margins(columns, weights, margins)
-            else:
-                add_scaled(margins, -leaving, columns[free], n_samples)
-        holds_start = holds_start and best == free
-        free = best
+        if best != free:
+            if free >= 0:
+                squared_change = weights[free] ** 2
+                clear_weight(columns, weights, margins, free, is_from_start)
+            free = best
+            is_from_start = False
 
-        # The gradient step, on the fixed places and the free one.
+        # The gradient step, on the fixed places and the free one, which there is now.
         for j in range(n_features):
             if is_fixed[j] or j == free:
                 squared_change += gradient[j] ** 2

@@ -65,40 +65,29 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
     # Where the search begins: the best split without a line.
     if intercept:
         pivots = places.points
-        # Everybody belongs to the larger class.
-        n_positive = int(places.n_positive.sum())
-        fewest = min(n_positive, len(y) - n_positive)
-        is_called_positive = np.full(len(places.points), 2 * n_positive >= len(y))
+        best = _majority_split(places)
     else:
         pivots = np.zeros((1, 2))
-        fewest = len(y)
-        is_called_positive = np.zeros(len(places.points), dtype=bool)
+        best = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
 
     # Turn the lines through some pivots at a time.
-    lower_bound = fewest
-    n_compared = 0
+    hidden = _HiddenSplits(places, fewest=best.errors)
     chunk = max(1, ANGLES_AT_ONCE // len(places.points))
     for start in range(0, len(pivots), chunk):
-        turn = _turn_lines(places, pivots[start : start + chunk], intercept)
+        some_pivots = pivots[start : start + chunk]
+        turn = _turn_lines(places, some_pivots, intercept)
         position = turn.best_position()
-        if turn.errors[position] < fewest:
-            fewest = int(turn.errors[position])
-            is_called_positive = turn.positive_places(position, places)
+        if turn.errors[position] < best.errors:
+            best = _PlaceSplit(
+                errors=int(turn.errors[position]),
+                is_positive=turn.positive_places(position, places),
+            )
+        hidden.look_at(turn, some_pivots, best.errors)
 
-        # Nearly equal angles might hide a better split, unless their points lie on one line.
-        for tie in turn.ties_below(fewest):
-            n_compared += 1
-            pivot = pivots[start + tie.pivot]
-            is_too_much = n_compared > MAX_COMPARED
-            if is_too_much or not _on_one_line(pivot, places.points[tie.places]):
-                lower_bound = min(lower_bound, tie.errors)
-        if turn.ends_meet():
-            lower_bound = 0  # nothing is claimed
-
-    right = is_called_positive[places.place_of_sample] == (y > 0)
+    right = best.is_positive[places.place_of_sample] == (y > 0)
     if not intercept:
         right &= np.any(points != 0, axis=1)
-    return Split(errors=fewest, right=right, lower_bound=min(lower_bound, fewest))
+    return Split(errors=best.errors, right=right, lower_bound=min(hidden.fewest, best.errors))
 
 
 class _Places(NamedTuple):
@@ -132,6 +121,23 @@ def _group_by_place(points: Floats, y: Floats) -> _Places:
     )
 
 
+class _PlaceSplit(NamedTuple):
+    """A split of the places: its errors, and the places, (places,), that it calls positive."""
+
+    errors: int
+    is_positive: NDArray[np.bool_]
+
+
+def _majority_split(places: _Places) -> _PlaceSplit:
+    """The split that calls every place the larger class; positive if both are equal."""
+    n_positive = int(places.n_positive.sum())
+    n_negative = int(places.n_negative.sum())
+    return _PlaceSplit(
+        errors=min(n_positive, n_negative),
+        is_positive=np.full(len(places.points), n_positive >= n_negative),
+    )
+
+
 class _Tie(NamedTuple):
     """Places that a line meets at nearly equal angles.
 
@@ -147,18 +153,39 @@ class _Tie(NamedTuple):
     places: NDArray[np.int64]
 
 
-class _Turn(NamedTuple):
-    """Lines through some pivots, turned by half a circle: what they meet, and the errors.
+class _Position(NamedTuple):
+    """A place in `_Turn.errors`: a line, just before it meets a place.
 
     Attributes
     ----------
-    is_pivot : (pivots, places) the place of the pivot itself.
-    side : (pivots, places) +1 left of the line at the beginning, −1 right of it, 0 for the pivot.
-    order : (pivots, places) the places as the line meets them; each changes sides then.
-    angles : (pivots, places) of the line when it meets them, ascending; ∞ for the pivot.
-    change : (pivots, places) of the errors when they are met, where left is positive.
-    errors : (2, pivots, places) before they are met: where left is positive, and where right is.
-    is_tied : (pivots, places) whether the angle cannot be told from the one before.
+    orientation : 0 where left of the line is positive, 1 where right of it is.
+    pivot : row of the line's pivot.
+    step : how many places the line has met before.
+    """
+
+    orientation: int
+    pivot: int
+    step: int
+
+
+class _Turn(NamedTuple):
+    """Lines through some pivots, turned by half a circle: what they meet, and the errors.
+
+    In the arrays "by place" column p is place p; in those "as met" column s is the place that the
+    line meets at its step s, which is `order[·, s]`.
+
+    Attributes
+    ----------
+    is_pivot : (pivots, places) by place: whether it is the pivot itself.
+    side : (pivots, places) by place: +1 left of the line at the beginning, −1 right of it, 0 for
+        the pivot.
+    order : (pivots, places) the places as met; each changes sides then. The pivot comes last.
+    angles : (pivots, places) as met: of the line, ascending; ∞ for the pivot.
+    change : (pivots, places) as met: of the errors, where left is positive.
+    errors : (2, pivots, places) as met, before the place changes sides: where left is positive, and
+        where right is.
+    is_tied : (pivots, places) as met: whether the angle cannot be told from the one before. The
+        first of a row never is.
     """
 
     is_pivot: NDArray[np.bool_]
@@ -169,38 +196,46 @@ class _Turn(NamedTuple):
     errors: NDArray[np.int64]
     is_tied: NDArray[np.bool_]
 
-    def best_position(self) -> tuple[int, int, int]:
+    def best_position(self) -> _Position:
         """Where `errors` are fewest, not looking between tied angles."""
         errors = np.where(self.is_tied, MORE_THAN_ANY, self.errors)
         orientation, pivot, step = np.unravel_index(np.argmin(errors), errors.shape)
-        return int(orientation), int(pivot), int(step)
+        return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
-    def positive_places(self, position: tuple[int, int, int], places: _Places) -> NDArray[np.bool_]:
+    def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
         """The places, (places,), that the line at a position of `errors` calls positive."""
-        orientation, pivot, step = position
+        pivot = position.pivot
         is_left = self.side[pivot] > 0
-        is_left[self.order[pivot, :step]] ^= True
-        right_is_positive = orientation == 1
+        already_met = self.order[pivot, : position.step]
+        is_left[already_met] ^= True
+        right_is_positive = position.orientation == 1
         is_positive_side = is_left != right_is_positive
         # The line can pass the pivot on the side that is better.
         majority = places.n_positive >= places.n_negative
         return np.where(self.is_pivot[pivot], majority, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
-        """Sets of tied angles within which some order could make fewer errors than `fewest`."""
+        """Sets of tied angles within which some order could make fewer errors than `fewest`.
+
+        All rows (pivots) are looked at as one, flattened. No set reaches from one row into the
+        next, since the first angle of a row is not tied.
+        """
         if not self.is_tied.any():
             return
-        # Every set begins at an angle that is not tied to the one before.
+        n_places = self.is_tied.shape[1]
+        # Every set begins at an angle that is not tied to the one before; flat indices.
         starts = np.flatnonzero(~self.is_tied)
         sizes = np.diff(np.append(starts, self.is_tied.size))
-        for orientation, sign in ((0, 1), (1, -1)):
+
+        # Where right is positive instead of left, errors change by as much the other way.
+        for errors, change in ((self.errors[0], self.change), (self.errors[1], -self.change)):
             # At best those that lower the errors are met first.
-            largest_fall = np.add.reduceat(np.minimum(sign * self.change, 0).ravel(), starts)
-            at_best = self.errors[orientation].ravel()[starts] + largest_fall
-            for k in np.flatnonzero((sizes > 1) & (at_best < fewest)):
-                pivot, step = divmod(int(starts[k]), self.is_tied.shape[1])
+            largest_fall = np.add.reduceat(np.minimum(change, 0).ravel(), starts)
+            fewest_within = errors.ravel()[starts] + largest_fall
+            for k in np.flatnonzero((sizes > 1) & (fewest_within < fewest)):
+                pivot, step = divmod(int(starts[k]), n_places)
                 members = self.order[pivot, step : step + sizes[k]]
-                yield _Tie(errors=int(at_best[k]), pivot=pivot, places=members)
+                yield _Tie(errors=int(fewest_within[k]), pivot=pivot, places=members)
 
     def ends_meet(self) -> bool:
         """Whether some line's first and last angle, half a circle apart, cannot be told apart."""
@@ -214,41 +249,103 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
 
     The angle of a line goes from −ANGLE_DOUBT to π − ANGLE_DOUBT.
     """
-    n_positive = places.n_positive
-    n_negative = places.n_negative
+    # By place: where each lies, seen from the pivots, and on which side the line begins.
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
+    direction = np.arctan2(z, x)
+    starts_left = (direction >= -ANGLE_DOUBT) & (direction < np.pi - ANGLE_DOUBT)
+    side = np.where(starts_left, 1, -1)
+    side[is_pivot] = 0
 
-    # Where places lie at the beginning, and in which order they are met.
-    angles = np.arctan2(z, x)
-    starts_left = (angles >= -ANGLE_DOUBT) & (angles < np.pi - ANGLE_DOUBT)
-    side = np.where(starts_left, 1, -1) * ~is_pivot
-    angles = np.where(is_pivot, np.inf, (angles + ANGLE_DOUBT) % np.pi)
-    order = np.argsort(angles, axis=1, kind="stable")
-    angles = np.take_along_axis(angles, order, axis=1)
-
-    # Errors among the others where left is positive: at the beginning, then before every place.
-    wrong_at_first = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
-    change = np.take_along_axis(side, order, axis=1) * (n_positive - n_negative)[order]
-    errors = wrong_at_first.sum(axis=1)[:, None] + np.cumsum(change, axis=1) - change
-    n_others = (~is_pivot * (n_positive + n_negative)).sum(axis=1)[:, None]
-
-    # At the pivot one class is wrong; at the origin, which every line goes through, all are.
-    wrong_at_place = np.minimum(n_positive, n_negative) if intercept else n_positive
-    wrong_at_pivot = (is_pivot * wrong_at_place).sum(axis=1)[:, None]
-
-    is_tied = np.zeros(errors.shape, dtype=bool)
+    # As met: a line through the pivot has the place's direction, or the opposite one.
+    angle_by_place = np.where(is_pivot, np.inf, (direction + ANGLE_DOUBT) % np.pi)
+    order = np.argsort(angle_by_place, axis=1, kind="stable")
+    angles = np.take_along_axis(angle_by_place, order, axis=1)
+    is_tied = np.zeros(angles.shape, dtype=bool)
     is_tied[:, 1:] = angles[:, 1:] <= angles[:, :-1] + ANGLE_DOUBT
+
+    # Left is positive: a place that goes from left (+1) to right makes its positives errors.
+    change = (
+        np.take_along_axis(side, order, axis=1) * (places.n_positive - places.n_negative)[order]
+    )
     return _Turn(
         is_pivot=is_pivot,
         side=side,
         order=order,
         angles=angles,
         change=change,
-        errors=np.stack([errors + wrong_at_pivot, n_others - errors + wrong_at_pivot]),
+        errors=_errors_on_the_way(places, side, change, intercept),
         is_tied=is_tied,
     )
+
+
+def _errors_on_the_way(
+    places: _Places, side: NDArray[np.int64], change: NDArray[np.int64], intercept: bool
+) -> NDArray[np.int64]:
+    """Errors of lines before each place that they meet, (2, pivots, places).
+
+    First where left of the line is positive, then where right of it is. `side` and `change`,
+    (pivots, places), are those of `_Turn`.
+    """
+    n_positive = places.n_positive
+    n_negative = places.n_negative
+    is_pivot = side == 0
+
+    # Left is positive: at the beginning negatives on the left and positives on the right are wrong.
+    wrong_by_place = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
+    wrong_at_start = wrong_by_place.sum(axis=1, keepdims=True)
+    change_before = np.cumsum(change, axis=1) - change
+    left_positive = wrong_at_start + change_before
+
+    # Right is positive: all others that were right are wrong.
+    n_others = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
+    right_positive = n_others - left_positive
+
+    # At the pivot one class is wrong; at the origin, which every line goes through, all are.
+    if intercept:
+        wrong_at_place = np.minimum(n_positive, n_negative)
+    else:
+        wrong_at_place = n_positive
+    wrong_at_pivot = np.where(is_pivot, wrong_at_place, 0).sum(axis=1, keepdims=True)
+    return np.stack([left_positive + wrong_at_pivot, right_positive + wrong_at_pivot])
+
+
+class _HiddenSplits:
+    """How few errors splits may make that lie between angles which cannot be told apart.
+
+    Attributes
+    ----------
+    places : of all samples.
+    fewest : errors of the best of them so far; at first those of the best split without a line.
+    n_compared : sets of nearly equal angles looked at so far.
+    """
+
+    def __init__(self, places: _Places, fewest: int) -> None:
+        self.places = places
+        self.fewest = fewest
+        self.n_compared = 0
+
+    def look_at(self, turn: _Turn, pivots: Floats, fewest_seen: int) -> None:
+        """Let `fewest` take in what the turn of lines through these pivots, (pivots, 2), may hide.
+
+        Only splits with fewer errors than `fewest_seen` matter.
+        """
+        for tie in turn.ties_below(fewest_seen):
+            self.n_compared += 1
+            if self._may_hide_a_split(pivots[tie.pivot], tie):
+                self.fewest = min(self.fewest, tie.errors)
+        if turn.ends_meet():
+            self.fewest = 0  # nothing is claimed
+
+    def _may_hide_a_split(self, pivot: Floats, tie: _Tie) -> bool:
+        """Whether the angles of a tie may differ: its points do not lie on one line with the pivot.
+
+        After `MAX_COMPARED` ties it is taken for granted.
+        """
+        if self.n_compared > MAX_COMPARED:
+            return True
+        return not _on_one_line(pivot, self.places.points[tie.places])
 
 
 def _on_one_line(pivot: Floats, points: Floats) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.prediction.metrics import sweep_thresholds
+from chanceline.select.thresholds import sweep_thresholds
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
 from chanceline.significance.path_columns import PathColumns, clip_outliers
 
@@ -27,9 +27,9 @@ def fewest_threshold_errors(scores: Floats, labels: Floats, intercept: bool) -> 
     tolerance = ROUNDING_TOLERANCE * np.abs(scores).max(axis=1, initial=0.0, keepdims=True)
     if not intercept:
         return np.count_nonzero(labels * scores <= tolerance, axis=1)
-    ranked_scores, errors = sweep_thresholds(scores, labels)
+    sorted_scores, errors = sweep_thresholds(scores, labels)
     # No threshold lies between equal scores.
-    is_tied = np.diff(ranked_scores, axis=1) <= tolerance
+    is_tied = np.diff(sorted_scores, axis=1) <= tolerance
     errors[:, 1:-1][is_tied] = scores.shape[1] + 1
     fewest: Ints = errors.min(axis=1)
     return fewest
