@@ -20,9 +20,11 @@ class FeaturePlan(Result):
     """Largest number of selected features at which perfect (or e-error) classification convinces.
 
     Attributes
-    ---------- largest : that number, 0 if not even one feature would convince. level : the level at
-    which a p-value convinces. bound, next_bound : the bound at that number and at one feature more;
-    None where there is no such number.
+    ----------
+    largest : that number, 0 if not even one feature would convince.
+    level : the level at which a p-value convinces.
+    bound, next_bound : the bound at that number and at one feature more; None where there is no
+        such number.
     """
 
     largest: int
