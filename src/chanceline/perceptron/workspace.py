@@ -19,7 +19,7 @@ REBUILD_AFTER = 2000  # flips after which the inverse is computed anew, against 
 
 
 class HingeData(NamedTuple):
-    """What a fit reads and never writes, for n columns and P samples.
+    """What a fit reads and never writes, for n columns and P samples; `set_column` may.
 
     Attributes
     ----------
@@ -207,6 +207,19 @@ def make_hinge(  # noqa: PLR0913
     hinge = Hinge(data=data, state=state, scratch=scratch)
     set_support(hinge, np.arange(n_columns - n_unpenalized, n_columns))
     return hinge
+
+
+def set_column(
+    hinge: Hinge, column: int, values: NDArray[np.float64], is_nonnegative: bool
+) -> None:
+    """Write other values, (P,), into a column of the table that is not in the support.
+
+    For tables whose columns become known one by one.
+    """
+    hinge.data.columns[column] = values
+    hinge.data.rows[:, column] = values
+    hinge.data.columns_float32[column] = values
+    hinge.data.nonnegative[column] = is_nonnegative
 
 
 def set_support(

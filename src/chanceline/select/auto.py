@@ -176,40 +176,73 @@ def search_all(
 def search_separating(
     problem: Problem, settings: AutoSettings, *, gives_up: bool = False
 ) -> Iterator[Event]:
-    """Search for few variables that separate all samples; `gives_up` as in `search_all`."""
-    # A support that separates: greedily, or by the linear program, which misses none.
-    hinge, separates = fit_greedily(problem)
-    n_added = hinge.n_selected
-    start = candidate_of(hinge, n_added)
-    if not separates:
-        relaxed = l1_candidate(problem)
-        if relaxed is not None:
-            start = relaxed
-            hinge, _ = start_from(problem, start)
-        elif gives_up:
-            return
-        else:
-            # What the greedy search ended with is a poor rule; the front has better ones.
-            yield start
-            yield from search_fewest_errors(problem, settings.budget, settings.seed, spent=n_added)
-            return
-    yield start
+    """Search for few variables that separate all samples; `gives_up` as in `search_all`.
 
-    # One and two variables, exhaustively.
-    best = _BestSoFar(start)
-    max_pairs = affordable_pairs(problem, start.support.size, settings.budget)
-    yield from best.watch(sweep_small_supports(problem, start, max_pairs))
+    From a support that separates: one and two variables exhaustively, message passing where many
+    variables are needed, then swaps.
+    """
+    start = find_start(problem)
+    if not start.separates:
+        if gives_up:
+            return
+        # What the greedy search ended with is a poor rule; the front has better ones.
+        yield start.candidate
+        yield from search_fewest_errors(
+            problem, settings.budget, settings.seed, spent=start.n_added
+        )
+        return
+    yield start.candidate
+
+    best = _BestSoFar(start.candidate)
+    max_pairs = affordable_pairs(problem, best.size(), settings.budget)
+    yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
         return
 
-    # Message passing where many variables are needed, then swaps.
+    # The workspace for the swaps has the best support so far.
+    hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
-        yield from best.watch(pass_messages(hinge, best.size(), settings.seed, spent=n_added))
+        messages = pass_messages(start.hinge, best.size(), settings.seed, spent=start.n_added)
+        yield from best.watch(messages)
         hinge, _ = start_from(problem, best.candidate)
     for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
         yield event
         if best.is_minimal():
             return
+
+
+class SeparatingStart(NamedTuple):
+    """The support that `search_separating` starts from.
+
+    Attributes
+    ----------
+    candidate : the rule on it.
+    hinge : the workspace, with the same support.
+    separates : whether it does; else nothing does.
+    n_added : variables that the greedy search has added, its iterations.
+    """
+
+    candidate: Candidate
+    hinge: Hinge
+    separates: bool
+    n_added: int
+
+
+def find_start(problem: Problem) -> SeparatingStart:
+    """A support that separates: greedily, or by the linear program, which misses none.
+
+    Where nothing separates, the support that the greedy search ended with.
+    """
+    hinge, separates = fit_greedily(problem)
+    n_added = hinge.n_selected
+    candidate = candidate_of(hinge, n_added)
+    if not separates:
+        relaxed = l1_candidate(problem)
+        if relaxed is not None:
+            separates = True
+            candidate = relaxed
+            hinge, _ = start_from(problem, relaxed)
+    return SeparatingStart(candidate=candidate, hinge=hinge, separates=separates, n_added=n_added)
 
 
 class _BestSoFar:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from chanceline.errors import whole_number
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import Floats, Problem
-from chanceline.perceptron.workspace import make_hinge
+from chanceline.perceptron.workspace import make_hinge, set_column
 from chanceline.select.outcome import Candidate, Event, LowerBound
 
 MIN_POOLED_ENTRIES = 6_000_000  # of X: in a smaller table all columns are searched
@@ -147,15 +147,14 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     separates = False
     for step in range(max_steps):
         products = slack_products(problem, slack)
-        np.maximum(scores, products / max(float(np.linalg.norm(slack)), SMALLEST_NORM), out=scores)
-        products[chosen] = -1.0
+        slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
+        np.maximum(scores, products / slack_norm, out=scores)
+        products[chosen] = -1.0  # below all others: each is chosen once
         best = int(np.argmax(products))
         chosen.append(best)
 
-        column = problem.rows(np.array([best]))[:, 0]
-        hinge.data.columns[step] = column
-        hinge.data.rows[:, step] = column
-        hinge.data.nonnegative[step] = problem.nonnegative[best]
+        values = problem.rows(np.array([best]))[:, 0]
+        set_column(hinge, step, values, is_nonnegative=bool(problem.nonnegative[best]))
         separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break

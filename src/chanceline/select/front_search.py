@@ -37,6 +37,7 @@ MIN_SWAPS_PER_WALK = 6000  # about one visit of every kind to ten sizes
 MAX_GAP = 2  # errors above the best of its size up to which a rule descends on the errors
 # After a fit to a smoother loss the descent is worth while within a fifth of the fewest errors.
 SMOOTH_GAP_DIVISOR = 5
+SPARE_PLACES = 2  # of the workspace: a swap adds before it drops, and one in reserve
 MAX_FRONT_VARIABLES = 12  # of a rule of few errors, where a search for none or fewer has failed
 
 # The default budget, in multiplications, and what a swap takes.
@@ -124,7 +125,8 @@ class FrontSearch:
     max_variables : the largest size.
     hinge : the fit, and its present support.
     best : the best rules so far, with one size more than wanted: a swap adds before it drops.
-    ends : the variables with which the last visit of a size and a share of trimming ended.
+    last_variables : (number of variables k, `trim_share`) → the variables, (k,), with which the
+        last visit to this size with this share ended.
     n_swaps : done so far.
     """
 
@@ -133,13 +135,13 @@ class FrontSearch:
         self.max_variables = max_variables
         self.hinge = make_hinge(
             problem.columns,
-            max_variables + 2 + problem.n_unpenalized,
+            max_variables + SPARE_PLACES + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
             seed=seed,
         )
         self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
-        self.ends: dict[tuple[int, float], NDArray[np.int64]] = {}
+        self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.n_swaps = 0
 
     def run(self, budget: int) -> Iterator[int]:
@@ -168,7 +170,7 @@ class FrontSearch:
                 start = best_of_all
             # Where no errors are left there is nothing to find again.
             self.best.take(start, best_of_all.errors > 0)
-            self.ends.clear()
+            self.last_variables.clear()
             yield from self._walk(walk * budget // n_walks)
             best_of_all.take(self.best, self.best.errors < best_of_all.errors)
 
@@ -273,7 +275,8 @@ class FrontSearch:
             trim_share=visit.trim_share,
             max_gap=max_gap,
         )
-        self.ends[k, visit.trim_share] = hinge.support[self.problem.n_unpenalized :].copy()
+        variables = hinge.support[self.problem.n_unpenalized :].copy()
+        self.last_variables[k, visit.trim_share] = variables
         self.n_swaps += max_swaps
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
@@ -284,8 +287,9 @@ class FrontSearch:
         best = self.best
         start = visit.start
         has_better_rule = best.errors[k] < best.errors[k - 1] and best.supports[k, 0] >= 0
-        if start is VisitStart.LAST_END and (k, visit.trim_share) in self.ends:
-            self._set_variables(self.ends[k, visit.trim_share])
+        last_variables = self.last_variables.get((k, visit.trim_share))
+        if start is VisitStart.LAST_END and last_variables is not None:
+            self._set_variables(last_variables)
         elif start is VisitStart.BELOW or not has_better_rule:
             self._add_best_variable(k - 1)
         elif start is VisitStart.ABOVE and best.supports[k + 1, 0] >= 0:
@@ -339,25 +343,34 @@ class FrontSearch:
     def _add_best_variable(self, k: int) -> None:
         """From the best rule of k variables to k + 1.
 
-        The most promising columns are tried, and that of fewest errors comes in.
+        The most promising columns are tried, and that of fewest errors comes in. If no column can,
+        the best rule of k variables stays loaded.
         """
-        self._load_best(k)
-        self._fit(k + 1)
-        scores = screening_scores(self.hinge)
-        n_tried = min(ADDITIONS_TRIED, int(np.count_nonzero(scores >= 0)))
-        columns = np.argsort(-scores, kind="stable")[:n_tried]
-
-        # A column that left the support during the fit above, for its sign, is in it again.
-        position = self.hinge.state.position
+        columns = self._promising_additions(k)
         errors = np.full(columns.size, self.problem.n_samples + 1)
         for i, column in enumerate(columns):
             self._load_best(k)
-            if position[column] < 0:
+            if not self._is_in_support(column):
                 errors[i] = self._fit(k + 1, add=int(column))
 
         self._load_best(k)
         if columns.size == 0:
             return
         best_column = int(columns[errors.argmin()])
-        if position[best_column] < 0:
+        if not self._is_in_support(best_column):
             try_change(self.hinge, self.best, add=best_column, max_newton=0, max_gap=-1)
+
+    def _promising_additions(self, k: int) -> NDArray[np.int64]:
+        """The columns of largest screening score after a fit of the best rule of k variables.
+
+        One that left the support during the fit, for its sign, may be among them.
+        """
+        self._load_best(k)
+        self._fit(k + 1)
+        scores = screening_scores(self.hinge)
+        n_tried = min(ADDITIONS_TRIED, int(np.count_nonzero(scores >= 0)))
+        return np.argsort(-scores, kind="stable")[:n_tried]
+
+    def _is_in_support(self, column: int) -> bool:
+        """Whether the workspace has this column in its present support."""
+        return bool(self.hinge.state.position[column] >= 0)

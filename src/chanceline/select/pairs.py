@@ -56,16 +56,26 @@ EVERYTHING = Cone(0.0, 1.0, 0.0, -1.0, False)
 
 @inner_kernel(error_model="numpy")
 def half_plane(x: float, y: float) -> Cone:
-    """All directions (u, v) with x·u + y·v > 0."""
+    """All directions (u, v) with x·u + y·v > 0: a quarter turn from the normal (x, y) either way.
+
+    Empty if the normal is zero.
+    """
     return Cone(y, -x, -y, x, x == 0.0 and y == 0.0)
 
 
 @inner_kernel(error_model="numpy")
 def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
-    """The part of a cone in which x·u + y·v > 0.
+    """The part of a cone in which x·u + y·v > 0, by where its edges lie, start and stop:
 
-    If the numbers are not exact, it is left as it is where rounding could decide, so that it has at
-    least all directions that meet the constraints.
+        both outside (x·u + y·v < 0)        nothing is left
+        one outside, the other one on it    nothing is left
+        both on it (x·u + y·v = 0)          a half-plane: all of it is left if (x, y) points into
+                                            it, else nothing
+        one outside, the other one inside   the constraint's edge takes the place of the one outside
+        none outside, one or both inside    all is left
+
+    If the numbers are not exact, an edge counts as "on it" where rounding could decide, and with
+    such an edge nothing is cut: the cone has at least all directions that meet the constraints.
     """
     start_u, start_v, stop_u, stop_v, _ = cone
     at_start = x * start_u + y * start_v
@@ -75,21 +85,24 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     if not is_exact:
         doubt_at_start = SIGN_DOUBT * (abs(x * start_u) + abs(y * start_v)) + UNDERFLOW
         doubt_at_stop = SIGN_DOUBT * (abs(x * stop_u) + abs(y * stop_v)) + UNDERFLOW
+    start_is_outside = at_start < -doubt_at_start
+    stop_is_outside = at_stop < -doubt_at_stop
 
     is_empty = False
-    if at_start < -doubt_at_start and at_stop < -doubt_at_stop:
-        # Both edges lie outside, and so does all between them.
+    if start_is_outside and stop_is_outside:
         is_empty = True
     elif at_start <= doubt_at_start and at_stop <= doubt_at_stop:
-        # A half-plane, both of whose edges lie on the constraint's, is either kept whole or lost.
-        is_kept = at_start == 0.0 and at_stop == 0.0 and y * start_u - x * start_v > 0.0
-        is_empty = is_exact and not is_kept
+        # None is inside, and one or both are on it.
+        if is_exact:
+            both_are_on_it = at_start == 0.0 and at_stop == 0.0
+            normal_points_inside = y * start_u - x * start_v > 0.0  # cross product, start × normal
+            is_empty = not (both_are_on_it and normal_points_inside)
     else:
-        # One edge may lie outside: the constraint's own edge takes its place.
-        if at_start < -doubt_at_start:
+        # One is inside.
+        if start_is_outside:
             start_u = y
             start_v = -x
-        if at_stop < -doubt_at_stop:
+        if stop_is_outside:
             stop_u = -y
             stop_v = x
     return Cone(start_u, start_v, stop_u, stop_v, is_empty or (x == 0.0 and y == 0.0))
@@ -97,10 +110,14 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
 
 @inner_kernel(error_model="numpy")
 def has_directions(cone: Any) -> bool:
-    """Whether a cone is wider than a ray, which has no direction: the cone is open."""
-    cross = cone.start_u * cone.stop_v - cone.start_v * cone.stop_u
-    product = cone.start_u * cone.stop_u + cone.start_v * cone.stop_v
-    return cross > 0.0 or product < 0.0
+    """Whether a cone is wider than a ray, which has no direction: the cone is open.
+
+    Its edges make an angle between 0 and π: the cross product is positive; or of π, where the cross
+    product is zero and the dot product negative.
+    """
+    cross_product = cone.start_u * cone.stop_v - cone.start_v * cone.stop_u
+    dot_product = cone.start_u * cone.stop_u + cone.start_v * cone.stop_v
+    return cross_product > 0.0 or dot_product < 0.0
 
 
 @kernel(error_model="numpy")

@@ -85,17 +85,13 @@ def all_supports(  # noqa: PLR0913
             answer_question(walk, table, max_decisions)
             verdict = PAUSED
         elif verdict == FOUND:
-            widest = candidate_rule(problem, max_margin_candidate(problem, support, 0, right))
-            if widest.errors > max_errors:
-                # Margins as small as rounding errors.
-                exact = decide_support(table, support, max_errors, max_decisions)
-                right = exact.right
-                rule = exact.rule
-                if exact.verdict == INSEPARABLE:
-                    verdict = PAUSED
-                elif rule is None:
-                    n_without_rule += 1
-                    verdict = PAUSED
+            confirmed = confirm_support(table, support, right, max_errors, max_decisions)
+            right = confirmed.right
+            rule = confirmed.rule
+            if confirmed.verdict != SEPARABLE:
+                verdict = PAUSED
+            if confirmed.verdict == UNDECIDED:
+                n_without_rule += 1
         yield Step(
             verdict=verdict,
             nodes=int(tally[NODES]),
@@ -107,10 +103,40 @@ def all_supports(  # noqa: PLR0913
         )
 
 
-def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
-    """Answer what the walk asks, unless the table has made `max_decisions`, or it takes too long.
+def confirm_support(
+    table: ExactTable,
+    support: NDArray[np.int64],
+    right: NDArray[np.int64],
+    max_errors: int,
+    max_decisions: int,
+) -> SupportDecision:
+    """Whether a support that suffices in floating point, with these samples right, really does.
 
-    Then the walk goes on with what floating point says; for a cut it does without the cut.
+    SEPARABLE with a rule that was counted: that of largest margin, which is left out, or one from
+    rational arithmetic. UNDECIDED if no rule in doubles is known. Arguments as for
+    `decide_support`.
+    """
+    problem = table.problem
+    widest = candidate_rule(problem, max_margin_candidate(problem, support, 0, right))
+    if widest.errors <= max_errors:
+        return SupportDecision(SEPARABLE, right=right)
+
+    # Margins as small as rounding errors.
+    exact = decide_support(table, support, max_errors, max_decisions)
+    if exact.verdict == SEPARABLE and exact.rule is None:
+        return exact._replace(verdict=UNDECIDED)
+    return exact
+
+
+def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
+    """Answer what the walk asks: do its included variables suffice (for a cut also the open ones)?
+
+    The answer is SEPARABLE or INSEPARABLE, decided in rational arithmetic. Where that takes too
+    long, or the table has made `max_decisions`:
+
+    - for a cut of many variables the answer is UNDECIDED, and the walk does without that cut;
+    - else there is no answer. The walk repeats its fit and goes on with what floating point says,
+      here and to its end.
     """
     level = int(walk.path.levels.current[0])
     status = walk.path.variables.status
@@ -128,9 +154,17 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     decisions_left = max_decisions - table.decisions
     verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
-        walk.fit.state.trusts_rounding[0] = 1
+        trust_rounding(walk)
     else:
         walk.question.answer[0] = verdict
+
+
+def trust_rounding(walk: Walk) -> None:
+    """From now on, to the end of the walk, a conflict counts that floating point alone has found.
+
+    It is not proven; the walk notes the gap up to which it holds.
+    """
+    walk.fit.state.trusts_rounding[0] = 1
 
 
 def decide_support(

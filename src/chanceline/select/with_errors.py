@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from chanceline.perceptron.hinge_fit import screening_scores
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import make_hinge, set_support
-from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
+from chanceline.select.best_rules import BestRules, make_best_rules, swap_for_errors, try_change
 from chanceline.select.front_search import PAIRS_TRIED, search_fewest_errors
 from chanceline.select.greedy import cheapest_place
 from chanceline.select.outcome import Candidate, Event, LowerBound, candidate_rule
@@ -29,7 +29,7 @@ from chanceline.select.singles import (
 
 SWAPS_PER_CHUNK = 500  # between two looks at the keyboard
 SWAPS_PER_PHASE = 10_000  # with and without noise in which samples are trimmed, in turn
-TRIM_NOISE = 0.3
+TRIM_NOISE = 0.3  # of margins, whose goal is 1
 FEW_VARIABLES = 3  # from here on singles are refuted, and the promising ones of the pairs:
 FEW_VARIABLES_DIVISOR = 10  # a tenth of the budget is enough
 
@@ -95,6 +95,19 @@ def search_with_errors(
         yield from search_fewest_errors(problem, budget, seed, spent=n_added, max_errors=max_errors)
 
 
+def rules_with_few_errors(problem: Problem, max_variables: int, max_errors: int) -> BestRules:
+    """Make room for the best rules of 0 … `max_variables` variables with at most `max_errors`.
+
+    A rule is stored if it makes fewer errors than the one that is there, or if none is there, which
+    a first column of −1 says. So every size begins with a stand-in that makes one error too many,
+    on column 0: rules with more than `max_errors` are not stored.
+    """
+    best = make_best_rules(max_variables, problem.n_unpenalized, problem.n_samples)
+    best.errors[:] = max_errors + 1
+    best.supports[:] = 0
+    return best
+
+
 class _ErrorSearch:
     """A support that grows until it makes few enough errors, and then shrinks.
 
@@ -117,10 +130,7 @@ class _ErrorSearch:
             nonnegative=problem.nonnegative,
             seed=seed,
         )
-        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
-        # A rule of one error more at every size, which is not −1: worse ones are not stored.
-        self.best.errors[:] = max_errors + 1
-        self.best.supports[:] = 0
+        self.best = rules_with_few_errors(problem, max_variables + 1, max_errors)
         self.singles = search_singles(problem, self.hinge.state.random)
 
     def single_candidate(self, column: int) -> Candidate | None:
@@ -167,31 +177,34 @@ class _ErrorSearch:
     def shrink(self, budget: int) -> Iterator[Candidate | int]:
         """From a support that makes few enough errors to smaller ones, by so many swaps at most.
 
+        While errors are few enough the cheapest variable is dropped; else variables are swapped, at
+        the size that was reached, until they are.
+
         Yields a candidate at every success, and the iterations done at every other chance to
         interrupt. Swaps that are given up, since few variables are left, count as done.
         """
         hinge = self.hinge
         n_added = hinge.n_selected
         n_left = budget
+        # The size to reach: columns of the support, the intercept included. The support itself may
+        # be smaller where variables left it for their sign.
         size = hinge.size
         is_good_enough = True
         while True:
-            # As long as errors are few enough, drop the cheapest variable.
-            while is_good_enough:
+            if is_good_enough:
                 if hinge.n_selected <= FEW_VARIABLES:
                     n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
                 if hinge.n_selected <= 2:
                     return
                 size = min(size, hinge.size) - 1
-                place = cheapest_place(hinge)
-                try_change(hinge, self.best, drop=place, max_errors=self.max_errors)
+                self._drop_cheapest()
                 is_good_enough = self._is_good_enough()
                 if is_good_enough:
                     yield self.candidate(n_added + budget - n_left)
+                continue
+
             if n_left <= 0:
                 return
-
-            # Swap at the smaller size until errors are few enough there.
             n_left -= self._swap(
                 size, max_swaps=min(SWAPS_PER_CHUNK, n_left), n_done=budget - n_left
             )
@@ -202,6 +215,11 @@ class _ErrorSearch:
             else:
                 yield iterations
 
+    def _drop_cheapest(self) -> None:
+        """Drop the cheapest variable of the present support, fit the others and note the rule."""
+        place = cheapest_place(self.hinge)
+        try_change(self.hinge, self.best, drop=place, max_errors=self.max_errors)
+
     def candidate(self, iterations: int) -> Candidate:
         """The best rule of as many variables as the present support has."""
         return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
@@ -209,7 +227,9 @@ class _ErrorSearch:
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
         """Swap at a size, the intercept included; the swaps done. `n_done` were done before."""
         phase = n_done // SWAPS_PER_PHASE
-        trim_noise = TRIM_NOISE if phase % 2 == 1 else 0.0
+        trim_noise = 0.0
+        if phase % 2 == 1:
+            trim_noise = TRIM_NOISE
         # The rule that the last swaps ended with may descend once more.
         try_change(self.hinge, self.best, max_newton=0)
         return swap_for_errors(
