@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from chanceline._io import write_text
-from chanceline.figures.memory import draw_capacity
+from chanceline.figures.memory import draw_largest_loads
 from chanceline.figures.style import COLOURS, figure_style
 from chanceline.figures.theory import draw_signs
 from chanceline.memory import load_curve
@@ -222,7 +222,7 @@ if __name__ == "__main__":
         free.points[1:106:3],
     )
     write_picture(
-        "memory-capacity", lambda ax: draw_capacity(ax, held, points), (6.4, 4.4), grid=True
+        "memory-capacity", lambda ax: draw_largest_loads(ax, held, points), (6.4, 4.4), grid=True
     )
     if options.screenshots is not None:
         write_screenshots(options.screenshots or list(PAGES), options)

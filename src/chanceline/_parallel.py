@@ -64,10 +64,13 @@ def run_ordered(
     n_done = 0
 
     def start_rest() -> Any:
+        """Start workers on the items without a result; called again when a worker was lost."""
         return start(function, all_items[n_done:], common, n_jobs)
 
     with closing(resumed(start_rest)) as values:
         for value in values:
+            # Results come in the order of the items, and each is counted as soon as it is there:
+            # a restart begins with the item after the last one counted.
             n_done += 1
             if progress is not None:
                 progress(n_done, len(all_items))

@@ -19,7 +19,7 @@ from chanceline.experiments.kinds import (
     smallest_classes,
     smallest_support,
 )
-from chanceline.experiments.sampling import RIDGE, fits
+from chanceline.experiments.sampling import SAMPLING_RIDGE, support_separates
 from chanceline.experiments.sweeps import load_sweep
 from chanceline.perceptron.separate import separate
 from chanceline.perceptron.workspace import make_hinge
@@ -70,8 +70,10 @@ def test_the_sweep_can_be_read():
 def test_count_agrees_with_enumeration():
     for inputs in ("binary", "sphere"):
         X, y = draw_problem(10, 10, inputs, 1)
-        hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=RIDGE)
-        brute = sum(fits(hinge, np.array(support)) for support in combinations(range(10), 5))
+        hinge = make_hinge(np.ascontiguousarray((X * y[:, None]).T), 5, ridge=SAMPLING_RIDGE)
+        brute = sum(
+            support_separates(hinge, np.array(support)) for support in combinations(range(10), 5)
+        )
         assert exact_count(0, n=10, rho=0.5, alpha=1.0, inputs=inputs, trial=1) == {
             "m": 5,
             "count": brute,

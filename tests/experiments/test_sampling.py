@@ -7,7 +7,13 @@ import pytest
 from scipy.optimize import linprog
 
 from chanceline.experiments.kinds import draw_problem
-from chanceline.experiments.sampling import RIDGE, draw, fits, sample_counts, walk
+from chanceline.experiments.sampling import (
+    SAMPLING_RIDGE,
+    draw_support,
+    sample_counts,
+    support_separates,
+    walk_by_swaps,
+)
 from chanceline.perceptron.workspace import make_hinge
 
 
@@ -29,7 +35,7 @@ def rows_of(n, patterns, inputs, trial):
 
 
 def hinge_of(rows, m):
-    return make_hinge(np.ascontiguousarray(rows.T), m, ridge=RIDGE)
+    return make_hinge(np.ascontiguousarray(rows.T), m, ridge=SAMPLING_RIDGE)
 
 
 @pytest.mark.parametrize("inputs", ["binary", "sphere"])
@@ -38,7 +44,7 @@ def test_separability_agrees_with_linear_programming(inputs):
     hinge = hinge_of(rows, 10)
     rng = np.random.default_rng(0)
     supports = [rng.permutation(20)[:10] for _ in range(200)]
-    verdicts = [fits(hinge, support) for support in supports]
+    verdicts = [support_separates(hinge, support) for support in supports]
     assert verdicts == [separable(rows[:, support]) for support in supports]
     assert 10 < sum(verdicts) < 190
 
@@ -52,7 +58,9 @@ def test_curve_agrees_with_enumeration(inputs, n, m, patterns):
         curve = sample_counts(X, y, m, sweeps=400, seed=trial)
         for p, estimate, error in zip(curve.patterns, curve.log_counts, curve.errors, strict=True):
             hinge = hinge_of((X * y[:, None])[:p], m)
-            exact = sum(fits(hinge, np.array(support)) for support in combinations(range(n), m))
+            exact = sum(
+                support_separates(hinge, np.array(support)) for support in combinations(range(n), m)
+            )
             if np.isfinite(error):
                 deviations.append(estimate - np.log(exact))
                 bars.append(error)
@@ -72,8 +80,8 @@ def test_lowest_rung_and_walk_are_uniform_over_separating_supports():
     good = [support for support in combinations(range(n), m) if separable(rows[:, support])]
     assert 10 < len(good) < 35
     for step in (
-        lambda: draw(hinge, order, m, 10_000, state),
-        lambda: walk(hinge, order, m, 12, state),
+        lambda: draw_support(hinge, order, m, 10_000, state),
+        lambda: walk_by_swaps(hinge, order, m, 12, state),
     ):
         seen = dict.fromkeys(good, 0)
         for _ in range(6000):

@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
+from chanceline.figures import memory as memory_figures
+from chanceline.figures.memory import draw_cutting, draw_largest_loads, draw_retrieval
 from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import capacity
 
@@ -27,7 +28,7 @@ def test_capacity(ax):
         for fan_in in (4, 2)
         for wiring in ("selected", "random")
     ]
-    draw_capacity(ax, loads, theory)
+    draw_largest_loads(ax, loads, theory)
     assert texts(ax) == ["selected inputs", "random inputs"]
     curve, hebbian, line, *points = ax.get_lines()
     assert curve.get_ydata().tolist() == [0, *(point.alpha for point in theory)]
@@ -55,3 +56,9 @@ def test_cutting(ax):
     draw_cutting(ax, {"selected": [result]})
     assert texts(ax) == ["selected, weakest cut"]
     assert ax.get_lines()[0].get_ydata().tolist() == [1.0, 0.7]
+
+
+def test_the_former_name_of_the_largest_loads_warns():
+    with pytest.warns(DeprecationWarning, match=r"is now .*draw_largest_loads; .* in 0\.5"):
+        former = memory_figures.draw_capacity
+    assert former is draw_largest_loads

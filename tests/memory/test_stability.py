@@ -102,7 +102,7 @@ def test_growing_never_lowers_the_stability_and_stops_when_enough():
         assert grown.inputs.size == size == np.unique(grown.inputs).size
         stabilities.append(grown.stability)
     assert np.all(np.diff(stabilities) >= -1e-12)
-    enough = add_inputs(NeuronProblem(rows), small, 60, enough=stabilities[6])
+    enough = add_inputs(NeuronProblem(rows), small, 60, target=stabilities[6])
     assert enough.inputs.size == 31
 
 

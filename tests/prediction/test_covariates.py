@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from chanceline.errors import InputError
-from chanceline.prediction.covariates import Category, CovariateEncoder, Curve, Number, make_encoder
+from chanceline.prediction.covariates import (
+    Category,
+    CovariateEncoder,
+    Number,
+    QuadraticNumber,
+    make_encoder,
+)
 from chanceline.prediction.crossval import expected_error
 from chanceline.prediction.rule import fit_rule
 from chanceline.prediction.stability import selection_stability
@@ -34,7 +40,7 @@ def test_every_kind_of_covariate_becomes_the_columns_it_says():
         (
             Category("sex", ("f", "m")),
             Category("stage", ("1", "2", "3")),
-            Curve("age", 55.0, 10.0),
+            QuadraticNumber("age", 55.0, 10.0),
             Number("dose"),
         )
     )
@@ -56,7 +62,7 @@ def test_an_encoder_learns_kinds_levels_means_and_spreads():
     adjusting = make_encoder(columns, adjusting=True)
     levels = Category("stage", ("1", "2", "3", "10"))
     assert adjusting.covariates == (
-        Curve("age", age.mean(), age.std()),
+        QuadraticNumber("age", age.mean(), age.std()),
         levels,
         Category("sex", ("f", "m")),
     )
@@ -72,7 +78,7 @@ def test_an_encoder_learns_kinds_levels_means_and_spreads():
 
 def test_a_frame_a_mapping_and_an_array_are_the_same():
     frame = pd.DataFrame({"sex": ["f", "m", "f"], "age": [30.0, 41.0, 55.0]})
-    encoder = CovariateEncoder((Curve("age", 40.0, 10.0), Category("sex", ("f", "m"))))
+    encoder = CovariateEncoder((QuadraticNumber("age", 40.0, 10.0), Category("sex", ("f", "m"))))
     wanted = encoder.transform(frame, 3)
     assert np.array_equal(encoder.transform(dict(frame), 3), wanted)
     assert np.array_equal(encoder.transform(frame[["age", "sex"]].to_numpy(), 3), wanted)
@@ -102,7 +108,7 @@ def test_a_frame_a_mapping_and_an_array_are_the_same():
     ],
 )
 def test_covariates_that_cannot_be_encoded_get_a_sentence(given, sentence):
-    encoder = CovariateEncoder((Curve("age", 40.0, 10.0), Category("sex", ("f", "m"))))
+    encoder = CovariateEncoder((QuadraticNumber("age", 40.0, 10.0), Category("sex", ("f", "m"))))
     with pytest.raises(InputError, match=sentence):
         encoder.transform(given, 2)
 

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, lars_path
 
 from chanceline.errors import InputError
-from chanceline.prediction.candidates import Candidate, Family, describe, mean_penalty
+from chanceline.prediction.candidates import Family, RuleCandidate, describe, mean_penalty
 from chanceline.prediction.choose import LossTable, choose_candidates
 from chanceline.prediction.crossval import expected_error
 from chanceline.prediction.dense import DENSE_PENALTIES, dense_directions
@@ -156,10 +156,10 @@ def test_a_dense_rule_says_what_it_is_the_mean_of():
     assert rule.kind == f"{wanted}, tuned by cross-validation"
     assert len(rule.support) == max(sizes)
     # Of one rule its own ridge, as it is; of several that have something in common, one number.
-    few = Candidate(Family.LEAST_ANGLE, 3, 0.3)
+    few = RuleCandidate(Family.LEAST_ANGLE, 3, 0.3)
     assert describe([few]) == "least angle regression, ridge 0.3"
     assert mean_penalty([few]) == 0.3
-    dense = [Candidate(Family.DENSE, 64, penalty) for penalty in (0.01, 1.0)]
+    dense = [RuleCandidate(Family.DENSE, 64, penalty) for penalty in (0.01, 1.0)]
     assert describe(dense) == "many features, mean of 2 rules with ridges 0.01–1 on 64 features"
     assert mean_penalty(dense) == pytest.approx(0.1)
 

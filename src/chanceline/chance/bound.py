@@ -119,7 +119,7 @@ def format_p(log10_p: float) -> str:
     return f"{digits}e{exponent}"
 
 
-def chance_bound(
+def chance_bound(  # noqa: PLR0913
     n_samples: int,
     n_features: int,
     n_selected: int,
@@ -209,7 +209,7 @@ def chance_bound(
     )
 
 
-def bound_curve(
+def bound_curve(  # noqa: PLR0913
     n_samples: int,
     n_features: int,
     *,

@@ -20,9 +20,11 @@ class FeaturePlan(Result):
     """Largest number of selected features at which perfect (or e-error) classification convinces.
 
     Attributes
-    ---------- largest : that number, 0 if not even one feature would convince. level : the level at
-    which a p-value convinces. bound, next_bound : the bound at that number and at one feature more;
-    None where there is no such number.
+    ----------
+    largest : that number, 0 if not even one feature would convince.
+    level : the level at which a p-value convinces.
+    bound, next_bound : the bound at that number and at one feature more; None where there is no
+        such number.
     """
 
     largest: int
@@ -57,7 +59,7 @@ class SamplePlan(Result):
         return f"{self.n_samples} samples make {chosen} convincing at level {self.level:g}"
 
 
-def largest_convincing(
+def largest_convincing(  # noqa: PLR0913
     n_samples: int,
     n_features: int,
     *,
@@ -104,7 +106,7 @@ def largest_convincing(
     )
 
 
-def samples_needed(
+def samples_needed(  # noqa: PLR0913
     n_features: int,
     n_selected: int,
     *,

@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     errors: int
 
 
-def check_shape(
+def check_shape(  # noqa: PLR0913
     n_samples: int,
     n_features: int,
     n_selected: int,

@@ -178,8 +178,11 @@ def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code; what goes wrong is told on stderr."""
     try:
         code = run_command(arguments)
-    except (BrokenPipeError, SystemExit):
-        # Typer ends the program when the reader of a pipe has left.
+    except BrokenPipeError:
+        return ExitCode.SUCCESS
+    except SystemExit:
+        # Out of standalone mode Typer exits in two cases alone, whatever the code: the reader of a
+        # pipe has left, or the shell's question how to complete a word was answered.
         return ExitCode.SUCCESS
     except Stopped as stopped:
         complain(stop_sentence(stopped))
@@ -247,14 +250,30 @@ def tell_parser_error(error: Any) -> None:
         # No error at all: the command has subcommands, and this shows its help.
         error.show()
         return
-    sentence = error.format_message().replace("\n", " ").rstrip(".")
-    # pydantic's words, behind some of the messages, leave out the value that was given.
-    value_errors = error.__cause__.errors() if hasattr(error.__cause__, "errors") else []
-    for value_error in value_errors:
-        sentence = f"{sentence.partition(', unable')[0]}, not {value_error['input']!r}"
+    command = "chanceline"
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "chanceline"
-    complain(f"{sentence}; see '{command} --help'")
+    if context:
+        command = context.command_path
+    complain(f"{parser_sentence(error)}; see '{command} --help'")
+
+
+def parser_sentence(error: Any) -> str:
+    """The parser's message as one sentence that names the value given.
+
+    Where a value is of the wrong type the message is pydantic's, which leaves the value out; its
+    own error is then the cause, and knows the value::
+
+        Input should be a valid integer, unable to parse string as an integer
+        Input should be a valid integer, not 'x'
+    """
+    message = error.format_message().replace("\n", " ").rstrip(".")
+    cause = error.__cause__
+    if not hasattr(cause, "errors"):
+        return message
+    sentence = message.partition(", unable")[0]
+    for wrong_value in cause.errors():
+        sentence += f", not {wrong_value['input']!r}"
+    return sentence
 
 
 def tell_internal_error(error: Exception) -> None:

@@ -167,7 +167,7 @@ def answer_largest(
     """
     from chanceline.chance import format_p
 
-    largest = chanceline.largest_convincing(
+    feature_plan = chanceline.largest_convincing(
         n_samples, n_features, positives=positives, **design._asdict()
     )
     noise_size = None
@@ -181,20 +181,22 @@ def answer_largest(
             intercept=design.intercept,
         )
 
-    if largest.largest == 0:
+    n_convincing = feature_plan.largest
+    if n_convincing == 0:
         lines = [
             f"With {n_samples} samples no set of features would convince at level "
             f"{design.level:g} by the bound."
         ]
     else:
         lines = [
-            f"Up to {largest.largest} of {n_features} features would convince at level "
+            f"Up to {n_convincing} of {n_features} features would convince at level "
             f"{design.level:g}."
         ]
-    for bound_there in (largest.bound, largest.next_bound):
-        if bound_there is not None:
-            p = format_p(bound_there.log10_p)
-            lines.append(f"  M = {bound_there.n_selected}: p ≤ {p}")
+    # The bounds of this number of features, which convinces, and of the next, which does not.
+    for size_bound in (feature_plan.bound, feature_plan.next_bound):
+        if size_bound is not None:
+            p = format_p(size_bound.log10_p)
+            lines.append(f"  M = {size_bound.n_selected}: p ≤ {p}")
     if noise_size is not None:
         lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")
 
@@ -202,7 +204,7 @@ def answer_largest(
         "n_samples": n_samples,
         "n_features": n_features,
         "positives": positives,
-        **largest.to_dict(),
+        **feature_plan.to_dict(),
         "chance_size": noise_size,
     }
     answer(record, "\n".join(lines), json)

@@ -51,6 +51,11 @@ def options_from_settings(
     """
 
     def decorate(command: Command) -> Command:
+        """The command for Typer: it takes the fields' values, and calls `command` with settings.
+
+        Of ``search(table: TableSettings, seed: int)`` it makes ``search(*, transpose: bool, …,
+        seed: int)``, which calls ``command(table=TableSettings(transpose=…, …), seed=…)``.
+        """
         options = command_options(command, settings_classes, without)
 
         @wraps(command)
@@ -59,7 +64,7 @@ def options_from_settings(
                 values[parameter] = take_settings(values, settings_class, without)
             command(**values)
 
-        # Typer reads the options from the signature.
+        # Typer reads the options from signature and annotations; `wraps` copied the command's.
         annotations = {option.name: option.annotation for option in options}
         command_with_options.__annotations__ = annotations
         command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chanceline._results import plain
 from chanceline.errors import InputError
-from chanceline.experiments.sampling import RIDGE, fits, sample_counts
+from chanceline.experiments.sampling import SAMPLING_RIDGE, sample_counts, support_separates
 from chanceline.experiments.tasks import derive_seed
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.random_patterns import random_problem
@@ -110,15 +110,27 @@ def separable_share(  # noqa: PLR0913
     hits = 0
     for start in range(0, draws, max_problems):
         n_problems = min(max_problems, draws - start)
-        # Problem k has the columns k·m … k·m + m − 1, each with one entry for every pattern. On the
-        # sphere a pattern's length does not matter for its sign, so Gaussian entries do.
-        columns = generator.standard_normal((m * n_problems, patterns))
+        # The signs of all entries are equally likely, so labels would change nothing. Nor do the
+        # lengths of patterns: Gaussian ones separate as those on the sphere do.
+        problems = generator.standard_normal((n_problems, m, patterns))
         if inputs == ShareInputs.BINARY:
-            columns = np.sign(columns)
-        hinge = make_hinge(columns, m, ridge=RIDGE)
-        for first in range(0, m * n_problems, m):
-            hits += fits(hinge, np.arange(first, first + m))
+            problems = np.sign(problems)
+        hits += _count_separable(problems)
     return {"hits": hits}
+
+
+def _count_separable(problems: NDArray[np.float64]) -> int:
+    """How many of the problems, (problems, variables, patterns), separate with all variables."""
+    n_problems, m, patterns = problems.shape
+    # One workspace holds them all: problem k has its columns k·m … k·m + m − 1.
+    columns = problems.reshape(n_problems * m, patterns)
+    hinge = make_hinge(columns, m, ridge=SAMPLING_RIDGE)
+    n_separable = 0
+    for k in range(n_problems):
+        support = np.arange(k * m, k * m + m)
+        if support_separates(hinge, support):
+            n_separable += 1
+    return n_separable
 
 
 def log_count(  # noqa: PLR0913

@@ -124,7 +124,7 @@ def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[
     """ln Z at each load where a Monte Carlo curve has a rung."""
     for row in curves.itertuples(index=False):
         for alpha in loads:
-            log_count = _on_curve(row, alpha)
+            log_count = _log_count_on_curve(row, alpha)
             if log_count is not None:
                 yield LogCount(
                     inputs=row.inputs,
@@ -136,21 +136,26 @@ def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[
                 )
 
 
-def _on_curve(row: Any, alpha: float) -> float | None:
+def _log_count_on_curve(row: Any, alpha: float) -> float | None:
     """ln Z at a load on a Monte Carlo curve; −∞ above its end, None where no rung stands.
 
     Rung k has row.first + k·row.rung patterns; the run went up to the load row.alpha. An end that
     nothing reached is missing, or null.
     """
-    rung, rest = divmod(alpha * row.n - row.first, row.rung)
-    if rest or rung < 0 or alpha > row.alpha:
+    patterns = round(alpha * row.n)
+    if not math.isclose(patterns, alpha * row.n) or alpha > row.alpha:
         return None
-    curve = row.log_counts
-    if isinstance(curve, str):
-        curve = json.loads(curve)
-    if rung >= len(curve) or curve[int(rung)] is None:
+    patterns_above_first = patterns - int(row.first)
+    k, remainder = divmod(patterns_above_first, int(row.rung))
+    if remainder or k < 0:
+        return None
+
+    log_counts = row.log_counts
+    if isinstance(log_counts, str):
+        log_counts = json.loads(log_counts)
+    if k >= len(log_counts) or log_counts[k] is None:
         return -math.inf
-    return float(curve[int(rung)])
+    return float(log_counts[k])
 
 
 def _first_moment_estimate(

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from importlib.metadata import version
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from chanceline import __version__, _parallel
@@ -91,17 +90,17 @@ def iter_run(
     finished: set[str] = set()
     if store is not None:
         finished = store.finished()
+
+    # The loop below changes both while workers are handed batches. A task leaves `missing` when its
+    # record is saved; so workers that are started again run exactly what is not saved. With the
+    # first of the `failures` no further batch is handed out.
     missing = {task.id: task for task in tasks if task.id not in finished}
     failures: list[TaskError] = []
 
     def begin() -> Any:
         """Start workers on all that is missing; called again when a worker was lost."""
-        open_tasks = list(missing.values())
-        starts = range(0, len(open_tasks), batch)
-        batches = (open_tasks[start : start + batch] for start in starts)
-        # Taken when a worker becomes free: after a failure nothing new starts.
-        until_failure = takewhile(lambda _: not failures, batches)
-        return _parallel.start(execute, until_failure, common=(), n_jobs=n_jobs, ordered=False)
+        batches = _batches_until_failure(list(missing.values()), batch, failures)
+        return _parallel.start(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
     with closing(_parallel.resumed(begin)) as results:
         for records, failure in results:
@@ -115,6 +114,16 @@ def iter_run(
                 yield record
     if failures:
         raise failures[0]
+
+
+def _batches_until_failure(
+    tasks: Sequence[Task], size: int, failures: list[TaskError]
+) -> Iterator[Sequence[Task]]:
+    """Batches of `size` tasks, each made when a worker is free; none once there are `failures`."""
+    for start in range(0, len(tasks), size):
+        if failures:
+            return
+        yield tasks[start : start + size]
 
 
 def _refuse_other_versions(records: Iterable[Record]) -> None:

@@ -1,16 +1,17 @@
 """Monte Carlo count of separating supports where there are too many to enumerate.
 
-Let Z_p be the number of supports of size M that separate the first p patterns. A ladder of nested sets of supports
-leads from all of them to those that separate P patterns, and
+Let Z_p be the number of supports of size M that separate the first p patterns. A ladder of nested
+sets of supports leads from all of them to those that separate P patterns, and
 
     ln Z_P = ln C(N, M) + Σ over rungs of ln(share of the rung's supports that stand on the next).
 
-The lowest rung is p₀ = 2M, where about half of all supports separate (Cover): it is drawn anew each time. The next
-ones have more patterns. Where new patterns a are hard, rungs in between have θa + (1 − θ)c in their place, c the sum of
-the old ones over √p: what separates the old patterns has c·w > 0, so θ = 0 asks nothing new, θ = 1 everything, and
-the sets of supports are nested in θ. Each rung has a walk by swaps of one variable; walks of neighbouring rungs
-exchange supports (replica exchange), so that what the lowest draws climbs up and no walk sticks. One run gives the
-whole curve in p.
+The lowest rung is p₀ = 2M, where about half of all supports separate (Cover): it is drawn anew each
+time. The next ones have more patterns. Where new patterns a are hard, rungs in between have
+θa + (1 − θ)c in their place, c the sum of the old ones over √p: what separates the old patterns has
+c·w > 0, so θ = 0 asks nothing new, θ = 1 everything, and the sets of supports are nested in θ. Each
+rung has a walk by swaps of one variable; walks of neighbouring rungs exchange supports (replica
+exchange), so that what the lowest draws climbs up and no walk sticks. One run gives the whole curve
+in p.
 """
 
 from __future__ import annotations
@@ -24,35 +25,228 @@ from numpy.typing import NDArray
 
 from chanceline.chance import log_binomial
 from chanceline.errors import InputError
-from chanceline.kernels.compile import NONE, ZERO, counter, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, counter, kernel, leaf_kernel
 from chanceline.kernels.random import next_random
 from chanceline.perceptron.hinge import refit
-from chanceline.perceptron.workspace import REBUILD_AFTER, make_hinge
+from chanceline.perceptron.workspace import REBUILD_AFTER, Hinge, make_hinge
 
-RIDGE = (
-    1e-8  # margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar
-)
-NEWTON = counter(60)
-BLOCKS = 10
-DRAWS = 50_000  # random supports tried on the lowest rung before giving up
-EXPLORE = 40  # supports looked at to place the next rung
-BISECTIONS = 7  # to find its θ
-MOST_BETWEEN = (
-    12  # rungs between two numbers of patterns; more means that hardly any support is left
-)
+# Margins below about 1e-4 may be misjudged: some supports in 10⁴, within every error bar.
+SAMPLING_RIDGE = 1e-8
+SAMPLING_FIT_STEPS = counter(60)  # of Newton; a support that needs more is taken for inseparable
+ERROR_BLOCKS = 10  # of sweeps, whose scatter gives the standard error
+MAX_FIRST_DRAWS = 50_000  # random supports tried on the lowest rung before giving up
+MAX_DRAWS = 2**40  # later on: one that separates is known to exist
+EXPLORED_SUPPORTS = 40  # looked at to place the next rung
+SHARE_ON_NEXT_RUNG = 0.25  # of them at least, so that the share is measured well
+BISECTIONS = 7  # to find the next θ
+MAX_RUNGS_BETWEEN = 12  # two numbers of patterns; more means that hardly any support is left
 
 
-@inner_kernel()
+@leaf_kernel()
 def enter_support(hinge: Any, support: NDArray) -> None:
-    """`set_support` with weights of zero, for kernels."""
-    for j in range(hinge.state.position.size):
-        hinge.state.position[j] = NONE
-    hinge.state.n_used[0] = support.size
+    """`set_support` with weights of zero, for kernels; `support` has shape (m,)."""
+    used_support = hinge.state.support
+    weights = hinge.state.weights
+    position = hinge.state.position
+    n_used = hinge.state.n_used
+    flips_since_rebuild = hinge.state.flips_since_rebuild
+
+    for column in range(position.size):
+        position[column] = NONE
+    n_used[0] = support.size
     for i in range(support.size):
-        hinge.state.support[i] = support[i]
-        hinge.state.position[support[i]] = i
-        hinge.state.weights[i] = 0.0
-    hinge.state.flips_since_rebuild[0] = REBUILD_AFTER + 1
+        used_support[i] = support[i]
+        position[support[i]] = i
+        weights[i] = 0.0
+    flips_since_rebuild[0] = REBUILD_AFTER + 1
+
+
+@kernel()
+def support_separates(hinge: Any, support: NDArray) -> bool:
+    """Whether the columns `support`, shape (m,), separate the patterns of a workspace.
+
+    The fit starts at zero: starting from a neighbour's weights takes twice as long.
+    """
+    enter_support(hinge, support)
+    return refit(
+        hinge,
+        add=NONE,
+        drop=NONE,
+        max_errors=ZERO,
+        trim_noise=0.0,
+        max_newton=SAMPLING_FIT_STEPS,
+    )
+
+
+@kernel()
+def draw_support(hinge: Any, order: NDArray, m: int, max_draws: int, random: NDArray) -> int:
+    """Draw uniform supports order[:m] until one separates; how many were drawn, or 0 if none does.
+
+    Parameters
+    ----------
+    hinge : a workspace for the patterns.
+    order : (N,) a permutation of the columns, shuffled in place.
+    m : size of the supports.
+    max_draws : supports tried at most.
+    random : (1,) state of the random numbers.
+    """
+    for n_draws in range(1, max_draws + 1):
+        for i in range(m):
+            j = i + int(next_random(random) * (order.size - i))
+            order[i], order[j] = order[j], order[i]
+        if support_separates(hinge, order[:m]):
+            return n_draws
+    return 0
+
+
+@kernel()
+def walk_by_swaps(hinge: Any, order: NDArray, m: int, steps: int, random: NDArray) -> None:
+    """Try to swap one column of the support order[:m] for one outside, `steps` times.
+
+    A swap is undone if the new support does not separate. Proposals are symmetric, so the walk
+    leaves the uniform measure on the separating supports as it is. The arguments are those of
+    `draw_support`.
+    """
+    for _ in range(steps):
+        i = int(next_random(random) * m)
+        j = m + int(next_random(random) * (order.size - m))
+        order[i], order[j] = order[j], order[i]
+        if not support_separates(hinge, order[:m]):
+            order[i], order[j] = order[j], order[i]
+
+
+@dataclass
+class _Rung:
+    """A walk over the supports that separate so many patterns.
+
+    Attributes
+    ----------
+    n_patterns : p; the newest of them are softened where θ < 1.
+    theta : θ.
+    hinge : the workspace for these patterns.
+    order : (N,) a permutation of the columns; the first m are the present support.
+    """
+
+    n_patterns: int
+    theta: float
+    hinge: Hinge
+    order: NDArray[np.int64]
+
+
+class _Ladder:
+    """Rungs from p₀ = 2m patterns up to all of them, or as far as supports are found.
+
+    Parameters
+    ----------
+    rows : (P, N) the patterns y·x.
+    m : size of the supports.
+    spacing : patterns from one point of the curve to the next.
+    steps : swaps tried on a rung when its walk moves.
+    seed : of the random numbers.
+    """
+
+    def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
+        self.rows = rows
+        self.m = m
+        self.steps = steps
+        # splitmix64 mixes whatever it starts from; its state is one word.
+        self.random = np.array([seed], dtype=np.uint64)
+        self.rungs: list[_Rung] = []
+
+        n_patterns, n_columns = rows.shape
+        lowest = min(2 * m, n_patterns)
+        first = _Rung(
+            n_patterns=lowest,
+            theta=1.0,
+            hinge=self._softened(lowest, lowest, 1.0),
+            order=np.arange(n_columns),
+        )
+        if not self._draw(first, MAX_FIRST_DRAWS):
+            return
+        self.rungs.append(first)
+        for p in range(lowest + spacing, n_patterns + 1, spacing):
+            if not self._climb(p - spacing, p):
+                return
+
+    def _softened(self, n_old: int, n_new: int, theta: float) -> Hinge:
+        """A workspace for the first `n_old` patterns, and those up to `n_new` softened by θ."""
+        rows = self.rows[:n_new].copy()
+        centre = rows[:n_old].sum(axis=0) / np.sqrt(n_old)
+        rows[n_old:] = theta * rows[n_old:] + (1 - theta) * centre
+        return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
+
+    def _climb(self, n_old: int, n_new: int) -> bool:
+        """Add rungs of growing θ, up to θ = 1 with `n_new` patterns; False if that fails."""
+        theta = 0.0
+        for _ in range(MAX_RUNGS_BETWEEN):
+            orders = []
+            for _ in range(EXPLORED_SUPPORTS):
+                self._move(self.rungs[-1])
+                orders.append(self.rungs[-1].order.copy())
+            rung = self._next_rung(orders, n_old, n_new, theta)
+            if rung is None:
+                return False
+            self.rungs.append(rung)
+            theta = rung.theta
+            if theta == 1.0:
+                return True
+        return False
+
+    def _next_rung(
+        self, orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
+    ) -> _Rung | None:
+        """The rung of largest θ on which enough of the supports explored stand, or None.
+
+        It is found by bisection between the `theta` of the rung below and 1.
+        """
+        low = theta
+        high = 1.0
+        trial = 1.0
+        best = None
+        for _ in range(BISECTIONS):
+            hinge = self._softened(n_old, n_new, trial)
+            standing = [order for order in orders if support_separates(hinge, order[: self.m])]
+            if len(standing) >= SHARE_ON_NEXT_RUNG * len(orders):
+                low = trial
+                best = _Rung(n_patterns=n_new, theta=trial, hinge=hinge, order=standing[-1].copy())
+                if trial == 1.0:
+                    break
+            else:
+                high = trial
+            trial = 0.5 * (low + high)
+        return best
+
+    def _draw(self, rung: _Rung, max_draws: int) -> int:
+        """Draw a new support for a rung; how many were drawn, or 0 if none of them separates."""
+        n_draws = draw_support(
+            rung.hinge, rung.order, m=self.m, max_draws=max_draws, random=self.random
+        )
+        return int(n_draws)
+
+    def _move(self, rung: _Rung) -> int:
+        """Give a rung a new support; how many supports were drawn for it (1 for a walk).
+
+        On the lowest rung it is drawn, on the others a walk leads to it.
+        """
+        if rung is self.rungs[0]:
+            return self._draw(rung, MAX_DRAWS)
+        walk_by_swaps(rung.hinge, rung.order, m=self.m, steps=self.steps, random=self.random)
+        return 1
+
+    def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Move every walk, then offer each support to the rung above in exchange for its own.
+
+        Returns, for each rung, how many of the supports offered to it stood there and how many were
+        offered; for the lowest, 1 and the draws that it took.
+        """
+        offered = np.array([self._move(rung) for rung in self.rungs], dtype=float)
+        stood = np.ones(len(self.rungs))
+        for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
+            if support_separates(above.hinge, below.order[: self.m]):
+                below.order, above.order = above.order, below.order
+            else:
+                stood[place] = 0
+        return stood, offered
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,119 +268,7 @@ class CountCurve:
     errors: NDArray[np.float64]
 
 
-@kernel()
-def fits(hinge: Any, support: NDArray) -> bool:
-    """Does the support separate this hinge's patterns? (Starting from a neighbour's weights takes twice as long.)"""
-    enter_support(hinge, support)
-    return bool(refit(hinge, NONE, NONE, ZERO, 0.0, NEWTON))
-
-
-@kernel()
-def draw(hinge: Any, order: NDArray, m: int, attempts: int, state: NDArray) -> int:
-    """Uniform supports order[:m] until one separates; returns how many were drawn, or 0 if none did."""
-    for attempt in range(attempts):
-        for i in range(m):
-            j = i + int(next_random(state) * (order.size - i))
-            order[i], order[j] = order[j], order[i]
-        if fits(hinge, order[:m]):
-            return attempt + 1
-    return 0
-
-
-@kernel()
-def walk(hinge: Any, order: NDArray, m: int, steps: int, state: NDArray) -> None:
-    """Swap one variable in for one out, kept when the new support separates.
-
-    Proposals are symmetric, so the walk leaves the uniform measure on the rung's supports as it is.
-    """
-    for _ in range(steps):
-        i = int(next_random(state) * m)
-        j = m + int(next_random(state) * (order.size - m))
-        order[i], order[j] = order[j], order[i]
-        if not fits(hinge, order[:m]):
-            order[i], order[j] = order[j], order[i]
-
-
-@dataclass
-class _Rung:
-    """A walk over the supports that separate `patterns` patterns (the newest of them softened unless `whole`)."""
-
-    patterns: int
-    whole: bool
-    hinge: Any
-    order: NDArray[np.int64]
-
-
-class _Ladder:
-    """Rungs from p₀ = 2m patterns up to all of them, or as far as supports are found."""
-
-    def __init__(self, rows: NDArray[np.float64], m: int, rung: int, steps: int, seed: int):
-        self.rows, self.m, self.steps = rows, m, steps
-        # splitmix64 mixes whatever it starts from; its state is one word.
-        self.state = np.array([seed], dtype=np.uint64)
-        self.rungs: list[_Rung] = []
-        patterns, n = rows.shape
-        first, order = min(2 * m, patterns), np.arange(n)
-        hinge = self._hinge(first, first, 1.0)
-        if not draw(hinge, order, m, DRAWS, self.state):
-            return
-        self.rungs.append(_Rung(first, True, hinge, order))
-        for p in range(first + rung, patterns + 1, rung):
-            if not self._climb(p - rung, p):
-                return
-
-    def _hinge(self, old: int, new: int, theta: float) -> Any:
-        """The first `old` patterns, and those up to `new` softened by θ."""
-        rows = self.rows[:new].copy()
-        rows[old:] = theta * rows[old:] + (1 - theta) * rows[:old].sum(axis=0) / np.sqrt(old)
-        return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=RIDGE)
-
-    def _climb(self, old: int, new: int) -> bool:
-        """Add rungs of growing θ up to 1, each with about a quarter of the supports of the one below or more."""
-        theta = 0.0
-        for _ in range(MOST_BETWEEN):
-            orders = [
-                self._move(self.rungs[-1])[1].copy() for _ in range(EXPLORE)
-            ]  # to place the next rung by
-            low, high, trial = theta, 1.0, 1.0
-            for _ in range(BISECTIONS):
-                hinge = self._hinge(old, new, trial)
-                standing = [order for order in orders if fits(hinge, order[: self.m])]
-                if 4 * len(standing) >= len(orders):
-                    low, fitting, best = trial, standing, hinge
-                    if trial == 1.0:
-                        break
-                else:
-                    high = trial
-                trial = 0.5 * (low + high)
-            if low == theta:
-                return False
-            theta = low
-            self.rungs.append(_Rung(new, theta == 1.0, best, fitting[-1].copy()))
-            if theta == 1.0:
-                return True
-        return False
-
-    def _move(self, rung: _Rung) -> tuple[int, NDArray[np.int64]]:
-        """A new support on a rung: drawn on the lowest (how many draws that took comes first), by a walk on the others."""
-        if rung is self.rungs[0]:
-            return int(draw(rung.hinge, rung.order, self.m, 2**40, self.state)), rung.order
-        walk(rung.hinge, rung.order, self.m, self.steps, self.state)
-        return 1, rung.order
-
-    def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Move every walk, then offer each support to the rung above; returns what stood there, and what was tried."""
-        hits = np.ones(len(self.rungs))
-        tries = np.array([self._move(rung)[0] for rung in self.rungs], dtype=float)
-        for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
-            if fits(above.hinge, below.order[: self.m]):
-                below.order, above.order = above.order, below.order
-            else:
-                hits[place] = 0
-        return hits, tries
-
-
-def sample_counts(
+def sample_counts(  # noqa: PLR0913
     X: NDArray[np.float64],
     y: NDArray[np.float64],
     m: int,
@@ -215,16 +297,30 @@ def sample_counts(
     n = X.shape[1]
     if not 0 < m < n:
         raise InputError(f"the size of the supports is {m}; it must lie between 1 and {n - 1}")
-    if sweeps < BLOCKS:
-        raise InputError(f"the number of sweeps is {sweeps}; it must be at least {BLOCKS}")
-    ladder = _Ladder(X * y[:, None], m, rung, steps, seed)
+    if sweeps < ERROR_BLOCKS:
+        raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
+
+    ladder = _Ladder(X * y[:, None], m, spacing=rung, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
-    counts = np.array([ladder.sweep() for _ in range(sweeps)])
-    hits, tries = np.stack([block.sum(axis=0) for block in np.array_split(counts, BLOCKS)], axis=1)
+    stood, offered = zip(*(ladder.sweep() for _ in range(sweeps)), strict=True)
+    stood_in_blocks = _block_sums(stood)
+    offered_in_blocks = _block_sums(offered)
+
+    # ln Z at a rung is ln C(N, m) and the logarithms of the shares of all rungs up to it.
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_counts = float(log_binomial(n, m)) + np.cumsum(np.log(hits.sum(0) / tries.sum(0)))
-        errors = np.cumsum(np.log(hits / tries), axis=1).std(axis=0, ddof=1) / np.sqrt(BLOCKS)
-    whole = [place for place, rung in enumerate(ladder.rungs) if rung.whole]
-    patterns = np.array([ladder.rungs[place].patterns for place in whole], dtype=np.int64)
-    return CountCurve(patterns, log_counts[whole], errors[whole])
+        log_shares = np.log(stood_in_blocks.sum(axis=0) / offered_in_blocks.sum(axis=0))
+        log_counts = float(log_binomial(n, m)) + np.cumsum(log_shares)
+        in_blocks = np.cumsum(np.log(stood_in_blocks / offered_in_blocks), axis=1)
+        errors = in_blocks.std(axis=0, ddof=1) / np.sqrt(ERROR_BLOCKS)
+
+    # Points of the curve are the rungs whose patterns are not softened.
+    points = [place for place, found in enumerate(ladder.rungs) if found.theta == 1.0]
+    patterns = np.array([ladder.rungs[place].n_patterns for place in points], dtype=np.int64)
+    return CountCurve(patterns=patterns, log_counts=log_counts[points], errors=errors[points])
+
+
+def _block_sums(sweeps: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+    """Sums over blocks of sweeps, (ERROR_BLOCKS, rungs); each sweep has shape (rungs,)."""
+    blocks = np.array_split(np.array(sweeps), ERROR_BLOCKS)
+    return np.stack([block.sum(axis=0) for block in blocks])

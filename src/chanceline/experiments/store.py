@@ -215,8 +215,10 @@ class Store(AbstractContextManager["Store"]):
         new: dict[str, Record] = {}
         for record in records:
             task = record.task
-            known = self._records.get(task.id) or new.setdefault(task.id, record)
-            if canonical(known.result) != canonical(record.result):
+            known = self._records.get(task.id, new.get(task.id))
+            if known is None:
+                new[task.id] = record
+            elif canonical(known.result) != canonical(record.result):
                 raise InputError(
                     f"task {task.id} ({task.kind}) has another result in {self.path} or in another "
                     "store; keep results of different versions in different stores"

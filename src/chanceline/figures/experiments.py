@@ -44,13 +44,13 @@ class PointStyle(NamedTuple):
 class InputStyle(NamedTuple):
     """How the points of one kind of inputs are drawn.
 
-    `shift`, in units of the load, sets points of both kinds side by side.
+    `x_offset`, in units of the load, sets points of both kinds side by side.
     """
 
     colour: str
     marker: str
     label: str
-    shift: float
+    x_offset: float
 
 
 SIZE_STYLES = {
@@ -60,9 +60,9 @@ SIZE_STYLES = {
 }
 OTHER_SIZE_STYLE = PointStyle("0.3", "D")
 INPUT_STYLES = {
-    "binary": InputStyle(colour=COLOURS["rs"], marker="o", label="±1 inputs", shift=-0.006),
+    "binary": InputStyle(colour=COLOURS["rs"], marker="o", label="±1 inputs", x_offset=-0.006),
     "sphere": InputStyle(
-        colour=COLOURS["here"], marker="s", label="inputs on the sphere", shift=0.006
+        colour=COLOURS["here"], marker="s", label="inputs on the sphere", x_offset=0.006
     ),
 }
 
@@ -70,18 +70,18 @@ INPUT_STYLES = {
 class CountStyle(NamedTuple):
     """How limits from one kind of counts are drawn.
 
-    They stand `shifts` times the shift of their inputs beside the load; markers are filled or
-    hollow.
+    Their points stand beside the load by `offset_factor` times the offset of their inputs; markers
+    are filled or hollow. The limits are in the column `column` of a table.
     """
 
     column: str
     label: str
-    shifts: int
+    offset_factor: int
     filled: bool
 
 
-EXACT_COUNTS = CountStyle(column="exact", label="exact counts", shifts=3, filled=False)
-ALL_COUNTS = CountStyle(column="both", label="with Monte Carlo", shifts=1, filled=True)
+EXACT_COUNTS = CountStyle(column="exact", label="exact counts", offset_factor=3, filled=False)
+ALL_COUNTS = CountStyle(column="both", label="with Monte Carlo", offset_factor=1, filled=True)
 N_CURVE_POINTS = 25  # of the entropy's curve, each of which is solved
 
 
@@ -138,24 +138,34 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     inputs = points["inputs"].iloc[0]
     if "sphere" in set(points["inputs"]):
         inputs = "sphere"
+    shown = points[points["inputs"] == inputs].dropna(subset="entropy")
 
     for upper, lower, rho in zip(upper_axes, lower_axes, rhos, strict=True):
         largest_load = limits.loc[limits["rho"] == rho, "alpha"].max()
-        loads = np.linspace(2 * rho, largest_load, N_CURVE_POINTS)
-        entropies = [solve(float(alpha), rho).entropy for alpha in loads]
-        draw_entropy_limits(upper, limits, pd.DataFrame({"alpha": loads, "rs": entropies}), rho)
+        draw_entropy_limits(upper, limits, _symmetric_entropies(rho, largest_load), rho)
 
-        is_shown = (points["rho"] == rho) & (points["inputs"] == inputs)
-        extrapolated = points[is_shown].dropna(subset="entropy")
-        theory = {}
-        for alpha in loads_of(extrapolated):
-            theory[alpha] = solve(alpha, rho).entropy - first_moment_exponent(alpha, rho)
-        draw_extrapolations(lower, extrapolated, theory)
+        shown_at_rho = shown[shown["rho"] == rho]
+        draw_extrapolations(lower, shown_at_rho, _entropy_differences(shown_at_rho, rho))
         lower.set(
             ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
             title=rf"{INPUT_STYLES[inputs].label}, $\rho={rho:g}$",
         )
     return picture, limits
+
+
+def _symmetric_entropies(rho: float, largest_load: float) -> pd.DataFrame:
+    """The replica-symmetric entropy "rs" at loads "alpha", from where typical choices fail, 2ρ."""
+    loads = np.linspace(2 * rho, largest_load, N_CURVE_POINTS)
+    entropies = [solve(float(alpha), rho).entropy for alpha in loads]
+    return pd.DataFrame({"alpha": loads, "rs": entropies})
+
+
+def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]:
+    """Load → Σ less the exponent of the first moment, in theory, at the loads of the points."""
+    differences = {}
+    for alpha in loads_of(points):
+        differences[alpha] = solve(alpha, rho).entropy - first_moment_exponent(alpha, rho)
+    return differences
 
 
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -164,18 +174,24 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     large_enough = points[points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE]
     input_kinds = sorted(large_enough["inputs"].unique())
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
-    upper, lower = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))[:, 0]
+    halves = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))  # (rows, columns)
+    upper, lower = halves[:, 0]
 
     upper_axes = upper.subplots(1, len(input_kinds), squeeze=False)[0]
     for ax, inputs in zip(upper_axes, input_kinds, strict=True):
-        of_kind = large_enough[large_enough["inputs"] == inputs]
-        theory = {}
-        for alpha in loads_of(of_kind):
-            theory[alpha] = density(alpha).rho - first_moment_density(alpha)
-        draw_extrapolations(ax, of_kind, theory)
+        of_inputs = large_enough[large_enough["inputs"] == inputs]
+        draw_extrapolations(ax, of_inputs, _density_differences(of_inputs))
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUT_STYLES[inputs].label)
     draw_capacity_limits(lower.subplots(), limits)
     return picture, limits
+
+
+def _density_differences(points: pd.DataFrame) -> dict[float, float]:
+    """Load → ρ_VS less the density of the first moment, in theory, at the loads of the points."""
+    differences = {}
+    for alpha in loads_of(points):
+        differences[alpha] = density(alpha).rho - first_moment_density(alpha)
+    return differences
 
 
 def loads_of(points: pd.DataFrame) -> list[float]:
@@ -247,30 +263,38 @@ def draw_entropy_limits(ax: Any, limits: pd.DataFrame, curve: pd.DataFrame, rho:
     Parameters
     ----------
     limits : columns rho, inputs, alpha, exact and both, with their errors: limits N → ∞ of exact
-        counts, and of these with Monte Carlo counts.
+        counts, and of these with Monte Carlo counts; either of the two may be missing.
     curve : columns alpha and rs, the replica-symmetric entropy.
     """
     ax.plot(curve["alpha"], curve["rs"], color=COLOURS["rs"], label=r"$\Sigma$, replica symmetric")
-    for inputs, of_kind in limits[limits["rho"] == rho].groupby("inputs"):
-        style = INPUT_STYLES[str(inputs)]
+    for inputs, of_inputs in limits[limits["rho"] == rho].groupby("inputs"):
         for counts in (EXACT_COUNTS, ALL_COUNTS):
-            if counts.column not in of_kind or of_kind[counts.column].isna().all():
-                continue
-            ax.errorbar(
-                of_kind["alpha"] + counts.shifts * style.shift,
-                of_kind[counts.column],
-                of_kind[f"{counts.column}_error"],
-                color=style.colour,
-                marker=style.marker,
-                markerfacecolor=style.colour if counts.filled else "none",
-                capsize=2,
-                label=f"{style.label}, {counts.label}",
-                **POINTS,
-            )
+            if counts.column in of_inputs and of_inputs[counts.column].notna().any():
+                _draw_limits_of_counts(ax, of_inputs, INPUT_STYLES[str(inputs)], counts)
     ax.set(xlabel=r"load $\alpha$", ylabel=r"$\ln$(supports)$/N$", title=rf"$\rho={rho:g}$")
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set_ylim(bottom=-0.1 * ax.get_ylim()[1])
     ax.legend(loc="lower left", fontsize=8)
+
+
+def _draw_limits_of_counts(
+    ax: Any, limits: pd.DataFrame, style: InputStyle, counts: CountStyle
+) -> None:
+    """The limits of one kind of inputs from one kind of counts, each beside its load."""
+    face_colour = "none"
+    if counts.filled:
+        face_colour = style.colour
+    ax.errorbar(
+        limits["alpha"] + counts.offset_factor * style.x_offset,
+        limits[counts.column],
+        limits[f"{counts.column}_error"],
+        color=style.colour,
+        marker=style.marker,
+        markerfacecolor=face_colour,
+        capsize=2,
+        label=f"{style.label}, {counts.label}",
+        **POINTS,
+    )
 
 
 def draw_extrapolations(ax: Any, points: pd.DataFrame, theory: Mapping[float, float]) -> None:
@@ -342,12 +366,12 @@ def draw_capacity_limits(ax: Any, limits: pd.DataFrame) -> None:
         color=COLOURS["rsb"],
         label=r"$\rho_{\rm VS}$, one step of breaking",
     )
-    for inputs, of_kind in limits.groupby("inputs"):
+    for inputs, of_inputs in limits.groupby("inputs"):
         style = INPUT_STYLES[str(inputs)]
         ax.errorbar(
-            of_kind["alpha"] + style.shift,
-            of_kind["searched"] - of_kind["rs"],
-            of_kind["searched_error"],
+            of_inputs["alpha"] + style.x_offset,
+            of_inputs["searched"] - of_inputs["rs"],
+            of_inputs["searched_error"],
             color=style.colour,
             marker=style.marker,
             capsize=2,

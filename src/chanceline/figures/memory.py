@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._lazy import lazy
 from chanceline.figures.style import COLOURS, legend_below
 from chanceline.memory import Cutting, LargestLoads, Retrieval, hebbian_capacity
 from chanceline.theory.capacity import Capacity
+
+__getattr__ = lazy(
+    __name__, {}, moved={"draw_capacity": "chanceline.figures.memory:draw_largest_loads"}
+)
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; markers say the same once
 # more.
@@ -20,7 +25,7 @@ WIRING_STYLES = {
 }
 
 
-def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
+def draw_largest_loads(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capacity]) -> None:
     """Largest load against fan-in for each wiring, beside theory for N → ∞.
 
     Points are the loads that half of the neurons hold; bars reach down to what all neurons hold.
@@ -52,13 +57,13 @@ def draw_capacity(ax: Any, loads: Sequence[LargestLoads], theory: Sequence[Capac
                 **style,
             )
 
-    n_neurons = sorted({point.n_neurons for point in loads})
-    sizes = ", ".join(str(n) for n in n_neurons)
+    network_sizes = sorted({point.n_neurons for point in loads})
+    sizes_in_words = ", ".join(str(n_neurons) for n_neurons in network_sizes)
     ax.set(
         xlabel="density ρ, the share of inputs kept",
         ylabel="load α, patterns held for each input",
         title=(
-            f"Largest load of {sizes} neurons\n"
+            f"Largest load of {sizes_in_words} neurons\n"
             "(half of the neurons hold it; bar: down to what all hold)"
         ),
         xlim=(0, None),

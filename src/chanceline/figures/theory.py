@@ -169,15 +169,21 @@ def draw_entropies(ax: Any, symmetric: pd.DataFrame, broken: pd.DataFrame, criti
 
 
 def draw_break_point(ax: Any, broken: pd.DataFrame) -> None:
-    """x, 1/K and xK/10 along the one-step branch: all finite where Σ = 0."""
-    alpha = broken["alpha"]
+    """x, 1/K and xK/10 along the one-step branch: all finite where the entropy vanishes.
+
+    x is the break point of the step, between 0 and 1, and K the field that sets the share of
+    variables chosen; a tenth of their product fits the same axis. `broken` has the columns alpha,
+    entropy, x and K. The capacity, the last load with entropy, is marked.
+    """
+    load = broken["alpha"]
     x = broken["x"]
     K = broken["K"]
-    _draw_line(ax, alpha, x, "$x$", colour="rsb")
-    _draw_line(ax, alpha, 1 / K, "$1/K$", colour="cover-gardner")
-    _draw_line(ax, alpha, x * K / 10, "$xK/10$", colour="union")
-    last_load = alpha[broken["entropy"] >= 0].max()
-    ax.axvline(last_load, color="0.6", linewidth=0.9, linestyle=":")
+    _draw_line(ax, load, x, "$x$", colour="rsb")
+    _draw_line(ax, load, 1 / K, "$1/K$", colour="cover-gardner")
+    _draw_line(ax, load, x * K / 10, "$xK/10$", colour="union")
+
+    capacity = load[broken["entropy"] >= 0].max()
+    ax.axvline(capacity, color="0.6", linewidth=0.9, linestyle=":")
     _label(ax, "best", xlabel=LOAD_LABEL, ylim=(0, None))
 
 

@@ -83,8 +83,8 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
 
     # Pairs coupled both ways, among the neurons that may excite.
     senders = np.flatnonzero(may_excite)
-    sizes = np.abs(couplings[np.ix_(senders, senders)])
-    connected = sizes > 0
+    strengths = np.abs(couplings[np.ix_(senders, senders)])
+    connected = strengths > 0
     answered = connected & connected.T
     n_ordered_pairs = max(senders.size * (senders.size - 1), 1)
     expected = float(connected.sum() ** 2 / (2 * n_ordered_pairs))
@@ -99,19 +99,23 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
         silent=silent,
         reciprocal=reciprocal,
         expected=expected,
-        strength=_mean(sizes[answered]) / _mean(sizes[connected & ~answered]),
+        strength=_mean(strengths[answered]) / _mean(strengths[connected & ~answered]),
     )
 
 
-def _synapses(sizes: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
-    """Statistics of the couplings of one sign from their |w_ij|; `n_possible` there could be."""
-    mean = _mean(sizes)
+def _synapses(strengths: NDArray[np.float64], n_possible: int) -> dict[str, Any]:
+    """Statistics of the couplings of one sign, as in `Connectivity`.
+
+    `strengths` are their |w_ij|, (couplings,); `n_possible` couplings there could be.
+    """
+    mean = _mean(strengths)
     cv = float("nan")
-    if sizes.size:
-        cv = float(sizes.std()) / mean
-    counts, edges = np.histogram(sizes, N_BINS, (0.0, sizes.max(initial=EMPTY_RANGE)))
+    if strengths.size:
+        cv = float(strengths.std()) / mean
+    largest = strengths.max(initial=EMPTY_RANGE)
+    counts, edges = np.histogram(strengths, bins=N_BINS, range=(0.0, largest))
     return {
-        "probability": sizes.size / max(float(n_possible), 1),
+        "probability": strengths.size / max(float(n_possible), 1),
         "mean": mean,
         "cv": cv,
         "histogram": counts,

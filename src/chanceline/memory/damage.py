@@ -68,11 +68,11 @@ def cutting(
     whole_patterns = []
     overlaps = []
     for share in shares:
-        rest = cut_couplings(memory, share, how=order, seed=seed)
-        held = rest.fields(stored) * stored > 0  # (patterns, neurons)
+        damaged = cut_couplings(memory, share, how=order, seed=seed)
+        held = damaged.fields(stored) * stored > 0  # (patterns, neurons)
         bits.append(held.mean())
         whole_patterns.append(held.all(axis=1).mean())
-        overlaps.append((rest.recall(stored) * stored).mean())
+        overlaps.append((damaged.recall(stored) * stored).mean())
     return Cutting(
         how=order,
         shares=np.array(shares, dtype=float),
@@ -107,6 +107,6 @@ def cut_couplings(
 
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()
-    rest = csr_array((weights, indices, row_starts), shape=couplings.shape)
-    rest.eliminate_zeros()
-    return memory.with_couplings(rest)
+    remaining = csr_array((weights, indices, row_starts), shape=couplings.shape)
+    remaining.eliminate_zeros()
+    return memory.with_couplings(remaining)

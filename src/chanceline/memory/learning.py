@@ -191,7 +191,7 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
         fitted = add_inputs(problem, fitted, size=rule.fan_in)
     elif rule.kappa > 0:
         n_inputs = problem.rows.shape[1]
-        fitted = add_inputs(problem, fitted, size=n_inputs, enough=rule.kappa)
+        fitted = add_inputs(problem, fitted, size=n_inputs, target=rule.kappa)
         fitted = drop_inputs(problem, fitted, kappa=rule.kappa, steps=steps, generator=generator)
     return swap_inputs(problem, fitted, steps=steps, generator=generator)
 

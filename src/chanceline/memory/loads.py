@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,10 +116,10 @@ def load_curve(  # noqa: PLR0913
     n_patterns = 2 * n_neurons + 6 * int(np.sqrt(n_neurons)) + 6
     patterns = random_patterns(n_neurons, n_patterns=n_patterns, seed=seed)
     jobs = [(neuron, rule) for rule in rules for neuron in range(n_measured)]
-    numbers = run_ordered(
+    numbers_held = run_ordered(
         _largest_number_held, jobs, common=(patterns,), n_jobs=n_jobs, progress=progress
     )
-    held = np.array(list(numbers)).reshape(len(rules), n_measured)
+    held = np.array(list(numbers_held)).reshape(len(rules), n_measured)
 
     curve = []
     for rule, held_by_rule in zip(rules, held, strict=True):
@@ -144,16 +143,21 @@ def largest_loads(
 
 
 def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> int:
-    """How many of the patterns, from the first on, the neuron of the job learns by its rule."""
+    """How many of the patterns, from the first on, the neuron of the job learns by its rule.
+
+    `job` is the neuron's number and how it learns. The number of patterns is found by halving: who
+    learns some patterns learns fewer of them too (of a search this is nearly so).
+    """
     neuron, rule = job
-
-    def learns(number: int) -> bool:
-        return can_learn(neuron, patterns[:number], rule)
-
-    # Bisection finds the first number that is learned, so the largest numbers stand first; zero,
-    # which is not tried, stands last.
-    numbers = range(len(patterns), -1, -1)
-    return numbers[bisect_left(numbers[:-1], True, key=learns)]
+    n_learned = 0  # no pattern is always learned
+    n_refused = len(patterns) + 1  # more than there are
+    while n_refused - n_learned > 1:
+        n_tried = (n_learned + n_refused) // 2
+        if can_learn(neuron, patterns[:n_tried], rule):
+            n_learned = n_tried
+        else:
+            n_refused = n_tried
+    return n_learned
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
@@ -169,15 +173,15 @@ def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     1/I₂(κ). Inputs are picked so in Kuhlmann et al., "A dilution algorithm for neural networks"
     (J. Phys. A 25, 1992).
     """
-    root = np.sqrt(2 * np.pi)
+    sqrt_2pi = np.sqrt(2 * np.pi)
     theta = -ndtri(rho / 2)
-    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / root  # ρ (⟨h²⟩ − 1)
+    chosen_excess = 2 * theta * np.exp(-(theta**2) / 2) / sqrt_2pi  # ρ (⟨h²⟩ − 1)
 
     def load(b: float) -> float:
-        first = b * ndtr(b) + np.exp(-(b**2) / 2) / root  # I₁
-        second = ndtr(b) + b * first  # I₂
-        numerator = rho * second + chosen_excess * first**2
-        return float(numerator / (kappa * first + ndtr(b)) ** 2)
+        I1 = b * ndtr(b) + np.exp(-(b**2) / 2) / sqrt_2pi
+        I2 = ndtr(b) + b * I1
+        numerator = rho * I2 + chosen_excess * I1**2
+        return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
 
     minimum = minimize_scalar(load, bounds=(-6.0, 8.0), method="bounded", options={"xatol": 1e-9})
     return float(minimum.fun)

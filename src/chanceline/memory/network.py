@@ -174,12 +174,12 @@ class AssociativeMemory:
 
         states = self.checked(probe, "probe").T  # (neurons, probes)
         for _ in range(steps):
-            before = states
+            states_before = states
             if update_order is UpdateOrder.PARALLEL:
                 states = _sign_or_keep(self.couplings @ states, states)
             else:
                 states = self._updated_in_turn(states, generator.permutation(self.n_neurons))
-            if np.array_equal(states, before):
+            if np.array_equal(states, states_before):
                 break
         return _shaped_like(probe, states)
 
@@ -262,10 +262,10 @@ class AssociativeMemory:
                 f"Couplings of {n} neurons are a square matrix of that size with a zero diagonal, "
                 f"but were given with shape {couplings.shape}."
             )
-        other = copy(self)
-        other._couplings = csr_array(couplings)
-        other.report = None
-        return other
+        network = copy(self)
+        network._couplings = csr_array(couplings)
+        network.report = None
+        return network
 
     def checked(self, states: ArrayLike, name: str = "patterns") -> Patterns:
         """States as int8, (states, neurons), if this network can have them.
@@ -322,9 +322,9 @@ def draw_neuron_signs(
         raise InputError(
             f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
         )
-    places = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
+    ranks = np.random.default_rng([n_neurons, seed]).permutation(n_neurons)
     n_excitatory = round(excitatory * n_neurons)
-    return np.where(places < n_excitatory, 1, -1).astype(np.int8)
+    return np.where(ranks < n_excitatory, 1, -1).astype(np.int8)
 
 
 def _couplings_of(neurons: list[LearnedNeuron]) -> csr_array:

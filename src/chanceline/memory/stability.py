@@ -97,7 +97,14 @@ def fit_stable_weights(
 def _normalised(
     columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """The fit with weights of length one; `columns` are the rows on `inputs`."""
+    """The fit with weights of length one.
+
+    Parameters
+    ----------
+    columns : the problem's rows on these inputs alone, (patterns, inputs).
+    inputs, weights : which these are, and what they weigh, (inputs,) each.
+    multipliers : λ of the patterns, (patterns,).
+    """
     length = float(np.linalg.norm(weights))
     if length > 0:
         weights = weights / length
@@ -110,21 +117,24 @@ def _normalised(
 
 
 def add_inputs(
-    problem: NeuronProblem, fitted: StableFit, size: int, enough: float = np.inf
+    problem: NeuronProblem, fitted: StableFit, size: int, target: float = np.inf
 ) -> StableFit:
     """Add to a fit that separates the inputs that raise κ most to first order, one at a time.
 
-    Ends with `size` inputs, once κ is at least `enough`, or when no input raises κ any more.
+    Ends with `size` inputs, once κ is at least `target`, or when no input raises κ any more.
+
+    Every fit is offered all inputs added so far. With nonnegative weights it may use fewer of them,
+    as some weights are zero; a later fit may use these again.
     """
-    tried = fitted.inputs
-    while fitted.inputs.size < size and fitted.stability < enough:
-        gains = _gains(problem, fitted, tried)
+    offered = fitted.inputs
+    while fitted.inputs.size < size and fitted.stability < target:
+        gains = _gains(problem, fitted, known=offered)
         if gains.max() <= 0:
             break
-        tried = np.append(tried, gains.argmax())
-        fitted = fit_stable_weights(problem, tried, fitted.multipliers)
+        offered = np.append(offered, gains.argmax())
+        fitted = fit_stable_weights(problem, offered, fitted.multipliers)
 
-    # Of nonnegative weights a new one may bring in others that were of no use before it.
+    # Inputs that come into use again with the last one added may make it more than `size`.
     while fitted.inputs.size > size:
         fitted = _without_weakest(problem, fitted)
     return fitted
@@ -146,8 +156,8 @@ def _gains(problem: NeuronProblem, fitted: StableFit, known: Indices) -> Floats:
 def _without_weakest(problem: NeuronProblem, fitted: StableFit) -> StableFit:
     """The fit without its input of smallest |w_j|."""
     weakest = np.abs(fitted.weights).argmin()
-    rest = np.delete(fitted.inputs, weakest)
-    return fit_stable_weights(problem, rest, fitted.multipliers)
+    remaining = np.delete(fitted.inputs, weakest)
+    return fit_stable_weights(problem, remaining, fitted.multipliers)
 
 
 def swap_inputs(
@@ -155,13 +165,13 @@ def swap_inputs(
     fitted: StableFit,
     steps: int,
     generator: np.random.Generator,
-    enough: float = np.inf,
+    target: float = np.inf,
 ) -> StableFit:
     """Tabu search for a larger κ with the same number of inputs.
 
     Starts from a fit that separates. Each of at most `steps` steps adds the input that gains most
     and drops the one that loses least, both with some noise; an input that was moved stays where it
-    is for a few steps. Ends early once κ is `enough`. Returns the best fit seen.
+    is for a few steps. Ends early once κ is at least `target`. Returns the best fit seen.
     """
     n_inputs = problem.rows.shape[1]
     size = fitted.inputs.size
@@ -171,7 +181,7 @@ def swap_inputs(
     best = fitted
     tabu_until = np.zeros(n_inputs, dtype=np.int64)  # the step from which an input may move again
     for step in range(1, steps + 1):
-        if best.stability >= enough:
+        if best.stability >= target:
             break
 
         added = _input_to_add(problem, fitted, is_tabu=tabu_until > step, generator=generator)
@@ -183,8 +193,8 @@ def swap_inputs(
             position = _position_to_drop(fitted, tabu_until > step, generator)
             dropped = fitted.inputs[position]
             tabu_until[dropped] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
-            rest = np.delete(fitted.inputs, position)
-            fitted = fit_stable_weights(problem, rest, fitted.multipliers)
+            remaining = np.delete(fitted.inputs, position)
+            fitted = fit_stable_weights(problem, remaining, fitted.multipliers)
 
         if fitted.stability > best.stability:
             best = fitted
@@ -238,7 +248,7 @@ def drop_inputs(
     while fitted.inputs.size > 1:
         fewer = _without_weakest(problem, fitted)
         if fewer.separates:
-            fewer = swap_inputs(problem, fewer, steps=steps, generator=generator, enough=kappa)
+            fewer = swap_inputs(problem, fewer, steps=steps, generator=generator, target=kappa)
         if fewer.stability < kappa:
             break
         fitted = fewer

@@ -20,7 +20,6 @@ from chanceline.kernels.compile import (
     NONE,
     ZERO,
     counter,
-    inlined_kernel,
     inner_kernel,
     kernel,
 )
@@ -121,7 +120,7 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     return is_positive
 
 
-@inlined_kernel()
+@inner_kernel()
 def basis_scaling(conflict: Any) -> float:
     """1 / (length of the longest pattern with λ > 0); 0 unless columns + 1 rows have λ > 0."""
     n_positive = 0
@@ -198,7 +197,7 @@ def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size:
         work[target, j] = moved / pivot
 
 
-@inlined_kernel()
+@inner_kernel()
 def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
     """A bound of |C B − 1| in the row sum norm, rounding included."""
     largest = 0.0
@@ -219,7 +218,7 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
     return largest
 
 
-@inlined_kernel()
+@inner_kernel()
 def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
     """A bound of |C| |B l − e|, l the last column of C, rounding of B l − e included.
 
@@ -313,7 +312,7 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     return True
 
 
-@inlined_kernel()
+@inner_kernel()
 def fill_integers(conflict: Any, work: NDArray) -> bool:
     """Fill the columns of `work` with the rows in conflict; False if a value is no small integer.
 
@@ -332,7 +331,7 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
     return True
 
 
-@inlined_kernel()
+@inner_kernel()
 def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduction:
     """Bareiss' elimination of the leading places of `work`, above the pivots too.
 
@@ -372,7 +371,7 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
     return IntegerReduction(free=free, rank=rank, pivot=last_pivot)
 
 
-@inlined_kernel()
+@inner_kernel()
 def first_nonzero(work: NDArray, column: int, start: int, stop: int) -> int:
     """The first of the rows start … stop − 1 with an entry in this column, −1 if there is none."""
     for j in range(start, stop):

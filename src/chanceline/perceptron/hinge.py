@@ -76,7 +76,7 @@ def fit(
 
 
 @kernel()
-def refit(
+def refit(  # noqa: PLR0913
     hinge: Any, add: int, drop: int, max_errors: int, trim_noise: float, max_newton: int
 ) -> bool:
     """Change the support and minimise E; whether at most `max_errors` margins are not positive.
@@ -98,7 +98,9 @@ def refit(
 
 
 @inlined_kernel()
-def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) -> bool:
+def minimize(  # noqa: C901, PLR0912
+    hinge: Any, max_errors: int, trim_noise: float, max_newton: int
+) -> bool:
     """Minimise E on the support by Newton's method, in at most `max_newton` steps.
 
     Every step solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, and lets
@@ -112,9 +114,6 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
     margins = hinge.state.margins
     n_used = hinge.state.n_used
     damping = hinge.state.damping
-    tabu_until = hinge.state.tabu_until
-    iteration = hinge.state.iteration
-    random = hinge.state.random
     weight_step = hinge.scratch.weight_step
     margin_step = hinge.scratch.margin_step
 
@@ -136,8 +135,7 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
         if n_steps > 0:
             if not dot_first(weights, weights, n_used[0]) < np.inf:
                 # Too many updates: once more from nothing.
-                for i in range(n_used[0]):
-                    weights[i] = 0.0
+                clear_weights(hinge)
                 must_rebuild = True
             elif n_flips == 0 and step == 1.0:
                 # At rest, unless the inverse was that of a damped Hessian.
@@ -164,12 +162,10 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
             step = line_search(hinge, longest=longest, shortest=shortest, max_errors=max_errors)
         move(hinge, step)
 
-        # A nonnegative weight that has become zero leaves, and its column is tabu for a while.
+        # A nonnegative weight that has become zero leaves.
         has_left = leaving >= 0 and step == longest
         if has_left:
-            weights[leaving] = 0.0
-            wait = tabu_wait(TABU_AFTER_REMOVAL, random)
-            tabu_until[support[leaving]] = iteration[0] + wait
+            retire(hinge, leaving)
         if has_few_errors(margins, max_errors):
             return True
         if has_left:
@@ -182,6 +178,27 @@ def minimize(hinge: Any, max_errors: int, trim_noise: float, max_newton: int) ->
 def tabu_wait(least: int, random: NDArray) -> int:
     """For how many swaps a column is tabu: at least so many, and some more drawn by lot."""
     return least + int(TABU_SPREAD * next_random(random))
+
+
+@leaf_kernel()
+def retire(hinge: Any, place: int) -> None:
+    """Set the weight at a place of the support to zero; its column is tabu for a while."""
+    support = hinge.state.support
+    weights = hinge.state.weights
+    tabu_until = hinge.state.tabu_until
+    random = hinge.state.random
+    now = hinge.state.iteration[0]
+    weights[place] = 0.0
+    tabu_until[support[place]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
+
+
+@leaf_kernel()
+def clear_weights(hinge: Any) -> None:
+    """Set the weights of all columns in use to zero."""
+    weights = hinge.state.weights
+    size = hinge.state.n_used[0]
+    for i in range(size):
+        weights[i] = 0.0
 
 
 @leaf_kernel()
@@ -258,7 +275,7 @@ def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def take_off_trimmed(
+def take_off_trimmed(  # noqa: PLR0913
     total: float,
     margins: NDArray,
     margin_step: NDArray,
@@ -283,9 +300,10 @@ def take_off_trimmed(
 
 @leaf_kernel()
 def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) -> float:
-    """How far to go along Newton's step: from `longest` halved until E falls.
+    """How far to go along Newton's step d: from `longest` halved until E falls, or to `shortest`.
 
-    E(w + t·d) is the trimmed loss + ½ε|w|² + t·εwᵀd + t²·½ε|d|².
+    E(w + t·d) is half the trimmed squared hinge + ½ε|w|² + t·εwᵀd + t²·½ε|d|². The loop first
+    evaluates E at t = 0, for comparison.
     """
     ridge = hinge.data.ridge
     weights = hinge.state.weights

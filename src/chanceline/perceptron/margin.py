@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, inner_kernel, kernel, leaf_kernel
 from chanceline.kernels.inverse import border, next_pivot, unborder
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -212,7 +212,8 @@ def hard_margin(  # noqa: PLR0913
             passive.is_member[row] = 0
         verdict = run_passes(table, passive, ZERO, weights, early)
 
-    clear_bound_weights(table, passive, weights)
+    if n_rows > n_patterns:
+        clear_bound_weights(table, passive, weights)
     for row in range(n_rows):
         multipliers[row] = 0.0
     for i in range(passive.size[0]):
@@ -220,7 +221,7 @@ def hard_margin(  # noqa: PLR0913
     return verdict
 
 
-@inlined_kernel()
+@inner_kernel()
 def longest_squared(rows: NDArray, n_columns: int) -> float:
     """The squared length of the longest row, never zero."""
     longest = TINY
@@ -229,7 +230,7 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
     return longest
 
 
-@inlined_kernel()
+@inner_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
     """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
     members = passive.members
@@ -273,7 +274,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
         n_updates += settle(passive, table.n_patterns, unit)
         n_members = passive.size[0]
-        total = combine_members(table, passive, weights)
+        total = combine_members(table, passive, weights)  # s
         squared_length = dot_first(weights, weights, table.n_columns)
         if n_members > 0 and squared_length <= RESOLUTION**2 * unit * total * total:
             return INSEPARABLE  # w = 0
@@ -286,9 +287,10 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
             n_updates = ZERO
             continue
 
-        # The second condition; or no room is left.
         if early and n_members > 0 and survey.lowest > OPTIMAL * unit * total:
             return SEPARABLE
+
+        # The second condition: no row is missing in the passive set, or there is no room for it.
         is_optimal = (
             survey.entering < 0
             or survey.entering_margin >= slack - OPTIMAL * unit
@@ -297,8 +299,13 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
         if is_optimal:
             return verdict_at_optimum(n_members, survey.lowest)
 
+        # The row of smallest margin enters, with λ = 0. (Written out: a function of its own would
+        # count references to all arrays of the passive set once more.)
+        passive.members[n_members] = survey.entering
+        passive.values[n_members] = 0.0
+        take_in(table, passive, n_members + 1)
         n_updates += 1
-        if not take_in_one(table, passive, survey.entering):
+        if passive.size[0] == n_members:
             # The row depends on the members, up to rounding: nothing can be improved.
             if n_members > 0 and survey.lowest > 0.0:
                 return SEPARABLE
@@ -306,7 +313,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     return UNDECIDED
 
 
-@inlined_kernel()
+@inner_kernel()
 def compute_inverse_anew(table: Any, passive: Any) -> None:
     """Let all members wait, and take them in again: their inverse then has no former updates."""
     n_members = passive.size[0]
@@ -314,17 +321,7 @@ def compute_inverse_anew(table: Any, passive: Any) -> None:
     take_in(table, passive, n_members)
 
 
-@inlined_kernel()
-def take_in_one(table: Any, passive: Any, row: int) -> bool:
-    """Let a row enter the passive set with λ = 0; False if it depends on the members."""
-    n_members = passive.size[0]
-    passive.members[n_members] = row
-    passive.values[n_members] = 0.0
-    take_in(table, passive, n_members + 1)
-    return passive.size[0] > n_members
-
-
-@inlined_kernel()
+@inner_kernel()
 def verdict_at_optimum(n_members: int, lowest: float) -> int:
     """The verdict where the least squares are solved, from the smallest margin."""
     if n_members == 0:
@@ -375,7 +372,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
             size[0] = n_members + 1
 
 
-@inlined_kernel()
+@leaf_kernel()
 def gram_product(  # noqa: PLR0913
     rows: NDArray, first: int, second: int, n_patterns: int, n_columns: int, unit: float
 ) -> float:
@@ -389,7 +386,7 @@ def gram_product(  # noqa: PLR0913
     return product
 
 
-@inlined_kernel()
+@inner_kernel()
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
 
@@ -433,7 +430,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     return n_left
 
 
-@inlined_kernel()
+@inner_kernel()
 def solve_unconstrained(  # noqa: PLR0913
     inverse: NDArray,
     members: NDArray,
@@ -451,7 +448,7 @@ def solve_unconstrained(  # noqa: PLR0913
         goal[i] = total * unit
 
 
-@inlined_kernel()
+@inner_kernel()
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
     rows = table.rows
@@ -469,7 +466,7 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     return total
 
 
-@inlined_kernel()
+@inner_kernel()
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
 
@@ -505,7 +502,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     )
 
 
-@inlined_kernel()
+@inner_kernel()
 def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
     """Set nonnegative weights to zero that are members, or negative by rounding."""
     for row in range(table.n_patterns, table.rows.shape[0]):

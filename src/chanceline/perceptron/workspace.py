@@ -141,7 +141,7 @@ class Hinge(NamedTuple):
         return self.state.weights[: self.size]
 
 
-def make_hinge(
+def make_hinge(  # noqa: PLR0913
     columns: NDArray[np.float64],
     capacity: int,
     *,

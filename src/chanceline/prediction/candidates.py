@@ -34,7 +34,7 @@ PATHS: dict[Family, PathFunction] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class RuleCandidate:
     """How a rule is made.
 
     Attributes
@@ -51,7 +51,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCandidate(Candidate):
+class DenseCandidate(RuleCandidate):
     """How a dense rule is made.
 
     Attributes
@@ -77,11 +77,11 @@ class ScoredCandidates(NamedTuple):
     probabilities : out-of-fold probability of the positive class, (candidates, samples)
     """
 
-    candidates: list[Candidate]
+    candidates: list[RuleCandidate]
     probabilities: Floats
 
 
-def mean_penalty(candidates: Sequence[Candidate]) -> float:
+def mean_penalty(candidates: Sequence[RuleCandidate]) -> float:
     """The geometric mean of their penalties."""
     penalties = np.array([candidate.penalty for candidate in candidates])
     if np.all(penalties == penalties[0]):
@@ -90,7 +90,7 @@ def mean_penalty(candidates: Sequence[Candidate]) -> float:
     return float(np.exp(np.log(penalties).mean()))
 
 
-def describe(candidates: Sequence[Candidate]) -> str:
+def describe(candidates: Sequence[RuleCandidate]) -> str:
     """Where the features come from, and the ridge: of one candidate, or of several averaged."""
     family = candidates[0].family.value
     if len(candidates) == 1:

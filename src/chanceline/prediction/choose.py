@@ -19,8 +19,8 @@ import numpy as np
 from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.candidates import (
     MAX_SMALL_FEATURES,
-    Candidate,
     Family,
+    RuleCandidate,
     ScoredCandidates,
 )
 from chanceline.prediction.dense import score_dense_rules
@@ -43,7 +43,7 @@ def choose_candidates(
     max_features: int | None,
     seed: Seed,
     max_samples: int = MAX_TUNING_SAMPLES,
-) -> list[Candidate]:
+) -> list[RuleCandidate]:
     """The candidate to take, by cross-validation; of dense ones all that are averaged.
 
     Parameters
@@ -56,7 +56,7 @@ def choose_candidates(
     folds = deal_inner_folds(samples, seed, max_samples)
     if folds.n_folds == 1:
         # Nothing can be held out, so nothing speaks for any feature.
-        return [Candidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)]
+        return [RuleCandidate(Family.LEAST_ANGLE, 0, UNTUNED_PENALTY)]
 
     # Dense rules are candidates unless the number of features is limited.
     if max_features is None:
@@ -82,7 +82,7 @@ def choose_penalty(
     support: Ints,
     seed: Seed,
     max_samples: int = MAX_TUNING_SAMPLES,
-) -> Candidate:
+) -> RuleCandidate:
     """The candidate with the best penalty for features named beforehand, by cross-validation.
 
     Parameters
@@ -94,7 +94,7 @@ def choose_penalty(
     """
     folds = deal_inner_folds(samples, seed, max_samples)
     if folds.n_folds == 1:
-        return Candidate(Family.NAMED, 0, UNTUNED_PENALTY)
+        return RuleCandidate(Family.NAMED, 0, UNTUNED_PENALTY)
     scored = score_named_set(folds, support)
     losses = brier_losses(scored.probabilities, folds.samples.positive)
     return scored.candidates[int(losses.mean(axis=1).argmin())]

@@ -5,8 +5,8 @@ An encoder is made once from the covariates of the training samples and keeps wh
 
 * A `Category` (text) has an indicator for every level but the first.
 * A `Number` enters as it is.
-* A `Curve` (a number that is adjusted for) has a linear and a quadratic term of its value in
-  standard deviations, pulled in at `REACH` of them.
+* A `QuadraticNumber` (a number that is adjusted for) has a linear and a quadratic term of its value
+  in standard deviations, pulled in at `REACH` of them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Curve:
+class QuadraticNumber:
     """z and z², z = (value − mean)/spread, pulled in at ±reach.
 
     Attributes
@@ -120,7 +120,7 @@ class Curve:
         return np.column_stack([z, z**2])
 
 
-Covariate = Category | Number | Curve
+Covariate = Category | Number | QuadraticNumber
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _learn_covariate(name: str, values: Values, *, adjusting: bool) -> Covariate
         return Number(name)
     if is_number and n_different > MAX_VALUES_OF_CATEGORY:
         numbers = real_numbers(values, name)
-        return Curve(name, mean=float(numbers.mean()), spread=float(numbers.std()))
+        return QuadraticNumber(name, mean=float(numbers.mean()), spread=float(numbers.std()))
     return _learn_category(name, values)
 
 

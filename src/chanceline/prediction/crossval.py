@@ -95,7 +95,7 @@ class ExpectedError(Result):
         return f"{error}, majority class {100 * self.majority_error:.0f} %"
 
 
-def expected_error(
+def expected_error(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     *,

@@ -16,9 +16,9 @@ import numpy as np
 
 from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.candidates import (
-    Candidate,
     DenseCandidate,
     Family,
+    RuleCandidate,
     ScoredCandidates,
 )
 from chanceline.prediction.inner_folds import InnerFolds
@@ -33,7 +33,7 @@ MIN_DENSE_FEATURES = 32
 # Rows of the largest matrix whose eigenvalues are computed: more would take too long.
 MAX_EIGENPROBLEM = 600
 # Smaller products and spreads are rounding.
-TINY = 1e-9
+NEGLIGIBLE = 1e-9
 # The ridge on the weight of a score, which has standard deviation 1.
 LINK_PENALTY = 1.0
 
@@ -60,7 +60,7 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
 
     # In the order of the scores: all penalties of one size after the other.
     settings = product(sizes, DENSE_PENALTIES.tolist())
-    candidates: list[Candidate] = []
+    candidates: list[RuleCandidate] = []
     for (size, penalty), link in zip(settings, links, strict=True):
         candidates.append(DenseCandidate(Family.DENSE, size, penalty, link))
     return ScoredCandidates(candidates, probabilities)
@@ -80,7 +80,7 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
     probabilities : of the positive class, (rules, samples)
     """
     # The penalty on the weight of a score is for scores of standard deviation 1.
-    spreads = np.maximum(scores.std(axis=1, keepdims=True), TINY)
+    spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)
     # (rules, samples, nuisance + 1)
     designs = np.stack([np.column_stack([samples.nuisance, score]) for score in scores / spreads])
     links = fit_ridge_logistic(
@@ -184,7 +184,7 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
     products = np.abs(target @ columns)
     order = np.argsort(-products, kind="stable")
     # The last entry is for the size with which no column is left out.
-    ranked_products = np.append(np.maximum(products[order], TINY), 0.0)
+    ranked_products = np.append(np.maximum(products[order], NEGLIGIBLE), 0.0)
     ranked_columns = columns[:, order[: max(sizes)]]
 
     directions = []
@@ -224,6 +224,6 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
     solutions : (penalties, n)
     """
     eigenvalues, eigenvectors = np.linalg.eigh(gram)
-    ridge = DENSE_PENALTIES[:, None] * max(eigenvalues.mean(), TINY)
+    ridge = DENSE_PENALTIES[:, None] * max(eigenvalues.mean(), NEGLIGIBLE)
     coefficients = eigenvectors.T @ right_side / (eigenvalues + ridge)
     return coefficients @ eigenvectors.T

@@ -42,7 +42,7 @@ class PredictionRule(Result):
         many there are, with their ridges and numbers of features.
     covariate_weights : one for each of `encoder.terms`: of a number that enters as it is in its own
         units; of a level of a category, the step from the first level to it; of a number that was
-        adjusted for, those of z and z² (see `chanceline.prediction.covariates.Curve`).
+        adjusted for, those of z and z² (see `chanceline.prediction.covariates.QuadraticNumber`).
     block_biases : the bias for every block declared, by its name.
     encoder : how covariates become columns of numbers; without any if the rule has none.
     block_column : the column that told the blocks, where it had a name.
@@ -165,7 +165,7 @@ class PredictionRule(Result):
 
 
 @one_thread()
-def fit_rule(
+def fit_rule(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     *,

@@ -106,7 +106,7 @@ class Samples:
         return self.take(draw_units(self.unit_of_sample, n_samples, seed))
 
 
-def make_samples(
+def make_samples(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     *,

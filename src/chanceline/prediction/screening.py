@@ -56,13 +56,13 @@ def screen_columns(
     limits = limits or ScreeningLimits()
     if samples.n_features <= limits.max_unscreened:
         return samples, np.arange(samples.n_features)
-    scores = screening_scores(samples, training)
+    scores = correlations_with_labels(samples, training)
     best = np.argsort(-scores, kind="stable")[: limits.n_screened]
     remaining = np.union1d(best, np.asarray(required, dtype=np.int64))
     return replace(samples, X=samples.X[:, remaining].astype(float)), remaining
 
 
-def screening_scores(samples: Samples, training: Bools) -> Floats:
+def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
     """|Σ_i t_i x_ij|/SD(x_j) of every column, (features,).
 
     t are the training samples' labels without what blocks and covariates explain of them, so that

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from chanceline.prediction._types import Ints
-from chanceline.prediction.candidates import PATHS, Candidate, Family, ScoredCandidates
+from chanceline.prediction.candidates import PATHS, Family, RuleCandidate, ScoredCandidates
 from chanceline.prediction.inner_folds import InnerFolds
 
 # Numbers of features that are compared, besides the largest one allowed. Sets of nearly the same
@@ -41,8 +41,8 @@ def score_named_set(folds: InnerFolds, support: Ints) -> ScoredCandidates:
     )
 
 
-def candidates_of_all_penalties(family: Family, n_features: int) -> list[Candidate]:
-    return [Candidate(family, n_features, float(penalty)) for penalty in SMALL_PENALTIES]
+def candidates_of_all_penalties(family: Family, n_features: int) -> list[RuleCandidate]:
+    return [RuleCandidate(family, n_features, float(penalty)) for penalty in SMALL_PENALTIES]
 
 
 def supports_by_size(folds: InnerFolds, family: Family, max_features: int) -> list[list[Ints]]:

@@ -81,7 +81,7 @@ class SelectionStability(Result):
 
 
 @one_thread()
-def selection_stability(
+def selection_stability(  # noqa: PLR0913
     X: ArrayLike,
     y: ArrayLike,
     support: ArrayLike,
@@ -117,7 +117,7 @@ def selection_stability(
     )
 
 
-def stability_of_support(
+def stability_of_support(  # noqa: PLR0913
     samples: Samples,
     support: Ints,
     *,

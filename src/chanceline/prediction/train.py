@@ -15,7 +15,7 @@ import numpy as np
 from chanceline.errors import whole_number
 from chanceline.perceptron.validation import find_features
 from chanceline.prediction._types import Bools, Floats, Ints
-from chanceline.prediction.candidates import PATHS, Candidate, DenseCandidate
+from chanceline.prediction.candidates import PATHS, DenseCandidate, RuleCandidate
 from chanceline.prediction.choose import choose_candidates, choose_penalty
 from chanceline.prediction.dense import average_dense_rules
 from chanceline.prediction.folds import Seed
@@ -45,7 +45,7 @@ class TrainedRule:
     support: Ints
     weights: Floats
     scale: ColumnScale
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RuleCandidate, ...]
 
     def scores(self, samples: Samples) -> Floats:
         """η of every sample, (samples,); positive for the positive class."""
@@ -149,7 +149,7 @@ def fit_small_rule(
     samples: Samples,
     scale: ColumnScale,
     support: Ints,
-    candidate: Candidate,
+    candidate: RuleCandidate,
 ) -> TrainedRule:
     """Logistic regression on the columns of a support, with the candidate's ridge."""
     weights = fit_one_ridge_logistic(

@@ -59,18 +59,27 @@ def lobatto_points(low: float, high: float, n_points: int) -> Floats:
 
 
 def unequal_nodes() -> UnequalNodes:
-    """The nodes for unequal classes: Chebyshev points of transformed variables.
+    """The nodes for unequal classes: Chebyshev points in variables in which the line is smooth.
 
-    These are logit ρ, (logit balance)² and the cube root of the share of errors, in which the line
-    is smooth.
+    | nodes | variable | its order |
+    |---|---|---|
+    | densities | logit ρ | from the largest density to the smallest |
+    | balances | (logit balance)² | from the smallest balance to ½ |
+    | error shares | cube root of the share | from the largest share to 0 |
     """
     smallest, largest = UNEQUAL_DENSITIES
-    densities = expit(lobatto_points(logit(smallest), logit(largest), N_DENSITIES))
-    squares = lobatto_points(0.0, logit(SMALLEST_BALANCE) ** 2, N_BALANCES)
+    density_logits = lobatto_points(logit(smallest), logit(largest), N_DENSITIES)
+
+    # The classes may change places, balance ↔ 1 − balance, so the line is even in logit balance.
+    # The balance of the rarer class, at most ½, has the negative logit.
+    squared_logits = lobatto_points(0.0, logit(SMALLEST_BALANCE) ** 2, N_BALANCES)
+    balance_logits = -np.sqrt(squared_logits)
+
+    # Where errors vanish the line is smooth in the cube root of their share.
     cube_roots = lobatto_points(0.0, LARGEST_ERROR_SHARE ** (1 / 3), N_ERROR_SHARES)
     return UnequalNodes(
-        densities=densities.tolist(),
-        balances=expit(-np.sqrt(squares)).tolist(),
+        densities=expit(density_logits).tolist(),
+        balances=expit(balance_logits).tolist(),
         error_shares=(cube_roots**3).tolist(),
     )
 
@@ -79,15 +88,19 @@ def unequal_table() -> dict[str, Any]:
     """What the explorer draws for unequal classes and errors.
 
     "chance", of shape (balances, error shares, densities), is ln of the chance line over that of
-    equal classes; "typical", (balances, error shares), is ln of the typical line over 2ρ.
+    equal classes without errors; "typical", (balances, error shares), is ln of the typical line
+    over 2ρ. The other entries are the nodes along these axes.
     """
     nodes = unequal_nodes()
     shape = (len(nodes.balances), len(nodes.error_shares), len(nodes.densities))
     table = np.genfromtxt(UNEQUAL_TABLE, delimiter=",", names=True).reshape(shape)
-    # Equal classes without errors come last.
-    equal_classes = table["alpha"][-1, -1]
-    chance = np.log(table["alpha"] / equal_classes)
-    # The typical line is proportional to ρ: one density says all.
+
+    equal_balance = nodes.balances.index(0.5)
+    no_errors = nodes.error_shares.index(0.0)
+    plain_line = table["alpha"][equal_balance, no_errors, :]  # (densities,)
+    chance = np.log(table["alpha"] / plain_line)
+
+    # The typical line is proportional to ρ: the first density says all.
     typical = np.log(table["typical"] / (2 * table["rho"]))[:, :, 0]
     return {
         "densities": nodes.densities,
@@ -120,7 +133,7 @@ def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     densities = np.asarray(rhos)
     lines = {"rho": densities.tolist()}
     for name in LINES:
-        values = np.log(np.asarray(table[name]) / (2 * nodes))
-        polynomial = BarycentricInterpolator(logit(nodes), values)
+        log_ratios = np.log(np.asarray(table[name]) / (2 * nodes))
+        polynomial = BarycentricInterpolator(logit(nodes), log_ratios)
         lines[name] = (2 * densities * np.exp(polynomial(logit(densities)))).tolist()
     return lines

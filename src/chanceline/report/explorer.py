@@ -24,22 +24,24 @@ def explorer_page(start: str = "", source: str = "") -> str:
 
     Parameters
     ----------
-    start : numbers to begin with, `#N=2000&P=62&M=3…` (`SeparationTest.explorer`); by default none,
-        and no verdict.
+    start : the numbers that the page begins with, as the fragment of its address
+        `#N=2000&P=62&M=3…` (`SeparationTest.explorer`); by default none, and no verdict.
     source : whose numbers these are, such as the name of a file.
     """
-    # How much symmetry breaking lowers α_VS changes slowly with ρ: straight lines between the
-    # values are accurate to six digits.
-    broken = [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
-    data = {
+    # (ρ, capacity with one step of symmetry breaking over that without). The ratio changes slowly
+    # with ρ: straight lines between the values are accurate to six digits.
+    breaking_ratios = [[row.rho, row.alpha_1rsb / row.alpha_rs] for row in capacity_table()]
+
+    # By the names that the scripts use.
+    script_data = {
         "table": diagram_table(),
-        "broken": broken,
+        "broken": breaking_ratios,
         "unequal": unequal_table(),
         "start": {"address": start, "source": source},
     }
-    data_script = Markup(f"const DATA = {htmlsafe_json_dumps(data)};")
-    code = Markup("").join(asset(name) for name in SCRIPTS)
-    return ENVIRONMENT.get_template("explorer.html").render(scripts=[data_script, code])
+    data_script = Markup(f"const DATA = {htmlsafe_json_dumps(script_data)};")
+    code_script = Markup("").join(asset(name) for name in SCRIPTS)
+    return ENVIRONMENT.get_template("explorer.html").render(scripts=[data_script, code_script])
 
 
 def write_explorer(path: str | os.PathLike[str], start: str = "", source: str = "") -> Path:

@@ -205,13 +205,13 @@ class Page:
     def render(self) -> str:
         """The page as one HTML text."""
         provenance = {**self.provenance, "versions": versions_in_use()}
-        frame = {
+        values_of_every_page = {
             "title": self.title,
             "record": escape(json_of(self.record)),
             "provenance": provenance.items(),
             "references": self.references,
         }
-        return ENVIRONMENT.get_template(self.template).render(self.values, **frame)
+        return ENVIRONMENT.get_template(self.template).render(self.values, **values_of_every_page)
 
     def write(self, path: str | Path) -> Path:
         """Write the page; the file is whole or not there."""

@@ -137,32 +137,36 @@ def write_reproduce_report(folder: str | Path, path: str | Path | None = None) -
 
 
 def reproduce_page(folder: Path) -> Page:
-    """The page of a folder: provenance.json names the figures, numbers.csv holds the numbers."""
-    made = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    """The page of a folder: provenance.json names the figures, numbers.csv holds the numbers.
+
+    The page holds a hash of the data behind the figures, in their order.
+    """
+    provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     numbers = pd.read_csv(folder / "numbers.csv").astype(object)
     figures = []
-    data = hashlib.sha256()
-    for name in made["figures"]:
+    data_digest = hashlib.sha256()
+    for name in provenance["figures"]:
         figures.append(read_figure(folder, name))
-        data.update((folder / f"{name}.csv").read_bytes())
+        data_digest.update((folder / f"{name}.csv").read_bytes())
 
-    packages = [f"{name} {number}" for name, number in made["packages"].items()]
+    versions = [f"{name} {number}" for name, number in provenance["packages"].items()]
     return Page(
         template="reproduce.html",
         title="The paper's figures, recomputed",
         record={
-            "provenance": made,
+            "provenance": provenance,
             "numbers": numbers.where(numbers.notna(), None).to_dict("records"),
         },
         values={
-            "made": made,
+            "mode": provenance["mode"],
+            "chanceline_version": provenance["packages"]["chanceline"],
             "figures": figures,
             "numbers": [number_cells(row) for row in numbers.fillna("").itertuples()],
         },
         provenance={
-            "mode": made["mode"],
-            "made with": ", ".join(packages),
-            "SHA-256 of the data": data.hexdigest(),
+            "mode": provenance["mode"],
+            "made with": ", ".join(versions),
+            "SHA-256 of the data": data_digest.hexdigest(),
         },
     )
 
@@ -208,5 +212,5 @@ def rounded(value: float, error: Any) -> str:
     if not error or error <= NEGLIGIBLE_ERROR * abs(value):
         return short_number(value, 5)
     exponent = int(f"{error:e}".partition("e")[2])
-    places = max(0, -exponent)
-    return f"{value:.{places}f} ± {error:.{places}f}"
+    decimals = max(0, -exponent)
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"

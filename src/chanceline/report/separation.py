@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from chanceline._results import listed
 from chanceline.chance.bound import format_p
@@ -47,8 +48,8 @@ SHUFFLE_REFERENCES: dict[str, str] = {
     ),
 }
 MAX_STAND_INS = 3  # that a cell of the table holds
-# A feature is named as wider in one class if its standard deviation there is so many times larger.
-WIDER_RATIO = 2.0
+# A feature is named if its standard deviation in one class is more than so many times the other.
+UNEQUAL_SPREAD_RATIO = 2.0
 
 ENVIRONMENT.filters["pvalue"] = format_p
 
@@ -72,24 +73,24 @@ def write_test_report(
 
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page before it is written; parameters as in `write_test_report`."""
-    name = f"{result.n_samples} samples × {result.n_features} features"
+    table_name = f"{result.n_samples} samples × {result.n_features} features"
     record = result.to_dict()
     provenance: dict[str, object] = {
         "seed": result.settings.seed,
         "settings": changed_settings(result) or "the defaults",
     }
     if data is not None:
-        name = data.source
+        table_name = data.source
         digest = hash_arrays(data.X, data.y)
-        record = {"source": name, "sha256": digest, **record}
-        provenance = {"data": name, "SHA-256 of the numbers and labels": digest, **provenance}
+        record = {"source": table_name, "sha256": digest, **record}
+        provenance = {"data": table_name, "SHA-256 of the numbers and labels": digest, **provenance}
 
     references = [PAPER, COVER]
     if result.permutation is not None:
         references.append(SHUFFLE_REFERENCES[result.permutation.statistic])
     return Page(
         template="test.html",
-        title=f"Structure or chance? {name}",
+        title=f"Structure or chance? {table_name}",
         record=record,
         values=page_values(result, data),
         provenance=provenance,
@@ -119,36 +120,50 @@ def notebook_card(result: SeparationTest) -> str:
 
 
 def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """What the template shows, by the names that it uses."""
-    by_front = False
-    if result.permutation is not None:
-        by_front = result.permutation.statistic == StatisticKind.PATH
+    """What the template shows besides the result, by the names that it uses.
+
+    The entries come in the order of the page's sections; `data` names the samples, if it is given.
+    """
     features = result.to_frame()
-    cells = features.assign(
-        surrogates=[surrogates_in_cell(surrogates_of(result, name)) for name in features["feature"]]
-    )
+    shuffled_by_front = False
+    if result.permutation is not None:
+        shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
+
     return {
         "result": result,
+        # The verdict, and the picture of the fit with more and more features.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
+        "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
+        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
+        # The rule, and the samples along it.
+        "samples_figure": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
+        "wrong_samples": wrong_samples(result, data),
+        # The features: values by class, and a table of them to read and to copy.
+        "features_figure": draw_feature_boxes(result),
+        "feature_columns": [name.replace("_", " ") for name in features.columns],
+        "feature_rows": feature_rows(result, features),
+        "features_csv": features.to_csv(index=False),
+        # How the p-value was made.
+        "pvalue_readings": readings(result),
+        "unequal_spreads": unequal_spread_sentences(result),
+        # Data checks, and the paragraph of methods.
         "preparations": result.checks(Severity.PREPARED),
         "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
-        "wrong": wrong_samples(result, data),
-        "feature_columns": [name.replace("_", " ") for name in features.columns],
-        "feature_rows": cells_to_read(cells.itertuples(index=False)),
-        "csv": features.to_csv(index=False),
-        "wider": wider_in_one_class(result),
-        "readings": readings(result),
-        "stage": stage_sentence(result),
-        "shuffled_by_front": by_front,
-        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
-        "front": draw_for_page(lambda ax: draw_test(ax, result), "front"),
-        "samples": draw_for_page(lambda ax: draw_samples(ax, result), "samples", (7.5, 2.8)),
-        "boxes": draw_boxes(result),
+        "stage_sentence": stage_sentence(result),
+        "shuffled_by_front": shuffled_by_front,
     }
 
 
-def draw_boxes(result: SeparationTest) -> Drawings:
+def feature_rows(result: SeparationTest, features: pd.DataFrame) -> list[list[Any]]:
+    """Cells of `result.to_frame()` to read, of all stand-ins the first few alone."""
+    surrogates = []
+    for name in features["feature"]:
+        surrogates.append(surrogates_in_cell(surrogates_of(result, name)))
+    return cells_to_read(features.assign(surrogates=surrogates).itertuples(index=False))
+
+
+def draw_feature_boxes(result: SeparationTest) -> Drawings:
     """The features of the rule (or of the separating set) by class; empty if it has none."""
     rule = result.rule or result.separating
     if not rule.features:
@@ -185,12 +200,12 @@ def stage_sentence(result: SeparationTest) -> str:
     evidence = result.evidence
     features = f"{plural(len(evidence.features), 'feature')} ({listed(evidence.features)})"
     if result.stage is Stage.SHUFFLES:
-        where = f"the evidence is largest for {features}"
+        where_evidence_lies = f"the evidence is largest for {features}"
         if evidence.spread:
-            where = "the evidence is spread over many features"
+            where_evidence_lies = "the evidence is spread over many features"
         return (
             f"The p-value is that of the shuffles, {p} with what the proofs before them may spend; "
-            f"{where}."
+            f"{where_evidence_lies}."
         )
     if result.stage is Stage.ONE_FEATURE:
         return (
@@ -205,14 +220,14 @@ def stage_sentence(result: SeparationTest) -> str:
     errors = "without error"
     if evidence.errors:
         errors = f"with {plural(evidence.errors, 'error')}"
-    price = ""
+    price_of_counting = ""
     if result.stage is Stage.COUNTED_ERRORS:
-        price = ", errors counted after looking included (a factor 2 each)"
+        price_of_counting = ", errors counted after looking included (a factor 2 each)"
     return (
         f"The p-value, at most {p}, is a rigorous bound for {features} {errors}: the probability "
         "that any set of that size does as well, by Cover's count of separable labellings and the "
-        f"union over all sets{price}, whatever the dependence between features and however the set "
-        "was found."
+        f"union over all sets{price_of_counting}, whatever the dependence between features and "
+        "however the set was found."
     )
 
 
@@ -230,7 +245,7 @@ def cell_to_read(value: Any) -> Any:
     return value
 
 
-def wider_in_one_class(result: SeparationTest) -> list[str]:
+def unequal_spread_sentences(result: SeparationTest) -> list[str]:
     """A sentence for every feature of the evidence that varies much more in one class."""
     sentences = []
     for name in result.evidence.features:
@@ -239,7 +254,7 @@ def wider_in_one_class(result: SeparationTest) -> list[str]:
         spread_of_positives = values[result.labels > 0].std()
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
-        if 0 < WIDER_RATIO * smaller < larger:
+        if 0 < UNEQUAL_SPREAD_RATIO * smaller < larger:
             wider_class = result.class_names[int(spread_of_positives > spread_of_negatives)]
             sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
     return sentences

@@ -90,24 +90,27 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
 def average_trials(records: Sequence[Record]) -> Averages:
     """Mean and error (`mean_estimate`) of every numeric result over the trials of each point.
 
-    Parameters that are the same for all tasks are left out.
+    Trials of one point have the same parameters and differ by their seed. Parameters that are the
+    same for all records are left out of the table, unless all are: then the first stays.
     """
+    # Row i of both frames is record i. They stay apart: a result may be called like a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
+    names = sorted(name for name in parameters.columns if name != "trial")
+    varied = [name for name in names if parameters[name].nunique(dropna=False) > 1]
+    if not varied:
+        varied = names[:1]
 
-    # A point is a value of every parameter that varies; the trials of a point differ by their seed.
-    keys = sorted(key for key in parameters.columns if key != "trial")
-    varied = [key for key in keys if parameters[key].nunique(dropna=False) > 1] or keys[:1]
-    points = [parameters[key] for key in varied]
-
-    grouped = parameters.groupby(points, dropna=False, sort=True)
+    # One row for each point, in ascending order; `rows_of_points` has the numbers of its records.
+    grouped = parameters.groupby(varied, dropna=False, sort=True)
     table = grouped.size().rename("trials").reset_index()
+    rows_of_points = [group.index for _, group in grouped]
+
     numeric_results = list(results.select_dtypes(("number", "bool")))
     for name in numeric_results:
-        trials = results[name].groupby(points, dropna=False, sort=True)
-        estimates = [mean_estimate(values.dropna()) for _, values in trials]
-        table[name] = [mean for mean, _ in estimates]
-        table[error_column(name)] = [error for _, error in estimates]
+        estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
+        table[name] = [estimate.value for estimate in estimates]
+        table[error_column(name)] = [estimate.error for estimate in estimates]
     return Averages(table=table, parameters=varied, results=numeric_results)
 
 

@@ -20,6 +20,7 @@ from chanceline.theory.closed_forms import binary_entropy
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.gardner import gardner
 from chanceline.theory.rs_branch import Branch
+from chanceline.theory.rs_equations import RSState
 from chanceline.theory.solution import Regime, ReplicaSolution
 
 Floats = NDArray[np.float64]
@@ -64,11 +65,11 @@ ANSATZ = {
 N_DENSITIES_SOLVED = 59  # of a diagram for patterns whose lines are not shipped
 N_DENSITIES_SHIPPED = 199
 N_LOADS = 400  # of the entropy's curve
-# With errors the first load of the branch lies just above the typical load.
-BEFORE_BRANCH = 0.98
-# With given signs and half of the inputs or more the entropy stays positive up to the load of all
-# inputs; its curve ends this far below that load.
-NEAR_ALL_INPUTS = 1e-4
+# With errors the flat part of the entropy's curve ends at the latest at this share of the first
+# load of the branch, so that loads ascend.
+FLAT_PART_SHARE = 0.98
+# Where the entropy stays positive up to the load of all inputs, its curve ends this far below it.
+DISTANCE_TO_ALL_INPUTS = 1e-4
 
 
 def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
@@ -146,22 +147,22 @@ class EntropyCurve(NamedTuple):
 
 
 def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
-    """The replica-symmetric entropy at one density, against the load."""
-    all_choices = binary_entropy(rho)
-    smallest_distance = NEAR_ALL_INPUTS if rho >= ensemble.widest else 0.0
-    points = Branch(rho, ensemble).from_entrance(
-        lambda state: state.entropy < 0 or state.to_gardner < smallest_distance
-    )
-    branch = [point.state for point in points]
-    typical_load = rho * gardner(ensemble).load
-    if ensemble.error_rate:
-        # It counts from where there are fewer choices than all of them.
-        branch = [state for state in branch if state.entropy < all_choices]
-        typical_load = min(typical_load, BEFORE_BRANCH * branch[0].alpha)
+    """The replica-symmetric entropy Σ at one density ρ, against the load.
 
-    # The branch is followed in long steps; its slope is known at each of them.
+    Up to the typical load every typical choice separates, and Σ is the entropy H₂(ρ) of all
+    choices. From there on Σ is that of the states of `separating_branch`.
+    """
+    entropy_of_all = binary_entropy(rho)
+    typical_load = rho * gardner(ensemble).load
+    branch = separating_branch(rho, ensemble)
+    if ensemble.error_rate:
+        # The first states count more choices than there are: the curve is flat until they do not.
+        branch = [state for state in branch if state.entropy < entropy_of_all]
+        typical_load = min(typical_load, FLAT_PART_SHARE * branch[0].alpha)
+
+    # The states are few; a cubic with their entropies and slopes joins them, after the flat part.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
-    entropies = [all_choices, all_choices, *(state.entropy for state in branch)]
+    entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
     dense_loads = np.linspace(0, loads[-1], N_LOADS)
     return EntropyCurve(
@@ -169,6 +170,24 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
         loads=dense_loads,
         entropies=CubicHermiteSpline(loads, entropies, slopes)(dense_loads),
     )
+
+
+def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
+    """States of the replica-symmetric branch, from its entrance at the typical load upwards.
+
+    The last state is the first without entropy. From the density `ensemble.widest` on (1, or ½ with
+    given signs) a choice holds as much as all inputs together, and the entropy stays positive up to
+    their load; there the last state lies just below that load, from which `to_gardner` is the
+    distance.
+    """
+    smallest_distance = 0.0
+    if rho >= ensemble.widest:
+        smallest_distance = DISTANCE_TO_ALL_INPUTS
+
+    def is_last(state: RSState) -> bool:
+        return state.entropy < 0 or state.to_gardner < smallest_distance
+
+    return [point.state for point in Branch(rho, ensemble).from_entrance(is_last)]
 
 
 def draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> None:

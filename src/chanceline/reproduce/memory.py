@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from chanceline.figures.memory import draw_capacity, draw_cutting, draw_retrieval
+from chanceline.figures.memory import draw_cutting, draw_largest_loads, draw_retrieval
 from chanceline.memory import (
     AssociativeMemory,
     Cutting,
@@ -38,49 +38,49 @@ class MemorySize:
 
     Attributes
     ----------
-    neurons : of each network.
-    measured : neurons whose largest load is measured.
+    n_neurons : of each network.
+    n_measured : neurons whose largest load is measured.
     budget : of the search, in swaps a neuron.
     rhos : shares of inputs at which the largest load is measured.
-    loads : at which recall is measured.
-    jobs : processes, as in joblib.
+    recall_loads : loads at which recall is measured.
+    n_jobs : processes, as in joblib.
     """
 
-    neurons: int
-    measured: int
+    n_neurons: int
+    n_measured: int
     budget: int
     rhos: tuple[float, ...]
-    loads: tuple[float, ...]
-    jobs: int
+    recall_loads: tuple[float, ...]
+    n_jobs: int
 
 
 MEMORY_SIZES = {
     # Seconds.
     Mode.QUICK: MemorySize(
-        neurons=40,
-        measured=10,
+        n_neurons=40,
+        n_measured=10,
         budget=200,
         rhos=(0.1, 0.25, 0.5),
-        loads=(0.1, 0.3),
-        jobs=1,
+        recall_loads=(0.1, 0.3),
+        n_jobs=1,
     ),
     # A minute.
     Mode.NORMAL: MemorySize(
-        neurons=80,
-        measured=20,
+        n_neurons=80,
+        n_measured=20,
         budget=600,
         rhos=(0.05, 0.1, 0.2, 0.3, 0.5),
-        loads=(0.1, 0.3, 0.8),
-        jobs=1,
+        recall_loads=(0.1, 0.3, 0.8),
+        n_jobs=1,
     ),
     # A quarter of an hour of one core.
     Mode.FULL: MemorySize(
-        neurons=150,
-        measured=30,
+        n_neurons=150,
+        n_measured=30,
         budget=2000,
         rhos=(0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7),
-        loads=(0.1, 0.2, 0.3, 0.4, 0.8),
-        jobs=-1,
+        recall_loads=(0.1, 0.2, 0.3, 0.4, 0.8),
+        n_jobs=-1,
     ),
 }
 
@@ -89,19 +89,22 @@ def memory_capacity(folder: Folder) -> None:
     """Largest load against fan-in for the three wirings, beside 2ρ, α_VS(ρ) and Hebb's choice."""
     size = MEMORY_SIZES[Mode(folder.mode)]
     loads = load_curve(
-        size.neurons,
+        size.n_neurons,
         size.rhos,
         seed=SEED,
         budget=size.budget,
-        neurons=size.measured,
-        n_jobs=size.jobs,
+        neurons=size.n_measured,  # of all n_neurons, the first few
+        n_jobs=size.n_jobs,
     )
+
+    # What is measured, and what theory says at the same densities.
     table = pd.DataFrame([result.to_dict() for result in loads])
     table["cover_gardner"] = 2 * table["rho"]
     table["alpha_vs"] = [capacity(rho).alpha for rho in table["rho"]]
     table["hebbian"] = table["rho"].map(hebbian_capacity)
+
     theory = capacity_curve(np.linspace(0.01, max(size.rhos) + 0.03, 40))
-    folder.draw("memory_capacity", table, lambda ax: draw_capacity(ax, loads, theory.points))
+    folder.draw("memory_capacity", table, lambda ax: draw_largest_loads(ax, loads, theory.points))
 
 
 def memory_stability(folder: Folder) -> None:
@@ -110,17 +113,17 @@ def memory_stability(folder: Folder) -> None:
     recalls: dict[tuple[str, float], Retrieval] = {}
     cuts: dict[str, list[Cutting]] = {}
     rows: list[dict[str, Any]] = []
-    for load in size.loads:
-        patterns = random_patterns(size.neurons, load, seed=SEED)
+    for load in size.recall_loads:
+        patterns = random_patterns(size.n_neurons, load, seed=SEED)
         for wiring in Wiring:
             memory = AssociativeMemory(
-                size.neurons, KEPT_SHARE, wiring, seed=SEED, budget=size.budget
+                size.n_neurons, KEPT_SHARE, wiring, seed=SEED, budget=size.budget
             )
-            report = memory.store(patterns, n_jobs=size.jobs)
-            network = _network_columns(wiring, load, report)
+            report = memory.store(patterns, n_jobs=size.n_jobs)
+            shared_columns = _network_columns(wiring, load, report)
 
             recall = retrieval(memory, patterns, PROBE_NOISES, seed=SEED)
-            rows += _recall_rows(network, recall)
+            rows += _recall_rows(shared_columns, recall)
             if load < 2 * KEPT_SHARE:  # above, random inputs hold nothing to recall
                 recalls[wiring, load] = recall
 
@@ -130,7 +133,7 @@ def memory_stability(folder: Folder) -> None:
                     for order in CutOrder
                 ]
                 for result in cuts[wiring]:
-                    rows += _cutting_rows(network, result)
+                    rows += _cutting_rows(shared_columns, result)
     folder.draw(
         "memory_stability",
         pd.DataFrame(rows),
@@ -157,21 +160,21 @@ def _network_columns(wiring: str, load: float, report: StorageReport) -> dict[st
     }
 
 
-def _recall_rows(network: dict[str, Any], recall: Retrieval) -> list[dict[str, Any]]:
-    """One row of the table for each noise."""
+def _recall_rows(shared_columns: dict[str, Any], recall: Retrieval) -> list[dict[str, Any]]:
+    """One row of the table for each noise; all have the columns of the network."""
     rows = []
     for share, value, error in zip(recall.noises, recall.overlaps, recall.errors, strict=True):
         measured = {"share": share, "value": value, "error": error}
-        rows.append({"measured": "overlap after recall", **network, **measured})
+        rows.append({"measured": "overlap after recall", **shared_columns, **measured})
     return rows
 
 
-def _cutting_rows(network: dict[str, Any], result: Cutting) -> list[dict[str, Any]]:
-    """One row of the table for each share of couplings cut."""
+def _cutting_rows(shared_columns: dict[str, Any], result: Cutting) -> list[dict[str, Any]]:
+    """One row of the table for each share of couplings cut, with the network's columns."""
     rows = []
     for share, value in zip(result.shares, result.bits, strict=True):
         measured = {"share": share, "value": value}
-        rows.append({"measured": f"bits held, {result.how} cut", **network, **measured})
+        rows.append({"measured": f"bits held, {result.how} cut", **shared_columns, **measured})
     return rows
 
 
@@ -181,12 +184,12 @@ def memory_couplings(folder: Folder) -> None:
     Dense couplings need 1/2 at best.
     """
     size = MEMORY_SIZES[Mode(folder.mode)]
-    patterns = random_patterns(size.neurons, MINIMAL_LOAD, seed=SEED)
+    patterns = random_patterns(size.n_neurons, MINIMAL_LOAD, seed=SEED)
     for wiring in Wiring:
-        memory = AssociativeMemory(size.neurons, "minimal", wiring, seed=SEED, budget=size.budget)
-        report = memory.store(patterns, n_jobs=size.jobs)
+        memory = AssociativeMemory(size.n_neurons, "minimal", wiring, seed=SEED, budget=size.budget)
+        report = memory.store(patterns, n_jobs=size.n_jobs)
         folder.number(
-            f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {size.neurons} neurons, "
+            f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {size.n_neurons} neurons, "
             f"{wiring} inputs",
             report.couplings_per_bit,
             source="measured on one network; Gardner's dense limit is 0.5",

@@ -37,7 +37,7 @@ from chanceline.reproduce.memory import memory_capacity, memory_couplings, memor
 from chanceline.theory.capacity import capacity, capacity_curve, evenly_spaced
 from chanceline.theory.capacity_table import capacity_table
 from chanceline.theory.one_step import replicon_line, start_at
-from chanceline.theory.rsb import RSBBranch
+from chanceline.theory.rsb import RSBBranch, RSBState
 from chanceline.theory.solve import solve
 from chanceline.theory.symmetric import branch_table, solve_rs
 
@@ -45,18 +45,24 @@ PANEL_RHO = 0.5  # the density of the paper's panels
 NUMBER_RHOS = (0.1, 0.25, 0.5, 0.75, 0.9)  # densities whose capacity is listed
 BALANCES = (0.5, 0.3, 0.1, 0.02)  # shares of positives
 TASKS_BETWEEN_LINES = 200  # of progress
+FIRST_LOG_CHI_STEP = 0.1  # of ln χ along the branch with breaking; later steps adapt
+# The branch with breaking is followed down to this distance above the load where symmetry breaks;
+# nearer to it the branch ends.
+LOAD_ABOVE_BREAKING = 0.003
+# How far ln χ lies below that of zero entropy at the one point beyond it.
+LOG_CHI_BEYOND_ZERO_ENTROPY = 0.15
 
 
 def panels(folder: Folder) -> None:
     """q₁ and q₀, χ, Σ and both stability conditions against α at ρ = 0.5."""
     table = branch_table(PANEL_RHO, _resolution(folder, quick=60, fine=200))
-    end = capacity(PANEL_RHO)
+    at_capacity = capacity(PANEL_RHO)
     figure = Figure(figsize=(10, 7.4), layout="constrained")
     axes = figure.subplots(2, 2).flat
     draw_overlaps(axes[0], table, PANEL_RHO)
     draw_response(axes[1], table, PANEL_RHO)
-    draw_entropy(axes[2], table, PANEL_RHO, end.alpha)
-    draw_stability(axes[3], table, PANEL_RHO, end.replicon_alpha)
+    draw_entropy(axes[2], table, PANEL_RHO, at_capacity.alpha)
+    draw_stability(axes[3], table, PANEL_RHO, at_capacity.replicon_alpha)
     for letter, ax in zip("abcd", axes, strict=True):
         ax.set_title(f"({letter})", loc="left")
     folder.save("panels", figure, table)
@@ -71,7 +77,7 @@ def panels(folder: Folder) -> None:
     )
     folder.number(
         "load where symmetry between supports breaks at rho=0.5",
-        end.replicon_alpha or float("nan"),
+        at_capacity.replicon_alpha or float("nan"),
         source="RS",
     )
 
@@ -89,11 +95,11 @@ def capacity_diagram(folder: Folder) -> None:
     table = capacity_curve(rhos, replicon=True).to_frame()
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in NUMBER_RHOS:
-        end = capacity(rho)
+        at_capacity = capacity(rho)
         folder.number(
             f"capacity at rho={rho:g}",
-            end.alpha,
-            error=end.error,
+            at_capacity.alpha,
+            error=at_capacity.error,
             source="RS",
             paper="capacity figure, solid blue line",
         )
@@ -109,9 +115,12 @@ def unequal_classes(folder: Folder) -> None:
     table = pd.concat(curves, ignore_index=True)
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in (0.3, 0.1):
-        end = capacity(0.1, balance=balance)
+        at_capacity = capacity(0.1, balance=balance)
         folder.number(
-            f"capacity at rho=0.1, balance {balance:g}", end.alpha, error=end.error, source="RS"
+            f"capacity at rho=0.1, balance {balance:g}",
+            at_capacity.alpha,
+            error=at_capacity.error,
+            source="RS",
         )
 
 
@@ -137,16 +146,23 @@ def entropy_with_breaking(folder: Folder) -> None:
 def _broken_branch(critical_load: float) -> pd.DataFrame:
     """The branch with one step of breaking at ρ = 0.5, a row for each load, in ascending order.
 
-    It is followed from zero entropy down to the load where symmetry breaks, and one point beyond
-    zero entropy is added. Columns: alpha, entropy and the order parameters x, K, p1, p0.
+    The load rises as χ falls. The branch is followed from zero entropy in steps of larger χ, down
+    to the load where symmetry breaks; one point beyond zero entropy is added. Columns: alpha,
+    entropy, the break point x of the step, and the order parameters K, p1, p0.
     """
-    one_step = RSBBranch(PANEL_RHO)
-    end = one_step.at_zero_entropy(start_at(PANEL_RHO))
-    downwards = one_step.follow(end, 0.1, lambda state: state.alpha < critical_load + 0.003)
+    branch = RSBBranch(PANEL_RHO)
+    zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))
+
+    def is_near_breaking(state: RSBState) -> bool:
+        return state.alpha < critical_load + LOAD_ABOVE_BREAKING
+
+    downwards = branch.follow(zero_entropy, FIRST_LOG_CHI_STEP, is_near_breaking)
     states = [point.state for point in downwards]
     states.reverse()
-    log_chi = float(end.unknowns[0])
-    states.append(one_step.at_chi(log_chi - 0.15, end.unknowns).state)
+
+    log_chi = float(zero_entropy.unknowns[0])  # it comes first in every point of a branch
+    log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
+    states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
 
     rows = []
     for state in states:

@@ -34,7 +34,7 @@ FIRST_SHRINK = 0.97  # the first K tried, as a share of the variables known to s
 
 
 class Pace(NamedTuple):
-    """How fast beliefs harden, as 1 − reinforcement^t after t steps, and how many steps they get."""
+    """How beliefs harden, as 1 − reinforcement^t after t steps, and how many steps they get."""
 
     reinforcement: float
     max_steps: int
@@ -59,7 +59,7 @@ class Beliefs(NamedTuple):
 
 
 class Slab(NamedTuple):
-    """The weights if they are not zero: first and second moment, and the evidence that they are not."""
+    """The weights if they are not zero: their first two moments, and the evidence for that."""
 
     mean: Floats
     second_moment: Floats
@@ -106,8 +106,8 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
     """Message-passing steps for K = `count`; the beliefs after every step.
 
     Ends if the evidence runs away. Every column has mean square 1, so the variances need no matrix:
-    V = Σ_i v_i / N. An unpenalized column (they are the last) has π = 1. Products with the table are
-    in single precision.
+    V = Σ_i v_i / N. An unpenalized column (they are the last) has π = 1. Products with the table
+    are in single precision.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
 
 
 def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
-    """Message passing for K = `count`; at every look the steps done, and whether K variables separate.
+    """Message passing for K = `count`; at every look the steps done, and whether K separate.
 
     These are the variables of largest evidence; the workspace is fitted to them. Ends early if the
     evidence runs away.

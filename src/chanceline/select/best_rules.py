@@ -31,8 +31,8 @@ class BestRules(NamedTuple):
     Attributes
     ----------
     errors : (M + 1,) its errors.
-    supports : (M + 1, width) its columns, the unpenalized ones first; the first is −1 where there is
-        no rule yet.
+    supports : (M + 1, width) its columns, the unpenalized ones first; the first is −1 where there
+        is no rule yet.
     weights : (M + 1, width) its weights.
     trial_weights : (width,) where a descent works.
     trial_margins : (P,) the same.
@@ -148,7 +148,7 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 
 
 @kernel()
-def refit_and_note(
+def refit_and_note(  # noqa: PLR0913
     hinge: Any, best: Any, add: int, drop: int, max_errors: int, max_newton: int, max_gap: int
 ) -> int:
     """Change the support, fit it and note the rule; its errors. The arguments of `try_change`."""
@@ -166,7 +166,7 @@ def refit_and_note(
     return errors
 
 
-def try_change(
+def try_change(  # noqa: PLR0913
     hinge: Hinge,
     best: BestRules,
     *,
@@ -206,7 +206,7 @@ def try_change(
 
 
 @kernel()
-def swap_and_note(
+def swap_and_note(  # noqa: PLR0913
     hinge: Any,
     best: Any,
     size: int,
@@ -217,7 +217,10 @@ def swap_and_note(
     trim_noise: float,
     max_gap: int,
 ) -> int:
-    """Swap, and note the rule after each change; the swaps done. The arguments of `swap_for_errors`."""
+    """Swap, and note the rule after each change; the swaps done.
+
+    The arguments are those of `swap_for_errors`.
+    """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
     fewest = best.errors
@@ -258,7 +261,7 @@ def swap_and_note(
     return max_swaps
 
 
-def swap_for_errors(
+def swap_for_errors(  # noqa: PLR0913
     hinge: Hinge,
     best: BestRules,
     *,

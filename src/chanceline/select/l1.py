@@ -1,4 +1,8 @@
-"""Convex relaxation: min Σ c_j|w_j| subject to a_μ·w ≥ 1, once (L1) or with weights that favour small supports."""
+"""Convex relaxation: min Σ_j c_j|w_j| subject to a_μ·w ≥ 1, once or with costs that favour few.
+
+With equal costs it is the L1 norm. Costs of 1/|w_j| from the round before push small weights to
+zero.
+"""
 
 from __future__ import annotations
 
@@ -13,52 +17,114 @@ from chanceline.perceptron.workspace import Hinge, set_support
 from chanceline.select.outcome import NO_CANDIDATE, Candidate
 from chanceline.select.starts import candidate_of, start_from
 
-ROUNDS = 8
+REWEIGHTED_ROUNDS = 8  # at most; the support as a rule stops shrinking earlier
+ZERO_WEIGHT = 1e-9  # relative to the largest: the simplex ends at zeros up to rounding
+COST_OFFSET = 1e-3  # δ in the costs 1/(|w_j| + δ), the largest |w_j| being 1
 
 
 def l1_weights(
     problem: Problem, costs: NDArray[np.float64], columns: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """The LP on some columns (the intercept is free of cost); None if it has no solution: not separable."""
+    """Solve the linear programme on some columns; None if it has no solution: not separable.
+
+    Every weight is the difference of two nonnegative parts, w = w⁺ − w⁻, each with its cost. The
+    variables are ordered (w⁺, w⁻, b⁺, b⁻).
+
+    Parameters
+    ----------
+    costs : (k,) the c_j of these columns; the intercept b is free of cost.
+    columns : (k,) their indices.
+
+    Returns
+    -------
+    (k,) weights, followed by that of the intercept if there is one.
+    """
     from scipy.optimize import linprog
 
-    rows, free = problem.columns[columns].T, problem.columns[problem.n_features :].T
-    objective = np.concatenate([costs, costs, np.zeros(2 * problem.kept)])
+    n_columns = columns.size
+    n_unpenalized = problem.kept
+    rows = problem.columns[columns].T
+    unpenalized_rows = problem.columns[problem.n_features :].T
+    constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
+    objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
+
     # A weight that must not be negative has no negative part.
-    most = np.where(
-        np.append(np.zeros(columns.size, dtype=np.bool_), problem.signed[columns]), 0.0, np.inf
-    )
-    bounds = [(0.0, bound) for bound in np.append(most, np.full(2 * problem.kept, np.inf))]
+    upper = np.full(objective.size, np.inf)
+    upper[n_columns : 2 * n_columns][problem.signed[columns]] = 0.0
     result = linprog(
         objective,
-        A_ub=-np.hstack([rows, -rows, free, -free]),
+        A_ub=-constraints,
         b_ub=-np.ones(problem.n_samples),
-        bounds=bounds,
+        bounds=[(0.0, bound) for bound in upper],
         method="highs",
     )
     if result.x is None:
         return None
-    positive, negative = result.x[: 2 * columns.size].reshape(2, -1)
-    constants = result.x[2 * columns.size :]
-    return np.append(positive - negative, constants[: problem.kept] - constants[problem.kept :])
+
+    positive, negative = result.x[: 2 * n_columns].reshape(2, n_columns)
+    above, below = result.x[2 * n_columns :].reshape(2, n_unpenalized)
+    return np.append(positive - negative, above - below)
 
 
-def _as_candidate(
-    problem: Problem, columns: NDArray, weights: NDArray, iterations: int
+def candidate_of_nonzero(
+    problem: Problem,
+    columns: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    iterations: int,
 ) -> Candidate:
+    """The candidate of the columns whose weight is not zero.
+
+    `weights` are those of the k columns, followed by that of the intercept if there is one.
+    """
     slopes = weights[: columns.size]
-    used = np.abs(slopes) > 1e-9 * max(1e-300, float(np.abs(slopes).max(initial=0.0)))
+    largest = max(1e-300, float(np.abs(slopes).max(initial=0.0)))
+    is_used = np.abs(slopes) > ZERO_WEIGHT * largest
+    constant = 0.0
+    if problem.intercept:
+        constant = float(weights[-1])
     return Candidate(
-        columns[used], slopes[used], float(weights[-1]) if problem.intercept else 0.0, iterations
+        support=columns[is_used],
+        weights=slopes[is_used],
+        constant=constant,
+        iterations=iterations,
     )
+
+
+def l1_candidate(problem: Problem) -> Candidate | None:
+    """The candidate of smallest L1 norm; None if the problem is not separable at all."""
+    columns = np.arange(problem.n_features)
+    weights = l1_weights(problem, np.ones(columns.size), columns)
+    if weights is None:
+        return None
+    return candidate_of_nonzero(problem, columns, weights, iterations=1)
+
+
+def drop_any(hinge: Hinge) -> bool:
+    """Drop the cheapest variable without which the rest still separates; whether there is one.
+
+    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii. Where none can go the
+    support is as it was.
+    """
+    n_unpenalized = hinge.data.n_unpenalized
+    support = hinge.support.copy()
+    weights = hinge.weights.copy()
+    curvatures = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
+    costs = weights[n_unpenalized:] ** 2 / curvatures
+    for place in n_unpenalized + np.argsort(costs, kind="stable"):
+        if fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS):
+            return True
+        set_support(hinge, support, weights)
+    return False
 
 
 def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
-    """Drop variables one by one, the cheapest first, as long as the rest separates; stop when none can go."""
-    hinge, separable = start_from(
-        problem, start._replace(weights=np.zeros(start.support.size), constant=0.0)
-    )
-    if not separable:
+    """Drop variables one by one, the cheapest first, as long as the rest separates.
+
+    Fits from the support of a candidate, not from its weights; yields a candidate after every drop.
+    """
+    at_zero = start._replace(weights=np.zeros(start.support.size), constant=0.0)
+    hinge, separates = start_from(problem, at_zero)
+    if not separates:
         return
     yield candidate_of(hinge, iterations)
     while hinge.n_selected > 1 and drop_any(hinge):
@@ -66,48 +132,34 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
         yield candidate_of(hinge, iterations)
 
 
-def drop_any(hinge: Hinge) -> bool:
-    """Drop the cheapest variable without which the rest still separates; the support is unchanged if there is none."""
-    size, kept = hinge.size, hinge.data.n_unpenalized
-    support, weights = hinge.support.copy(), hinge.weights.copy()
-    costs = weights[kept:] ** 2 / np.diag(hinge.state.inverse)[kept:size]
-    for place in kept + np.argsort(costs, kind="stable"):
-        if fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS):
-            return True
-        set_support(hinge, support, weights)
-    return False
-
-
-def l1_candidate(problem: Problem) -> Candidate | None:
-    """The support of the L1 minimum, None if the problem is not separable at all."""
-    columns = np.arange(problem.n_features)
-    weights = l1_weights(problem, np.ones(columns.size), columns)
-    return None if weights is None else _as_candidate(problem, columns, weights, 1)
-
-
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `l1`: the LP alone."""
+    """Method `l1`: one linear programme; neither budget nor seed is needed."""
     yield l1_candidate(problem) or NO_CANDIDATE
 
 
 def run_reweighted_l1(
-    problem: Problem, budget: int | None, seed: int, rounds: int = ROUNDS
+    problem: Problem, budget: int | None, seed: int, rounds: int = REWEIGHTED_ROUNDS
 ) -> Iterator[Candidate | int]:
-    """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then backward elimination."""
+    """Method `reweighted-l1`: costs 1/(|w_j| + δ) from the round before, then elimination.
+
+    The rounds end early where the support does not shrink. Neither budget nor seed is needed.
+    """
     best = l1_candidate(problem)
     if best is None:
         yield NO_CANDIDATE
         return
     yield best
-    for turn in range(2, rounds + 1):
-        # Columns that an earlier round left out stay out: their cost would be the largest.
-        columns, sizes = best.support, np.abs(best.weights)
-        if sizes.size == 0:
+
+    for n_rounds in range(2, rounds + 1):
+        if best.support.size == 0:
             break
-        weights = l1_weights(problem, 1.0 / (sizes / sizes.max() + 1e-3), columns)
+        # Columns that an earlier round left out stay out: their cost would be the largest.
+        sizes = np.abs(best.weights)
+        costs = 1.0 / (sizes / sizes.max() + COST_OFFSET)
+        weights = l1_weights(problem, costs, best.support)
         if weights is None:
             break
-        current = _as_candidate(problem, columns, weights, turn)
+        current = candidate_of_nonzero(problem, best.support, weights, iterations=n_rounds)
         if current.support.size >= best.support.size:
             break
         best = current

@@ -117,6 +117,24 @@ def sort_breakpoints(line: Any, n_breaks: int) -> None:
             is_rising[place] = inserted_is_rising
 
 
+@leaf_kernel()
+def step_after(
+    breakpoints: NDArray, i: int, n_breaks: int, least_step: float
+) -> tuple[float, bool]:
+    """A step in the interval after breakpoint i, above `least_step`; whether there is room for one.
+
+    It is the middle of the interval. The last one has no end: there it lies well beyond its start.
+    """
+    start = breakpoints[i]
+    if not start > least_step:
+        start = least_step
+    if i + 1 == n_breaks:
+        return start + (1.0 + abs(start)), True
+    end = breakpoints[i + 1]
+    is_wide = not end - start <= NARROWEST_INTERVAL * (NEAR_ZERO + abs(start))
+    return 0.5 * (start + end), is_wide
+
+
 @kernel()
 def fewest_on_line(
     margins: NDArray, direction: NDArray, least_step: float, line: Any, random: NDArray
@@ -156,15 +174,9 @@ def fewest_on_line(
             errors -= 1
         else:
             errors += 1
-        start = breakpoints[i]
-        if not start > least_step:
-            start = least_step
-        step = start + (1.0 + abs(start))
-        if i + 1 < n_breaks:
-            end = breakpoints[i + 1]
-            if end - start <= NARROWEST_INTERVAL * (NEAR_ZERO + abs(start)):
-                continue
-            step = 0.5 * (start + end)
+        step, is_wide = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
+        if not is_wide:
+            continue
 
         n_compared += 1
         if errors < fewest:

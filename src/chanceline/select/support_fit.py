@@ -149,11 +149,16 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 
 
 @inner_kernel()
-def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
+def errors_suffice(  # noqa: C901
+    fit: Any, max_errors: int, multipliers: NDArray, early: bool
+) -> int:
     """Whether the used columns separate the alive patterns but for at most `max_errors` of them.
 
     SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
     the set that separates, if there is one, else as it was.
+
+    More than `max_errors` disjoint conflicts refute at once. Else each pattern of the first
+    conflict is given up in turn, with one error less for the others.
 
     multipliers : (patterns,), a start; filled with those of the fit without errors.
     early : whether any separating weights will do.
@@ -161,17 +166,30 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
     alive = fit.state.alive
     certain = fit.state.certain
     rest = fit.scratch.rest
+    further = fit.scratch.further
     conflict = fit.scratch.conflicts[max_errors]
     n_patterns = rest.size
 
     fit.state.tally[NODES] += 1
     for pattern in range(n_patterns):
         rest[pattern] = alive[pattern]
-    verdict = fit_rest(fit, multipliers, early)
-    if verdict != INSEPARABLE:
-        return verdict
-    mark_conflict(multipliers, certain, conflict)
-    if has_more_conflicts(fit, max_errors, multipliers, early):
+        further[pattern] = 0.0
+
+    # Disjoint conflicts: the patterns of each leave the rest before the next fit.
+    n_conflicts = 0
+    verdict = INSEPARABLE
+    while verdict == INSEPARABLE and n_conflicts <= max_errors:
+        found = multipliers
+        if n_conflicts > 0:
+            found = further
+        verdict = fit_rest(fit, found, early)
+        if n_conflicts == 0:
+            if verdict != INSEPARABLE:
+                return verdict
+            mark_conflict(multipliers, certain, conflict)
+        leave_rest(rest, found)
+        n_conflicts += 1
+    if verdict == INSEPARABLE:
         return INSEPARABLE
 
     # Give up each pattern of the conflict in turn.
@@ -200,23 +218,6 @@ def mark_conflict(multipliers: NDArray, certain: NDArray, conflict: NDArray) -> 
         conflict[pattern] = multipliers[pattern] > 0.0 and not certain[pattern]
 
 
-@inlined_kernel()
-def has_more_conflicts(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> bool:
-    """Whether more than `max_errors` disjoint conflicts are found, the first that of `multipliers`.
-
-    The patterns of every conflict leave `rest`; the next conflict is among what remains.
-    """
-    further = fit.scratch.further
-    leave_rest(fit.scratch.rest, multipliers)
-    for _ in range(max_errors):
-        for pattern in range(further.size):
-            further[pattern] = 0.0
-        if fit_rest(fit, further, early) != INSEPARABLE:
-            return False
-        leave_rest(fit.scratch.rest, further)
-    return True
-
-
 @inner_kernel()
 def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
     """Take the patterns with a positive multiplier out of `rest`."""
@@ -225,7 +226,7 @@ def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
             rest[pattern] = False
 
 
-@inner_kernel()
+@inlined_kernel()
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     """The hard margin of the used columns on the patterns of `rest`: a verdict that is proven.
 
@@ -255,7 +256,10 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
             n_patterns=n_patterns,
             n_columns=n_used,
         )
-        verdict = confirm_conflict(fit, conflict)
+        basis = fit.scratch.basis
+        is_proven = conflict_is_certain(conflict, basis, fit.scratch.inverse)
+        if not is_proven and not is_integer_conflict(fit):
+            verdict = trust_conflict(fit.state, conflict, basis[0])
 
     place = 0
     for pattern in range(multipliers.size):
@@ -310,22 +314,19 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
     return n_rows
 
 
-@inlined_kernel()
-def confirm_conflict(fit: Any, conflict: Any) -> int:
-    """INSEPARABLE if the conflict is proven or rounding is to be trusted, else UNDECIDED."""
-    state = fit.state
-    scratch = fit.scratch
-    if conflict_is_certain(conflict, scratch.basis, scratch.inverse):
-        return INSEPARABLE
-    if is_integer_conflict(fit):
-        return INSEPARABLE
+@inner_kernel()
+def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
+    """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
+
+    `total` (columns,) is scratch.
+    """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
-    state.gap[0] = max(state.gap[0], largest_gap(conflict, scratch.basis[0]))
+    state.gap[0] = max(state.gap[0], largest_gap(conflict, total))
     return INSEPARABLE
 
 
-@inlined_kernel()
+@inner_kernel()
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
@@ -366,7 +367,7 @@ def is_integer_conflict(fit: Any) -> bool:
     return conflict_is_exact(conflict, fit.scratch.integers)
 
 
-@inlined_kernel()
+@inner_kernel()
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns have every pattern right, rounding included."""
     columns = fit.data.columns

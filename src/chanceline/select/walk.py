@@ -9,30 +9,30 @@ excluded one after the other until what is included or open does not suffice. Fo
 are many more, of few patterns each (`cuts.py`): while few variables are still to be chosen these do
 alone.
 
-              enter_level ◄───────────────────────────────┐
-        (back if a cut has no open variable)              │
-           │ by margin          │ by patterns             │
-           ▼                    │                         │
-    ┌─► fit_open                │                         │ does not suffice,
-    │      ▼                    │                         │ not the last level
-    └── grow_cut ──────────┐    │                         │
-      exclude the heaviest │    │                         │
-                  complete ▼    ▼                         │
-    level above ◄────── next_choice ◄─ last level ─ fit_chosen
-      no branch waits      │                          ▲   │ suffices
-                           └──────────────────────────┘   ▼
-                                                   FOUND, or counted
+    advance ── no further support ──► EXHAUSTED
+    (next branch; level above if none waits;     ◄──────────────────────┐
+     enter_level, if the branch needs no fit)                           │
+       │ the cut of the level grows, or a branch is complete            │
+       ▼                                                                │
+    fit_variables ── rounding leaves a doubt ──► ASKED                  │
+       │ a cut grows              │ a branch                            │
+       ▼                          ├── it suffices ──► FOUND             │
+    grow_cut                      ▼                                     │
+    exclude the heaviest;     leave_choice                              │
+    or the cut is complete    count supports, or enter_level            │
+       └──────────────────────────┴─────────────────────────────────────┘
 
-Where rounding leaves a doubt after `fit_open` or `fit_chosen`, the walk returns ASKED, and
-`supports.py` answers in rational arithmetic. Where that would take too long, the walk goes on with
-what floating point says, and its bound holds up to the gap that it notes.
+enter_level finds the smallest cut of few patterns; if it has no open variable, the walk stays at
+the level above.
+
+`supports.py` answers a doubt in rational arithmetic. Where that would take too long, the walk goes
+on with what floating point says, and its bound holds up to the gap that it notes.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.kernels.compile import NONE, ZERO, inlined_kernel, inner_kernel, kernel
@@ -66,11 +66,6 @@ WALKING = 4  # it does not yet: a fit is needed, or was made
 # are still to be chosen.
 MARGIN_FROM = 5
 
-# Whether a fit may stop at the first separating weights. To Numba a plain True has a type of its
-# own, and every function that gets it would be compiled once more.
-ANY_WEIGHTS = np.bool_(True)
-LARGEST_MARGIN = np.bool_(False)
-
 
 @kernel()
 def walk_on(walk: Any, max_nodes: int) -> int:
@@ -80,24 +75,38 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     is one.
     """
     path = walk.path
-    tally = path.tally
-    limit = tally[NODES] + max_nodes
-    if tally[NODES] == 0:
+    fit = walk.fit
+    cut_fits = walk.cut_fits
+    question = walk.question
+    limit = path.tally[NODES] + max_nodes
+    if path.tally[NODES] == 0:
         enter_level(path, ZERO)
 
     while True:
-        if walk.question.is_asked[0] == 0:
+        if question.is_asked[0] == 0:
             event = advance(path, limit)
             if event != WALKING:
                 return event
-        # A fit is needed.
+
+        # A fit is needed, unless there is an answer.
         level = path.levels.current[0]
-        if path.levels.method[level] == GROWING:
-            event = step_of_cut(walk, level)
+        is_growing = path.levels.method[level] == GROWING
+        verdict = question.answer[0]
+        if verdict == NO_ANSWER:
+            verdict = fit_variables(path, fit, cut_fits, is_growing, question.is_asked[0])
+        if verdict == UNDECIDED and question.is_asked[0] == 0:
+            question.is_asked[0] = 1
+            return ASKED
+
+        # A second doubt, after the answer, is accepted.
+        question.is_asked[0] = 0
+        question.answer[0] = NO_ANSWER
+        if is_growing:
+            grow_cut(path, cut_fits, level, verdict)
+        elif verdict == SEPARABLE and not path.counting:
+            return FOUND
         else:
-            event = step_of_choice(walk, level)
-        if event != WALKING:
-            return event
+            leave_choice(path, level, verdict)
 
 
 @inner_kernel()
@@ -144,36 +153,19 @@ def advance(path: Any, limit: int) -> int:
     return EXHAUSTED
 
 
-@inlined_kernel()
-def step_of_cut(walk: Any, level: int) -> int:
-    """Fit what is included or open, and let the cut of this level grow: WALKING or ASKED."""
-    verdict = fit_open(walk, level)
-    if is_question(walk.question, verdict):
-        return ASKED
-    grow_cut(walk.path, walk.cut_fits, level, verdict)
-    return WALKING
+@inner_kernel()
+def leave_choice(path: Any, level: int, verdict: int) -> None:
+    """Go on after the included variables were fitted: count the supports, or enter the next level.
 
-
-@inlined_kernel()
-def step_of_choice(walk: Any, level: int) -> int:
-    """Fit the included variables, then enter the next level: WALKING, FOUND or ASKED.
-
-    If they suffice when supports are counted, all supports that contain them do.
+    If the included variables suffice, all supports that contain them do.
     """
-    path = walk.path
-    verdict = fit_chosen(walk)
-    if is_question(walk.question, verdict):
-        return ASKED
+    n_missing = path.size - level - 1
     if verdict == SEPARABLE:
-        if not path.counting:
-            return FOUND
-        n_missing = path.size - level - 1
         path.tally[COUNTED_SUPPORTS] += n_completions(path.variables.status, n_missing)
-    elif level < path.size - 1:
+    elif n_missing > 0:
         enter_level(path, level + 1)
     elif verdict == UNDECIDED:
         path.tally[UNDECIDED_SUPPORTS] += 1
-    return WALKING
 
 
 @inner_kernel()
@@ -230,51 +222,53 @@ def take_smallest_cut(path: Any, level: int) -> None:
 
 
 @inlined_kernel()
-def fit_open(walk: Any, level: int) -> int:
-    """Whether the included and open variables suffice; their weights and multipliers are kept.
+def fit_variables(path: Any, fit: Any, cut_fits: Any, is_growing: bool, is_asked: int) -> int:
+    """Whether the included variables suffice, for a growing cut together with the open ones.
 
-    An answer to a question takes the place of the fit.
+    Weights and multipliers of a growing cut are kept. Other fits may stop at any separating
+    weights; to be counted, these must be certain.
     """
-    levels = walk.path.levels
-    used = walk.fit.state.used
-    fitted_weights = walk.fit.state.weights
-    weights = walk.cut_fits.weights
-    if walk.question.answer[0] != NO_ANSWER:
-        return walk.question.answer[0]
-    is_first = level > 0 and levels.n_waiting[level] == 0
-    if is_first and levels.method[level - 1] == BY_MARGIN and walk.question.is_asked[0] == 0:
-        return SEPARABLE  # by the fit of the level above
+    level = path.levels.current[0]
+    n_waiting = path.levels.n_waiting[level]
+    multipliers = cut_fits.of_support
+    also = INCLUDED
+    row = path.levels.first_fit[level] + n_waiting
+    if is_growing:
+        is_new = level > 0 and n_waiting == 0 and is_asked == 0
+        if is_new and path.levels.method[level - 1] == BY_MARGIN:
+            return SEPARABLE  # by the fit of the level above
+        multipliers = cut_fits.multipliers[row]
+        also = OPEN
+    else:
+        clear(multipliers)
 
-    n_used = use_variables(walk.fit.state, walk.path.variables.status, also=OPEN)
+    n_used = use_variables(fit.state, path.variables.status, also)
     if n_used == 0:
         return SEPARABLE
-    row = levels.first_fit[level] + levels.n_waiting[level]
     verdict = errors_suffice(
-        fit=walk.fit,
-        max_errors=walk.path.max_errors,
-        multipliers=walk.cut_fits.multipliers[row],
-        early=LARGEST_MARGIN,
+        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=not is_growing
     )
-    for i in range(n_used - walk.n_unpenalized):
-        weights[row, used[i]] = fitted_weights[i]
-    return verdict
-
-
-@inlined_kernel()
-def fit_chosen(walk: Any) -> int:
-    """Whether the included variables suffice, by the answer to a question or by a fit."""
-    if walk.question.answer[0] != NO_ANSWER:
-        return walk.question.answer[0]
-    use_variables(walk.fit.state, walk.path.variables.status, also=INCLUDED)
-    multipliers = walk.cut_fits.of_support
-    for pattern in range(multipliers.size):
-        multipliers[pattern] = 0.0
-    verdict = errors_suffice(
-        fit=walk.fit, max_errors=walk.path.max_errors, multipliers=multipliers, early=ANY_WEIGHTS
-    )
-    if walk.path.counting and verdict == SEPARABLE and not weights_are_certain(walk.fit):
+    if is_growing:
+        keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
+    elif path.counting and verdict == SEPARABLE and not weights_are_certain(fit):
         return UNDECIDED
     return verdict
+
+
+@inner_kernel()
+def clear(values: NDArray) -> None:
+    """Set all values to zero."""
+    for i in range(values.size):
+        values[i] = 0.0
+
+
+@inner_kernel()
+def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) -> None:
+    """Copy the weights of the used variables to `kept` (features,)."""
+    for i in range(n_used):
+        # Columns that belong to every support come after the variables.
+        if used[i] < kept.size:
+            kept[used[i]] = weights[i]
 
 
 @inner_kernel()
@@ -300,17 +294,6 @@ def use_variables(state: Any, status: NDArray, also: int) -> int:
 
 
 @inner_kernel()
-def is_question(question: Any, verdict: int) -> bool:
-    """Whether a verdict must be asked for; a second doubt, after the answer, is accepted."""
-    if verdict == UNDECIDED and question.is_asked[0] == 0:
-        question.is_asked[0] = 1
-        return True
-    question.is_asked[0] = 0
-    question.answer[0] = NO_ANSWER
-    return False
-
-
-@inlined_kernel()
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     """After a fit of what is included or open: exclude the heaviest open variable if it suffices.
 

@@ -73,7 +73,7 @@ def _about_more_permutations(
         return None
     design = grounds.plan.design
     level = grounds.level
-    spent_by_proofs = grounds.plan.spending.before_shuffles
+    spent_by_proofs = grounds.plan.spending.spent_before_shuffles
 
     # No number of shuffles helps if they settled it, or if there are too few labellings.
     design_is_too_small = design.smallest_p + spent_by_proofs > level

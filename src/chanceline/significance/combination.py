@@ -34,7 +34,7 @@ import numpy as np
 from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats
 from chanceline.significance.path import SPREAD_SHARES
 
-# The largest fraction that is added to a rank among equals: below one half, so that rounding
+# The largest fraction by which a rank is moved to order equals: below one half, so that rounding
 # gives the rank back.
 LARGEST_FRACTION = 0.4
 
@@ -68,23 +68,28 @@ class CombinedRanks:
 def combine_losses(losses: Floats) -> CombinedRanks:
     """Rank the labellings in every column, and combine the ranks by their harmonic mean.
 
-    The steps, in units of 1 + B, so that p and q are numbers of labellings:
+    A column is a number of features, k, or a share of the features whose spread is taken. p-values
+    are kept as numbers of labellings, a rank instead of its share of all. The steps:
 
-    1. p[b, k], the rank of labelling b at every number of features and every share.
+    1. p[b, column], the rank of labelling b in every column; 1 is the best.
     2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} at the numbers of features: how many labellings
-       reach p[b, k] at some number of features, which pays for choosing K.
+       reach the rank p[b, k] at some number of features, which pays for choosing k.
     3. T[b] = max_k 1/q[b, k] + Σ_share 1/p[b, share]: the best number of features is one member of
        the mean, every share is another.
 
     Parameters
     ----------
-    losses : (labellings, steps + shares) S, with the spreads last.
+    losses : (labellings, steps + shares) the loss of every labelling in every column, the shares
+        last.
     """
     n_steps = losses.shape[1] - len(SPREAD_SHARES)
     ranks = rank_losses(losses)
+    # At each number of features some labelling is first: the fraction in the ranks says which of
+    # them comes before the others. A share is compared with no other column: whole ranks do.
     path_ranks = ranks[:, :n_steps]
     spread_ranks = np.rint(ranks[:, n_steps:])
 
+    # How many smallest ranks are no larger; fractions that differ by rounding alone are equal.
     smallest_ranks = np.sort(path_ranks.min(axis=1))
     adjusted_ranks = np.searchsorted(smallest_ranks, path_ranks + ROUNDING_TOLERANCE, side="right")
 
@@ -97,18 +102,20 @@ def combine_losses(losses: Floats) -> CombinedRanks:
 
 
 def rank_losses(losses: Floats) -> Floats:
-    """#{b′ : S[b′, k] ≤ S[b, k]} for every b and k, with a fraction that orders equal ranks.
+    """Rank the labellings in every column, with a fraction that orders equal ranks.
 
-    Losses that differ by rounding alone count as equal. The fraction, below one half, puts the
-    labelling first that lies more standard deviations below the mean of its column.
+    The rank of a labelling is the number of labellings, itself included, whose loss in the column
+    is no larger; losses that differ by rounding alone count as equal. From it a fraction is taken
+    that is larger the more standard deviations the loss lies below the mean of its column. It is
+    below one half on either side: `np.rint` gives the whole rank back, which callers rely on.
 
     Parameters
     ----------
-    losses : (labellings, columns) S.
+    losses : (labellings, columns)
 
     Returns
     -------
-    (labellings, columns) the ranks, 1 for the smallest loss, minus or plus the fraction.
+    (labellings, columns) rank − fraction; the rank is 1 for the smallest loss.
     """
     ranks = np.empty(losses.shape)
     for k, loss in enumerate(losses.T):
@@ -118,5 +125,6 @@ def rank_losses(losses: Floats) -> Floats:
     deviations = losses.std(axis=0)
     scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
     below_mean = (losses.mean(axis=0) - losses) / scales
-    # x/(1 + |x|) lies between −1 and 1.
-    return ranks - LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
+    # x/(1 + |x|) rises with x and lies between −1 and 1.
+    fraction = LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
+    return ranks - fraction

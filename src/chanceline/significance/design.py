@@ -122,16 +122,20 @@ class NullDesign:
         return unit_labels[self.unit_of_sample]
 
     def _exchanged(self, rng: np.random.Generator) -> Floats:
-        """The units' labels, permuted uniformly within every block: (units,)."""
-        # Sorting random keys within blocks permutes each block uniformly.
+        """The units' labels, permuted uniformly within every block: (units,).
+
+        Every unit gets a random key, and sorting by keys permutes the units uniformly.
+        """
         keys = rng.random(self.sizes.n_units)
         if self.sizes.blocks is None:
-            order = np.argsort(keys)
-        else:
-            order = np.lexsort((keys, self.block_of_unit))
+            return self.unit_labels[np.argsort(keys)]
+
+        # Both list the units block after block: in their own order, and in that of their keys. So
+        # every unit gets the label of a unit of its own block.
+        receivers = np.argsort(self.block_of_unit, kind="stable")
+        donors = np.lexsort((keys, self.block_of_unit))  # by block, then by key
         labels = np.empty(self.sizes.n_units)
-        # The units of a block, in their own order, get its labels in the order of the keys.
-        labels[np.argsort(self.block_of_unit, kind="stable")] = self.unit_labels[order]
+        labels[receivers] = self.unit_labels[donors]
         return labels
 
 

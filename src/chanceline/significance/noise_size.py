@@ -144,14 +144,18 @@ def chance_size(
     )
     noise = _Noise(n_samples, n_features, positives, errors, intercept)
     if noise.constant_rule_suffices:
-        return noise.size_from(typical=0.0, limit=0.0, low=0.0, high=0.0, first_moment=0.0)
-    if noise.load >= gardner(noise.ensemble).load:
-        # Not even all features separate.
-        return noise.size_from(typical=math.inf, limit=math.inf, low=math.inf, high=math.inf)
+        return noise.size_from(low=0.0, typical=0.0, high=0.0, asymptotic=0.0, first_moment=0.0)
+    # Gardner's capacity: the largest P/N at which all features together separate noise.
+    all_features_fail = noise.load >= gardner(noise.ensemble).load
+    if all_features_fail:
+        return noise.size_from(low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf)
 
     limit = noise.limit()
+    # None where the equations of the theory could not be solved.
     first_moment_limit = noise.first_moment_limit()
-    if first_moment_limit is None or limit * (errors + 1) > MAX_EXACT_TERMS:
+    # The exact first moment is a sum over the sizes up to about the limit and the splits of errors.
+    too_large_for_exact = limit * (errors + 1) > MAX_EXACT_TERMS
+    if first_moment_limit is None or too_large_for_exact:
         return _size_in_limit(noise, limit)
     return _size_with_first_moment(noise, limit, first_moment_limit)
 
@@ -159,37 +163,43 @@ def chance_size(
 def _size_in_limit(noise: _Noise, limit: float) -> ChanceSize:
     """The limit N·ρ_VS as it is, with a range for what it leaves out at finite size."""
     return noise.size_from(
-        typical=limit,
-        limit=limit,
         low=limit * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
+        typical=limit,
         high=limit * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
+        asymptotic=limit,
     )
 
 
 def _size_with_first_moment(noise: _Noise, limit: float, first_moment_limit: float) -> ChanceSize:
-    """The exact first moment, moved by what lies between the two limits.
+    """The size at which the exact first moment expects one set, moved up to the typical size.
+
+    At finite size it is known exactly at which size one separating set is expected. The typical
+    size lies above it, by an amount that is known only in the limit of many features:
+
+        typical = size where one set is expected + (limit − first_moment_limit).
 
     Parameters
     ----------
     noise : the shape of the table.
-    limit : N·ρ_VS, the typical size in the limit.
-    first_moment_limit : N·ρ_union, the size in the limit at which one set is expected.
+    limit : the typical size in the limit of many features.
+    first_moment_limit : the size in that limit at which one set is expected.
     """
     # log_expected[i]: ln of the expected number of sets of size i + 1.
     log_expected = noise.log_expected_until(LOG_EXPECTED_HIGH)
-    low = _first_crossing(log_expected, LOG_EXPECTED_LOW)
-    middle = _first_crossing(log_expected, LOG_ONE_SET)
-    high = _first_crossing(log_expected, LOG_EXPECTED_HIGH)
+    size_few_expected = _first_crossing(log_expected, LOG_EXPECTED_LOW)
+    size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)
+    size_many_expected = _first_crossing(log_expected, LOG_EXPECTED_HIGH)
 
-    # From low to high single tables scatter; that the shift is the limit's needs an allowance.
     shift = limit - first_moment_limit
-    typical = middle + shift
+    typical = size_one_expected + shift
+    # The shift may be another at finite size: the range is wider by an allowance on both sides.
+    allowance = ALLOWANCE * typical
     return noise.size_from(
+        low=max(0.0, size_few_expected + shift - allowance),
         typical=typical,
-        limit=limit,
-        low=max(0.0, low + shift - ALLOWANCE * typical),
-        high=high + shift + ALLOWANCE * typical,
-        first_moment=middle,
+        high=size_many_expected + shift + allowance,
+        asymptotic=limit,
+        first_moment=size_one_expected,
     )
 
 
@@ -259,19 +269,27 @@ class _Noise:
 
     def size_from(
         self,
-        typical: float,
-        limit: float,
+        *,
         low: float,
+        typical: float,
         high: float,
+        asymptotic: float,
         first_moment: float | None = None,
     ) -> ChanceSize:
-        """The result for this shape."""
+        """The result for this shape, from numbers of features with which noise is separated.
+
+        Parameters
+        ----------
+        low, typical, high : the number in the middle, and a range around it for single tables.
+        asymptotic : the typical number in the limit of many features.
+        first_moment : where one set is expected; None if that is not known.
+        """
         return ChanceSize(
             low=low,
             typical=typical,
             high=high,
             first_moment=first_moment,
-            asymptotic=limit,
+            asymptotic=asymptotic,
             n_samples=self.n_samples,
             n_features=self.n_features,
             positives=self.positives,

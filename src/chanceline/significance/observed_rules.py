@@ -144,21 +144,16 @@ def searched_rules(plan: Plan, path_errors: Ints, *, without_swaps: bool) -> tup
     path_errors
         Errors of the path at K = 1, 2, …, of shape (steps,).
     without_swaps
-        Whether a quick search is enough. It is also taken where swaps are not worth while: they
-        are if half the errors of the path would convince.
+        Whether a quick search is enough: features are only added, and none is swapped for another.
+        Swaps are also left out where they could hardly convince.
     """
     settings = plan.settings
-    log10_convincing = log10(plan.spending.stage1_level)
-    half_the_errors = (path_errors // 2).tolist()
-    swaps_may_convince = any(
-        plan.bounds.log10_p_at(n_selected, errors) <= log10_convincing
-        for n_selected, errors in enumerate(half_the_errors, start=1)
-    )
-    budget = 0
-    if swaps_may_convince and not without_swaps:
+    if without_swaps or not swaps_may_convince(plan, path_errors):
+        budget = 0  # no swaps
+    elif settings.budget is None:
         budget = FRONT_BUDGET
-    if settings.budget is not None:
-        budget = min(settings.budget, budget)
+    else:
+        budget = min(settings.budget, FRONT_BUDGET)
     front = search_front(
         plan.data.X,
         plan.data.y,
@@ -169,6 +164,24 @@ def searched_rules(plan: Plan, path_errors: Ints, *, without_swaps: bool) -> tup
     )
     # The first point has no features.
     return tuple(point.rule for point in front.points[1:])
+
+
+def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
+    """Whether the bound would convince at some K with half the errors that the path makes there.
+
+    Half is a guess of what swaps can save. It decides only how long is searched: the bound holds
+    for any set, whatever found it.
+
+    Parameters
+    ----------
+    path_errors : (steps,) errors of the path at K = 1, 2, …
+    """
+    log10_convincing = log10(plan.spending.stage1_level)
+    half_the_errors = (path_errors // 2).tolist()
+    return any(
+        plan.bounds.log10_p_at(n_selected, errors) <= log10_convincing
+        for n_selected, errors in enumerate(half_the_errors, start=1)
+    )
 
 
 def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | None:

@@ -235,18 +235,22 @@ class _PathState:
     n_taken: int = 0
 
     def step(self) -> tuple[Ints, Bools]:
-        """Take the column of largest gain in every labelling.
+        """Take the column of largest gain in every labelling, and its part out of the residual.
 
         Returns
         -------
         (labellings,) the columns, and (labellings,) whether anything of them was left to take.
         """
+        # `_gains` brings products and squared lengths up to date with the direction taken last.
         best, _ = _largest_of_rows(self._gains(), len(self.residual))
-        candidates = self.columns[:, best].T.astype(float)
+
+        # The part of each column outside the directions taken before, of length 1.
+        candidates = self.columns[:, best].T.astype(float)  # (labellings, coordinates)
         direction, is_taken = _orthogonal_part(candidates, self.directions[:, : self.n_taken])
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
         self.residual = self.residual - coefficient * direction
 
+        # Kept for the next step, where `_gains` takes the last direction out of all columns.
         self.directions[:, self.n_taken] = direction
         self.last_direction = direction.astype(self.columns.dtype)
         self.last_coefficient = coefficient.astype(self.columns.dtype)

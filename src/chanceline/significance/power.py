@@ -34,7 +34,7 @@ def detectable_effect(plan: Plan) -> float:
     With blocks s(1−s) is the mean within them. The distance is infinite where no feature could be
     seen.
     """
-    level = plan.settings.level - plan.spending.before_shuffles
+    level = plan.settings.level - plan.spending.spent_before_shuffles
     freedom = degrees_of_freedom(plan)
     if freedom < MIN_DEGREES_OF_FREEDOM or level <= 0:
         return inf

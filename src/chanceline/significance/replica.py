@@ -74,39 +74,57 @@ class ReplicaReading(Result):
 def replica_reading(
     n_samples: int, n_features: int, n_selected: int, positives: int, intercept: bool
 ) -> ReplicaReading:
-    """Compare the load α = P/N with two others, at the density ρ = M/N.
+    """Compare the load of a table, samples per feature, with two capacities of noise.
 
-    Up to α_typical = 2ρ a set of M features taken at random separates noise, up to
-    α_chosen = α_VS(ρ) the best set does.
+    A capacity is the largest load at which noise is separated by a set of `n_selected` features:
+    by one taken at random (`alpha_typical`), or by the best of all such sets (`alpha_chosen`). Both
+    depend only on the density, the share of the features that are selected.
 
     Parameters
     ----------
-    n_samples, n_features, n_selected : P, N and M.
+    n_samples, n_features : shape of the table.
+    n_selected : features of the set.
     positives : samples of the positive class.
     intercept : whether the rule has a free threshold.
     """
-    alpha = n_samples / n_features
-    rho = n_selected / n_features
-    alpha_typical = 2 * rho
-    if rho >= 1:
-        alpha_chosen: float | None = FULL_CAPACITY
-    else:
-        alpha_chosen = if_converged(lambda: zero_entropy(Branch(rho), None).alpha)
+    load = n_samples / n_features
+    density = n_selected / n_features
+    # Cover: a set taken at random separates up to two samples per selected feature.
+    typical_capacity = 2 * density
+    best_set_capacity = _capacity_of_best_set(density)
+
     noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
     )
     size_in_limit = None
+    # Infinite: not even all features separate noise of this shape.
     if noise is not None and math.isfinite(noise.asymptotic):
         size_in_limit = noise.asymptotic
+
     return ReplicaReading(
-        alpha=alpha,
-        rho=rho,
-        alpha_typical=alpha_typical,
-        alpha_chosen=alpha_chosen,
+        alpha=load,
+        rho=density,
+        alpha_typical=typical_capacity,
+        alpha_chosen=best_set_capacity,
         chance_size=size_in_limit,
-        position=_position(alpha, alpha_typical, alpha_chosen),
+        position=_position(load, typical_capacity, best_set_capacity),
         noise=noise,
     )
+
+
+def _capacity_of_best_set(density: float) -> float | None:
+    """α_VS(ρ): the largest load P/N at which the best set of ρN features separates noise.
+
+    There the entropy of separating sets vanishes. None if the equations of the theory could not be
+    solved.
+
+    Parameters
+    ----------
+    density : ρ, the share of the features that are selected.
+    """
+    if density >= 1:
+        return FULL_CAPACITY
+    return if_converged(lambda: zero_entropy(Branch(density), start=None).alpha)
 
 
 def _position(alpha: float, alpha_typical: float, alpha_chosen: float | None) -> Position:

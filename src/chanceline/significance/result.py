@@ -256,16 +256,39 @@ class SeparationTest(Result):
 
     @property
     def explorer(self) -> str:
-        """What to write after the explorer's address to see the separating set there.
+        """The URL fragment `#N=…&P=…` with which the explorer opens at the separating set.
 
-        `chanceline explore` writes the explorer. Empty where there is no set, and where it would
-        prove what the bound of this test does not: it knows no blocks and no covariates, and takes
-        the errors as fixed beforehand.
+        It goes after the address of the page that `chanceline explore` writes. Empty where there is
+        no set, and where the explorer would prove what this test does not.
         """
         if self.separating.n_selected == 0:
             return ""
         bound = self.separating.bound
         errors = min(self.separating.errors, bound.n_samples - 1)
+        if self._explorer_overstates(errors):
+            return ""
+        parameters = {
+            "N": bound.n_features,
+            "P": bound.n_samples,
+            "M": bound.n_selected,
+            "positives": bound.positives or "",
+            "errors": errors,
+            "level": self.settings.level,
+            "null": bound.null,
+            "intercept": "yes" if bound.intercept else "no",
+        }
+        return f"#{urlencode(parameters)}"
+
+    def _explorer_overstates(self, errors: int) -> bool:
+        """Whether the explorer's bound for the separating set convinces, but this test's does not.
+
+        The explorer knows no blocks and no covariates, and takes the errors as fixed beforehand.
+
+        Parameters
+        ----------
+        errors : those that the explorer is told.
+        """
+        bound = self.separating.bound
         bound_of_explorer = chance_bound(
             bound.n_samples,
             bound.n_features,
@@ -277,20 +300,8 @@ class SeparationTest(Result):
         )
         log10_level = log10(self.settings.level)
         test_convinces = bound.log10_p <= log10_level
-        explorer_would_convince = bound_of_explorer.log10_p <= log10_level
-        if explorer_would_convince and not test_convinces:
-            return ""
-        query = {
-            "N": bound.n_features,
-            "P": bound.n_samples,
-            "M": bound.n_selected,
-            "positives": bound.positives or "",
-            "errors": errors,
-            "level": self.settings.level,
-            "null": bound.null,
-            "intercept": "yes" if bound.intercept else "no",
-        }
-        return f"#{urlencode(query)}"
+        explorer_convinces = bound_of_explorer.log10_p <= log10_level
+        return explorer_convinces and not test_convinces
 
     def to_frame(self) -> pd.DataFrame:
         """Every feature of the sets above, the heaviest of the rule to use first.

@@ -5,6 +5,7 @@ It is shown beside the p-value and has no part in it: the stages of the p-value 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chanceline._results import Result
@@ -94,25 +95,39 @@ class ShownRule:
 
 
 def rule_to_show(plan: Plan, observed: ObservedFit) -> ShownRule:
-    """The rule of stage 1; where it makes too many errors the one the bound says most about.
+    """The rule that is shown beside the p-value, and the bound that is shown with it.
 
-    The bound belongs into words, not into the p-value: errors counted after looking are of the
-    second stage.
+    1. The features were given, or the rule of stage 1 makes no more errors than declared (none by
+       default): that rule, with the bound of stage 1.
+    2. It makes more, and the user declared no number of errors: the most surprising rule, with the
+       bound that pays for counting its errors after looking.
+    3. It makes more than the user declared: the most surprising rule. Its bound says nothing
+       (p ≤ 1), because no other number of errors may take the place of the one declared.
+
+    The p-value does not use this bound: it has its own account of errors counted after looking.
     """
     is_within_declared = observed.rule.errors <= (plan.declared_errors or 0)
     if plan.features_are_given or is_within_declared:
         return ShownRule(observed.rule, observed.bound)
 
+    rule = most_surprising_rule(plan, observed.rules)
+    if plan.settings.errors is None:
+        return ShownRule(rule, plan.bounds.bound_after_looking(rule))
+    return ShownRule(rule, plan.bounds.bound(rule))
+
+
+def most_surprising_rule(plan: Plan, rules: Iterable[Rule]) -> Rule:
+    """The rule with features for which the bound at its size and its errors is smallest.
+
+    Of equal ones it is the rule with the fewest errors, then with the fewest features.
+    """
+
     def most_surprising_first(rule: Rule) -> tuple[float, int, int]:
         log10_p = plan.bounds.log10_p_at(rule.n_selected, rule.errors)
         return log10_p, rule.errors, rule.n_selected
 
-    with_features = [rule for rule in observed.rules if rule.n_selected > 0]
-    rule = min(with_features, key=most_surprising_first)
-    if plan.settings.errors is None:
-        return ShownRule(rule, plan.bounds.bound_after_looking(rule))
-    # A number of errors was declared, and no other may be counted instead: nothing is said (p ≤ 1).
-    return ShownRule(rule, plan.bounds.bound(rule))
+    with_features = [rule for rule in rules if rule.n_selected > 0]
+    return min(with_features, key=most_surprising_first)
 
 
 def separating_set(plan: Plan, shown: ShownRule) -> Separating:

@@ -60,23 +60,25 @@ def repeats_own_search(plan: Plan) -> bool:
 
 
 def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledPaths]:
-    """The path of the observed labels, and all paths of the batch that it is followed in.
+    """The path of the observed labels, and the losses of all paths of the first batch.
 
-    The batch comes before it is known whether shuffles are needed: it has the observed path, and
-    shows what that is to be compared with. With a search of the user's own it holds the observed
-    labels alone.
+    The first batch is followed before it is known whether shuffles are needed: its row 0 is the
+    observed labelling, and the others show what that is to be compared with. With a search of the
+    user's own it holds the observed labelling alone.
     """
     columns = columns_for_path(plan)
     n_shuffles = 0
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
-    shuffled_paths, forward_paths = shuffle_paths(
+    # The same labellings twice: their losses for p-values, and the paths themselves.
+    batch_losses, batch_paths = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
-    return ObservedPath(columns, forward_paths), shuffled_paths
+    # `ObservedPath` reads row 0 of the batch.
+    return ObservedPath(columns, batch_paths), batch_losses
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:

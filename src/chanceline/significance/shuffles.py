@@ -147,22 +147,27 @@ def shuffle_paths(
 
 
 def _progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
-    """What tells the plan's `progress` of draws when it is told of batches; None without one.
+    """Adapt the plan's `progress`, which counts draws, to a runner that counts batches.
 
     Parameters
     ----------
-    plan : how many draws.
+    plan : how many draws, and whom to tell.
     batches : the numbers of the labellings of every batch, in order.
+
+    Returns
+    -------
+    A function of (batches done, batches in all); None if there is nobody to tell, or no draw.
     """
     progress = plan.runner.progress
     if progress is None or plan.n_shuffles == 0:
         return None
 
-    def tell(n_batches_done: int, _: int) -> None:
-        last_number = batches[n_batches_done - 1][-1]
-        progress(last_number, plan.n_shuffles)
+    def tell_draws(n_batches_done: int, _: int) -> None:
+        # Number 0 is the observed labelling, so that the last number is that of the draws done.
+        n_draws_done = batches[n_batches_done - 1][-1]
+        progress(n_draws_done, plan.n_shuffles)
 
-    return tell
+    return tell_draws
 
 
 def follow_batch(

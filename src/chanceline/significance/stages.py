@@ -91,27 +91,32 @@ def combine_stages(
     log10_feature: float,
     stage1_log10_values: NDArray[np.float64],
 ) -> Stage2Proofs:
-    """The p-value of stage 2: the smallest a with q ≤ a − β(a).
+    """The p-value of stage 2, which pays for what stage 1 may have spent before.
 
-    β is a step function. From one value v_i that stage 1 can take up to the next, v_{i+1}, it is
-    v_i, and there the condition says a ≥ q + v_i. So the smallest a is the first q + v_i that lies
-    below v_{i+1}. With v = 0, 0.01, 0.02 and q = 0.012: 0.012 is not below 0.01, 0.022 not below
-    0.02, and nothing comes after 0.02, so that p = 0.032.
+    Let v_0 = 0 ≤ v_1 ≤ v_2 ≤ … be the p-values that stage 1 can take, and q that of stage 2 by
+    itself: twice the smaller of its two proofs, which share the stage. Up to a level a, stage 1 has
+    spent β(a), the largest v_i ≤ a, and a − β(a) is left for stage 2. So the p-value is the
+    smallest a with
+
+        q ≤ a − β(a).
+
+    From v_i up to v_{i+1}, β(a) is v_i and the condition says a ≥ q + v_i. So the smallest a is the
+    first q + v_i that lies below v_{i+1}. With v = 0, 0.01, 0.02 and q = 0.012: 0.012 is not below
+    0.01, 0.022 not below 0.02, and nothing comes after 0.02, so that p = 0.032.
 
     Parameters
     ----------
     log10_counted, log10_feature
-        As in `Stage2Proofs`. q is twice the smaller of the two p-values, because they share the
-        stage.
+        log₁₀ of the p-values of the two proofs, as in `Stage2Proofs`.
     stage1_log10_values
-        log₁₀ of v, every p-value that stage 1 can take, ascending, of shape (values,). The first is
-        −∞, "none so small".
+        log₁₀ of v_0, v_1, …, of shape (values,); the first is −∞.
     """
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
-    sums = _log10_of_sum(log10_q, stage1_log10_values)  # log₁₀(q + v_i)
-    next_values = np.append(stage1_log10_values[1:], np.inf)
-    is_solution = sums < next_values
-    first_solution = sums[is_solution][0]
+    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # of q + v_i
+    # Nothing follows the last value: with ∞ in its place the last sum is a solution at least.
+    log10_next_values = np.append(stage1_log10_values[1:], np.inf)
+    is_solution = log10_sums < log10_next_values
+    first_solution = log10_sums[is_solution][0]
     return Stage2Proofs(
         log10_counted=log10_counted,
         log10_feature=log10_feature,
@@ -148,7 +153,7 @@ class AlphaSpending:
     stage2_level: float = 0.0
 
     @property
-    def before_shuffles(self) -> float:
+    def spent_before_shuffles(self) -> float:
         """β + γ₁, what both stages of proofs spend before labels are shuffled."""
         return self.stage1_used + self.stage2_level
 
@@ -170,7 +175,11 @@ class AlphaSpending:
         stage2: Stage2Proofs | None,
         permutation_p: float | None,
     ) -> OverallP:
-        """The p-value by the stages above.
+        """The one p-value: that of the first stage that convinces, else that of the last stage.
+
+        The p-value of a proof that convinces stands as it is. Otherwise the p-value pays for the
+        proofs that were tried: the part of the level reserved for them is added, because with that
+        probability they convince in pure noise.
 
         Parameters
         ----------
@@ -185,8 +194,13 @@ class AlphaSpending:
             return OverallP(stage1.log10_p, Stage.DECLARED_ERRORS)
         if stage2 is not None and self.stage2_convinces(stage2):
             return OverallP(stage2.log10_p, stage2.stage)
+
         if permutation_p is None:
-            log10_p = log10(10.0**stage1.log10_p + self.stage2_level)
-            return OverallP(min(0.0, log10_p), Stage.NOTHING)
-        log10_p = log10(permutation_p + self.before_shuffles)
-        return OverallP(min(0.0, log10_p), Stage.SHUFFLES)
+            # Without shuffles the p-value of stage 1 remains; it pays for stage 2.
+            pvalue = 10.0**stage1.log10_p + self.stage2_level
+            stage = Stage.NOTHING
+        else:
+            # The shuffles pay for both stages of proofs.
+            pvalue = permutation_p + self.spent_before_shuffles
+            stage = Stage.SHUFFLES
+        return OverallP(min(0.0, log10(pvalue)), stage)

@@ -178,7 +178,7 @@ def _shuffles_words(result: SeparationTest) -> str:
         text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
     if result.stage is Stage.SHUFFLES:
         text += "; it gave the p-value"
-        spent = result.spending.before_shuffles
+        spent = result.spending.spent_before_shuffles
         if spent > 0:
             text += f", with {spent:.1g} for the proofs that came before"
     return text

@@ -244,31 +244,49 @@ class UnionBound:
         return pvalue(errors[n_convincing - 1])
 
     def samples_needed(self, rule: Rule, level: float) -> int | None:
-        """Units from which on as many features and errors convince by the bound alone.
+        """The number of units from which on as many features and errors convince by the bound.
 
-        More of the same kind: the same balance of classes, or more blocks like those there are; and
-        the same null, factor and preregistration as in the test. None if that is out of reach or if
-        the rule makes more errors than were declared.
+        The larger study is of the same kind: the same balance of classes, or more blocks like those
+        there are; and the same null, factor and preregistration as in the test. Its size is counted
+        in blocks, or in units where there are no blocks; the result is in units.
+
+        Parameters
+        ----------
+        rule
+            Whose features and errors are counted.
+        level
+            The p-value to be reached.
+
+        Returns
+        -------
+        None if it is out of reach, or if the rule makes more errors than were declared.
         """
         n_selected, errors = self._statistic(rule)
         if self.uninformative or rule.errors > errors:
             return None
         max_log10_p = log10(level) - self._log10_factor(errors)
 
-        def convinces(n_units_or_blocks: int) -> bool:
-            sizes = self.sizes.resized(n_units_or_blocks)
-            has_both_classes = 0 < sizes.positives < sizes.n_units
-            if not has_both_classes or not max(errors, 1) < sizes.n_units <= MAX_COUNT:
+        def convinces(study_size: int) -> bool:
+            resized = replace(self, sizes=self.sizes.resized(study_size))
+            if not resized._has_bound_for(errors):
                 return False
-            resized = replace(self, sizes=sizes)
             return resized._bound_at(n_selected, errors).log10_p <= max_log10_p
 
-        # Class sizes are rounded, and blocks come in rotation: the bound rises here and there, and
-        # one period after the crossing it has settled.
-        n_units_or_blocks = first_convincing(convinces, start=1, cycle=self._balance_period())
-        if n_units_or_blocks is None:
+        # Class sizes are rounded, and blocks come in rotation, so that the bound may rise from one
+        # size to the next; after one period the balance is the same again and the bound is lower.
+        # `first_convincing` asks every size within one period of the crossing, so that all sizes
+        # from its answer on convince.
+        study_size = first_convincing(convinces, start=1, cycle=self._balance_period())
+        if study_size is None:
             return None
-        return self.sizes.resized(n_units_or_blocks).n_units
+        return self.sizes.resized(study_size).n_units
+
+    def _has_bound_for(self, errors: int) -> bool:
+        """Whether a bound at so many errors can be computed: both classes, and enough units."""
+        n_units = self.sizes.n_units
+        has_both_classes = 0 < self.sizes.positives < n_units
+        has_units_in_range = max(errors, 1) < n_units <= MAX_COUNT
+        return has_both_classes and has_units_in_range
 
     def _balance_period(self) -> int:
         """After so many more units (or blocks, if there are any) the balance is about the same."""

@@ -157,7 +157,7 @@ def why_undecided(grounds: Grounds) -> str | None:
     if permutation.void:
         return BLIND_SEARCH
     smallest_p = plan.design.smallest_p
-    if smallest_p + plan.spending.before_shuffles > grounds.level:
+    if smallest_p + plan.spending.spent_before_shuffles > grounds.level:
         design = plural(plan.design.sizes.n_units, grounds.unit)
         limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
         return f"This design ({design}) {limit}."

@@ -36,7 +36,8 @@ _HIGHEST_LOGIT = 14.0
 _DENSITY_NEWTON_STEPS = 50
 _LONGEST_STEP = 1.0
 _LAST_STEP = 1e-13
-# Where the branch is followed from smaller densities: begin, and first step of logit ρ.
+# Where the branch is followed from smaller densities: begin, as a share of the widest density, and
+# first step of its logit.
 _FIRST_DENSITY = 0.5
 _LOGIT_STEP = 0.5
 
@@ -93,10 +94,10 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by way of those of smaller densities, followed in logit ρ (of ρ/ρ_w).
+    """The point Σ = 0 by way of those of smaller densities, followed in logit(ρ/ρ_w).
 
-    With errors the entrance of the branch is hard to find near ρ = 1; it is entered at half the
-    widest density ρ_w.
+    ρ_w is the widest density of the ensemble. With errors the entrance of the branch is hard to
+    find near ρ = 1; it is entered at the share _FIRST_DENSITY of ρ_w.
     """
     ensemble = branch.ensemble
 
@@ -107,7 +108,7 @@ def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
     *_, last = follow(
         solve_at,
         first=_from_entrance(Branch(_FIRST_DENSITY * ensemble.widest, ensemble)),
-        begin=0.0,
+        begin=float(logit(_FIRST_DENSITY)),
         step=_LOGIT_STEP,
         until=float(logit(branch.rho / ensemble.widest)),
     )

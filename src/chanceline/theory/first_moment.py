@@ -240,14 +240,19 @@ def _never_vanishes(ensemble: Ensemble) -> bool:
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
     """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
-    With the weight W_c = A_c + e^{−y} of a pattern and γ of the module's docstring, the exponent is
-    H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε}. It is stationary in x, and that gives the load:
+    Class c has the share f_c, the sign σ_c and the weight W_c = A_c + e^{−y} of a pattern, with A
+    and the moments R_k of `patterns`. The exponent is
 
-        α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²,
+        H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
 
-    where R_k are the moments of `patterns`. The residual has the exponent over H₂(ρ), then, for a
-    free threshold, Σ_c σ_c f_c (A_c/W_c) R₁ (stationary in b), then, with errors, the relative
-    error of Σ_c f_c e^{−y}/W_c = ε (stationary in y).
+    where γ = √(1 + 1/x) with free signs, ½ + ½√(1 + 1/x) with given ones, and ε is the error rate.
+    It is stationary in x, and that gives the load:
+
+        α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²;
+
+    numerator and denominator are multiplied by 2x². The residual has the exponent over H₂(ρ), then,
+    for a free threshold, Σ_c σ_c f_c (A_c/W_c) R₁ (stationary in b), then, with errors, the
+    relative error of Σ_c f_c e^{−y}/W_c = ε (stationary in y).
     """
     x = float(np.exp(point[0]))
     error_rate = ensemble.error_rate
@@ -256,12 +261,14 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     log_weight = np.logaddexp(side.log_a, -y)  # ln W_c, (classes,)
     right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
 
-    # γ, and −2x² ∂ ln γ/∂x, which is 1/γ² or, with given signs, 1/(2√(1 + 1/x) γ).
+    # γ, and −2x² ∂ ln γ/∂x; ∂√(1 + 1/x)/∂x = −1/(2x²√(1 + 1/x)).
     root = np.sqrt(1 + 1 / x)
-    gamma = root
     if ensemble.signed:
         gamma = 0.5 + 0.5 * root
-    gamma_slope = ensemble.widest / (root * gamma)
+        gamma_slope = 0.5 / (root * gamma)
+    else:
+        gamma = root
+        gamma_slope = 1 / (root * gamma)
     load = gamma_slope / float(shares @ (right * side.second))
     rho, alpha = line.rho_and_alpha(load)
     if not 0 < rho < 1:

@@ -8,7 +8,6 @@ branch goes on with Σ < 0 towards x → 0.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -100,28 +99,30 @@ def branch_off(
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
-    ∂Σ/∂x is of third order in the amplitude, so x is only fixed once the other equations hold: it
-    is held first, then freed. `critical` is the replica-symmetric state where the branch begins.
+    ∂Σ/∂x is of third order in the amplitude, so the break point x is only fixed once the other
+    equations hold: it is held first, then freed. Several values to hold are tried. `critical` is
+    the replica-symmetric state where the branch begins.
     """
     # p₀ and p₁ lie on either side of q₀, G₀ and G₁ in proportion on either side of F₀.
     symmetric = critical.order
     p_part = amplitude * (branch.rho - symmetric.q0)
     G_part = p_part * (symmetric.F0 / symmetric.q0)
-    order = RSBOrder(
-        chi=symmetric.chi,
-        K=symmetric.K,
-        E=symmetric.E,
-        F1=symmetric.F1,
-        p=(symmetric.q0 - p_part / 2, symmetric.q0 + p_part / 2),
-        G=(symmetric.F0 - G_part / 2, symmetric.F0 + G_part / 2),
-        x=(0.0,),
-        threshold=symmetric.threshold,
-    )
     name = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[RSBState]:
         """The point with the amplitude held, first at this break point, then at its own."""
-        point = pack_order(replace(order, x=(x,)), branch.rho, branch.ensemble)
+        order = RSBOrder(
+            chi=symmetric.chi,
+            K=symmetric.K,
+            E=symmetric.E,
+            F1=symmetric.F1,
+            p=(symmetric.q0 - p_part / 2, symmetric.q0 + p_part / 2),
+            G=(symmetric.F0 - G_part / 2, symmetric.F0 + G_part / 2),
+            x=(x,),
+            threshold=symmetric.threshold,
+        )
+        point = pack_order(order, branch.rho, branch.ensemble)
+        # p₁ − p₀ is `amplitude` times ρ − q₀, and that is not quite ρ − p₁.
         point[_AMPLITUDE] = np.log(amplitude)
         with_break_held = branch.solve_with(
             point, held=(_AMPLITUDE, _BREAK), name=name, hold_breaks=True

@@ -131,8 +131,22 @@ def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> Pat
     return PatternMeans._make(map(sum, zip(*means_of_classes, strict=True)))
 
 
+class _Expectation(NamedTuple):
+    """E[f(v)] on the nodes, (nodes,), and what its derivatives are made of.
+
+    E and Cov are those of the tilted law of v at one node; T = v on 0 < v < v* and 0 elsewhere.
+    """
+
+    value: Array  # E[f]
+    mean_slope: Array  # E[f'] away from v*; a jump [f]₀ at v = 0 adds [f]₀ e₀, e₀ = density there
+    cov_t: Array  # Cov(f, T)
+    cov_t2: Array  # Cov(f, T²)
+    above: Array | float  # f for v > v*, the same for all of them
+    jump: Array | float  # [f]_* = f just above v* − f just below
+
+
 class _Derivatives(NamedTuple):
-    """An expectation E[f] on the nodes, (nodes,), and its derivatives by ln χ, μ and ln v*."""
+    """A function F on the nodes, (nodes,), and its derivatives by ln χ, μ and ln v*."""
 
     value: Array
     by_log_chi: Array
@@ -140,23 +154,17 @@ class _Derivatives(NamedTuple):
     by_log_ceiling: Array
 
 
-class _PatternDerivatives(NamedTuple):
-    """What is averaged over z."""
-
-    first: _Derivatives  # R₁ = E[T]
-    variance: _Derivatives  # Var T
-    net_tight: _Derivatives  # p₊ − v*e*
-    wrong: _Derivatives  # ε
-
-
 def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) -> PatternMeans:
-    """Means and gradients of one class; the share f_c is a factor of each."""
+    """Means and gradients of one class; the share f_c is a factor of each.
+
+    R₁ = E[T], Var T, the net weight of tight constraints and the weight of errors are
+    differentiated on the nodes z first; then they and R₁² are averaged over z.
+    `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
+    """
     side = class_side.side
-    if np.isinf(side.ceiling):
-        derivatives = _derivatives_without_errors(side)
-    else:
-        derivatives = _derivatives_with_errors(side, class_side.mu, class_side.s2)
-    r1 = derivatives.first
+    r1 = _differentiate(_mean_of_t(side), side)
+    variance_of_t = _differentiate(_variance_of_t(side), side)
+    net_tight = _net_tight(class_side)
     r1_square = _Derivatives(
         value=r1.value**2,
         by_log_chi=2 * r1.value * r1.by_log_chi,
@@ -164,18 +172,20 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
         by_log_ceiling=2 * r1.value * r1.by_log_ceiling,
     )
 
-    # ⟨F'G'⟩ of R₁·R₁, which Var T = R₂ − R₁² has with the other sign.
+    # By q₀ the mean of a product F·G of expectations has the term ⟨F'G'⟩ more than that of one
+    # expectation: R₁·R₁ has ⟨R₁'²⟩, and Var T = R₂ − R₁·R₁ has −⟨R₁'²⟩.
     slope_square = class_side.mean(r1.by_mu**2)
     first = _mean_with_gradient(class_side, r1, root_rho)
-    square = _mean_with_gradient(class_side, r1_square, root_rho, slope_square)
-    variance = _mean_with_gradient(class_side, derivatives.variance, root_rho, -slope_square)
-    net_tight = _mean_with_gradient(class_side, derivatives.net_tight, root_rho)
+    wrong = np.zeros_like(first)  # stays so without errors
+    if not np.isinf(side.ceiling):
+        error_weight = _differentiate(_weight_of_wrong(side), side)
+        wrong = _mean_with_gradient(class_side, error_weight, root_rho)
     return PatternMeans(
-        isostatic=net_tight + kappa_over_rho * first,
-        square=square,
-        variance=variance,
+        isostatic=_mean_with_gradient(class_side, net_tight, root_rho) + kappa_over_rho * first,
+        square=_mean_with_gradient(class_side, r1_square, root_rho, slope_square),
+        variance=_mean_with_gradient(class_side, variance_of_t, root_rho, -slope_square),
         by_threshold=class_side.sign * first,
-        wrong=_mean_with_gradient(class_side, derivatives.wrong, root_rho),
+        wrong=wrong,
         first=float(first[0]),
         tight=class_side.mean(side.tight),
         log_a=class_side.mean(side.log_a),
@@ -185,143 +195,174 @@ def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) 
 
 
 def _mean_with_gradient(
-    class_side: ClassSide, of: _Derivatives, root_rho: float, slope_product: float = 0.0
+    class_side: ClassSide, function: _Derivatives, root_rho: float, slope_product: float = 0.0
 ) -> Array:
-    """f_c ∫Dz F and its derivatives by ln χ, q₀, b and ln v*, (5,).
+    """The mean f_c ∫Dz F(μ) of a class and its derivatives by ln χ, q₀, b and ln v*, (5,).
 
-    By q₀ it is f_c ∫Dz (R₁/χ) F', plus `slope_product` = f_c ∫Dz F'G' where a product is averaged;
-    by b it is f_c ∫Dz F' times ∂μ/∂b = σ_c √ρ.
+    The class has the share f_c and the sign σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c, where the offset
+    θ_c moves with b as ∂θ_c/∂b = σ_c √ρ:
+
+        by b:   σ_c √ρ f_c ∫Dz F',
+        by q₀:  f_c ∫Dz (½F'' − ∂F/∂s²) = f_c ∫Dz (R₁/χ) F',
+
+    because q₀ widens the law of μ and narrows s² = ρ − q₀, F = N/A where N and A solve the heat
+    equation ∂/∂s² = ½ ∂²/∂μ², and A'/A = −R₁/χ. In a product of two such functions, F·G, ½(FG)''
+    has F'G' as well: `slope_product` is f_c ∫Dz F'G', 0 for a single one.
     """
     side = class_side.side
-    by_q0 = class_side.mean(side.mean / side.chi * of.by_mu) + slope_product
-    by_threshold = class_side.mean(of.by_mu) * (class_side.sign * root_rho)
+    r1_over_chi = side.mean / side.chi
+    by_q0 = class_side.mean(r1_over_chi * function.by_mu) + slope_product
+    by_threshold = class_side.mean(function.by_mu) * (class_side.sign * root_rho)
     return np.array(
         [
-            class_side.mean(of.value),
-            class_side.mean(of.by_log_chi),
+            class_side.mean(function.value),
+            class_side.mean(function.by_log_chi),
             by_q0,
             by_threshold,
-            class_side.mean(of.by_log_ceiling),
+            class_side.mean(function.by_log_ceiling),
         ]
     )
 
 
-def _derivatives_without_errors(side: PatternSide) -> _PatternDerivatives:
-    """R₁, Var T and p₊ with their derivatives, without what errors add; no pattern is wrong.
+def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives:
+    """The derivatives of an expectation E[f(v)] on the nodes,
 
-    Each is an expectation E[f(T)] under the tilted law of v, whose derivatives are
+        by ln χ:   Cov(f, T²)/2χ + (v*²/2χ) Cov(f, 1_{v>v*}),
+        by μ:      E[f'] − Cov(f, T)/χ + [f]_* e*,
+        by ln v*:  −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*},
 
-        by ln χ: Cov(f, T²)/2χ,    by μ: E[f'] − Cov(f, T)/χ + [f]₀ e₀,
-
-    [f]₀ the jump of f at v = 0 and e₀ the density of v there:
-
-        R₁      f = T            Cov(f, T²) = third + 2R₁ Var T,             E[f'] = p₊,
-        Var T   f = (T − R₁)²    Cov(f, T²) = fourth − (Var T)² + 2R₁ third,  E[f'] = 2R₁(1 − p₊),
-        p₊      f = 1_{T>0}      Cov(f, T²) = R₂(1 − p₊),                    [f]₀ = 1,
-
-    with third and fourth central moments of T. (In f = (T − R₁)² the R₁ may be held: by it E[f] is
-    stationary.)
+    where e* is the density of v at v*, and Cov(f, 1_{v>v*}) = (f above v* − E[f]) ε, ε the weight
+    of v > v*. Without errors v* = ∞, and only the terms of T are left.
     """
     chi = side.chi
+    by_log_chi = expectation.cov_t2 / (2 * chi)
+    by_mu = expectation.mean_slope - expectation.cov_t / chi
+    if np.isinf(side.ceiling):
+        return _Derivatives(
+            value=expectation.value,
+            by_log_chi=by_log_chi,
+            by_mu=by_mu,
+            by_log_ceiling=np.zeros_like(by_mu),
+        )
+    v = side.ceiling  # v*
+    cov_wrong = (expectation.above - expectation.value) * side.wrong
+    jump_term = expectation.jump * side.far_edge  # [f]_* e*
+    return _Derivatives(
+        value=expectation.value,
+        by_log_chi=by_log_chi + v**2 * cov_wrong / (2 * chi),
+        by_mu=by_mu + jump_term,
+        by_log_ceiling=-v * (v / chi * cov_wrong + jump_term),
+    )
+
+
+def _mean_of_t(side: PatternSide) -> _Expectation:
+    """R₁ = E[f] with f = T, which is v on 0 < v < v* and 0 elsewhere.
+
+    f' = 1 on 0 < v < v*, which has the weight p₊; Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T. At v*, T
+    falls from v* to 0.
+    """
+    r1 = side.mean
+    return _Expectation(
+        value=r1,
+        mean_slope=side.tight,
+        cov_t=side.variance,
+        cov_t2=side.third + 2 * r1 * side.variance,
+        above=0.0,
+        jump=-side.ceiling,
+    )
+
+
+def _variance_of_t(side: PatternSide) -> _Expectation:
+    """Var T = E[f] with f = (T − R₁)², T = v on 0 < v < v* and 0 elsewhere, R₁ = E[T].
+
+    R₁ is held when f is differentiated: E[(T − a)²] is stationary at a = R₁.
+
+    - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊);
+    - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³];
+    - at v*, f goes from (v* − R₁)² to R₁²: [f]_* = v*(2R₁ − v*).
+    """
     r1 = side.mean
     variance = side.variance
-    zero = np.zeros_like(r1)
-    first = _Derivatives(
-        value=r1,
-        by_log_chi=(side.third + 2 * r1 * variance) / (2 * chi),
-        by_mu=side.tight - variance / chi,
-        by_log_ceiling=zero,
-    )
-    variance_of_t = _Derivatives(
-        value=variance,
-        by_log_chi=(side.fourth - variance**2 + 2 * r1 * side.third) / (2 * chi),
-        by_mu=2 * r1 * side.loose - side.third / chi,
-        by_log_ceiling=zero,
-    )
-    tight = _Derivatives(
-        value=side.tight,
-        by_log_chi=side.second * side.loose / (2 * chi),
-        by_mu=side.edge - r1 * side.loose / chi,
-        by_log_ceiling=zero,
-    )
-    wrong = _Derivatives(zero, zero, zero, zero)
-    return _PatternDerivatives(first, variance_of_t, tight, wrong)
-
-
-def _derivatives_with_errors(side: PatternSide, mu: Array, s2: float) -> _PatternDerivatives:
-    """R₁, Var T, p₊ − v*e* and ε with their derivatives, where violations beyond v* are errors.
-
-    The first three are those without errors, p₊ as the third, to which `_add_errors` adds what the
-    covariance of f with 1_{v>v*} and the jump of f at v* make of it: T falls from v* to 0 there, so
-    that (T − R₁)² jumps by R₁² − (v* − R₁)² and 1_{T>0} by −1. For ε f is 1_{v>v*} itself.
-
-    v*e* = v* e^{−v*²/2χ} N(v*; μ, s²)/A is differentiated by its logarithm, with
-
-        ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
-
-    Parameters
-    ----------
-    side
-        The pattern side at each node, (nodes,).
-    mu, s2
-        μ at each node, (nodes,), and s².
-    """
-    chi = side.chi
-    r1 = side.mean
-    r2 = side.second
     v = side.ceiling  # v*
-    wrong = np.zeros_like(r1) + side.wrong  # ε, (nodes,)
-    base = _derivatives_without_errors(side)
-    first = _add_errors(base.first, side, covariance=-r1 * wrong, jump=-v)
-    variance = _add_errors(
-        base.variance,
-        side,
-        covariance=(r1**2 - side.variance) * wrong,
+    return _Expectation(
+        value=variance,
+        mean_slope=2 * r1 * side.loose,
+        cov_t=side.third,
+        cov_t2=side.fourth - variance**2 + 2 * r1 * side.third,
+        above=r1**2,
         jump=v * (2 * r1 - v),
     )
-    tight = _add_errors(base.net_tight, side, covariance=-side.tight * wrong, jump=-1.0)
-
-    # f = 1_{v>v*} has Cov(f, T) = −εR₁ and Cov(f, T²) = −εR₂.
-    wrong_without_jump = _Derivatives(
-        value=wrong,
-        by_log_chi=-wrong * r2 / (2 * chi),
-        by_mu=wrong * r1 / chi,
-        by_log_ceiling=np.zeros_like(r1),
-    )
-    wrong_patterns = _add_errors(wrong_without_jump, side, covariance=wrong * (1 - wrong), jump=1.0)
-
-    # v*e* and its derivatives.
-    far = v * side.far_edge
-    tail = (v - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ
-    far_by_log_chi = far * (v**2 * (1 - wrong) - r2) / (2 * chi)
-    far_by_mu = far * (tail + r1 / chi)
-    far_by_log_ceiling = far * (1 - v * (v / chi * (1 - wrong) + tail))
-    net_tight = _Derivatives(
-        value=side.net_tight,
-        by_log_chi=tight.by_log_chi - far_by_log_chi,
-        by_mu=tight.by_mu - far_by_mu,
-        by_log_ceiling=tight.by_log_ceiling - far_by_log_ceiling,
-    )
-    return _PatternDerivatives(first, variance, net_tight, wrong_patterns)
 
 
-def _add_errors(
-    base: _Derivatives, side: PatternSide, covariance: Array, jump: Array | float
-) -> _Derivatives:
-    """The derivatives of E[f] with the terms that errors add to those in `base`:
+def _weight_of_tight(side: PatternSide) -> _Expectation:
+    """p₊ = E[f] with f = 1 on 0 < v < v* and 0 elsewhere.
 
-        by ln χ: (v*²/2χ) Cov(f, 1_{v>v*}),    by μ: [f]_* e*,
-        by ln v*: −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*}.
-
-    `covariance` is Cov(f, 1_{v>v*}), `jump` is [f]_* = f just above v* − f just below, and e* is
-    the density of v at v*.
+    It jumps by 1 at v = 0, where v has the density e₀ (`side.edge`), and by −1 at v*. With T = f v
+    and R_k = E[T^k], f T^k = T^k and Cov(f, T^k) = R_k(1 − p₊).
     """
-    v = side.ceiling  # v*
-    chi = side.chi
-    jump_term = jump * side.far_edge
+    return _Expectation(
+        value=side.tight,
+        mean_slope=side.edge,
+        cov_t=side.mean * side.loose,
+        cov_t2=side.second * side.loose,
+        above=0.0,
+        jump=-1.0,
+    )
+
+
+def _weight_of_wrong(side: PatternSide) -> _Expectation:
+    """ε = E[f] with f = 1 for v > v* and 0 below: the weight of errors.
+
+    T = 0 where f = 1, so that Cov(f, T^k) = −εR_k with R_k = E[T^k].
+    """
+    wrong = np.asarray(side.wrong)
+    return _Expectation(
+        value=wrong,
+        mean_slope=np.zeros_like(wrong),
+        cov_t=-wrong * side.mean,
+        cov_t2=-wrong * side.second,
+        above=1.0,
+        jump=1.0,
+    )
+
+
+def _net_tight(class_side: ClassSide) -> _Derivatives:
+    """p₊ − v*e* on the nodes with its derivatives; without errors it is p₊ alone.
+
+    p₊ is the weight of 0 < v < v*, e* the density of v at v*.
+    """
+    side = class_side.side
+    tight = _differentiate(_weight_of_tight(side), side)
+    if np.isinf(side.ceiling):
+        return tight
+    far = _ceiling_term(side, class_side.mu, class_side.s2)
     return _Derivatives(
-        value=base.value,
-        by_log_chi=base.by_log_chi + v**2 * covariance / (2 * chi),
-        by_mu=base.by_mu + jump_term,
-        by_log_ceiling=-v * (v / chi * covariance + jump_term),
+        value=tight.value - far.value,
+        by_log_chi=tight.by_log_chi - far.by_log_chi,
+        by_mu=tight.by_mu - far.by_mu,
+        by_log_ceiling=tight.by_log_ceiling - far.by_log_ceiling,
+    )
+
+
+def _ceiling_term(side: PatternSide, mu: Array, s2: float) -> _Derivatives:
+    """v*e*, e* the density of v at v*, with its derivatives on the nodes; `mu` is μ, (nodes,).
+
+    The derivatives are v*e* times those of its logarithm,
+
+        ln(v*e*) = ln v* − v*²/2χ + ln N(v*; μ, s²) − ln A,
+
+    where, ε being the weight of v > v*,
+
+        ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
+    """
+    chi = side.chi
+    v = side.ceiling  # v*
+    right = 1 - side.wrong  # 1 − ε
+    far = v * np.asarray(side.far_edge)
+    normal_slope = (v - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ, the opposite of that by v*
+    return _Derivatives(
+        value=far,
+        by_log_chi=far * (v**2 * right - side.second) / (2 * chi),
+        by_mu=far * (normal_slope + side.mean / chi),
+        by_log_ceiling=far * (1 - v * (v / chi * right + normal_slope)),
     )

@@ -157,25 +157,25 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
     """α_c Σ_k f_k ∫Dz E[x; 0 < x < t*]², x ~ N(τ_k + √c z, 1 − c), at the entrance.
 
-    The classes k have the shares f_k and τ_k = margin + σ_k b; α_c (of free signs), b and t* are
-    those of all variables, E[x; …] is the mean of x where it lies between the bounds and 0
-    elsewhere.
+    The classes k have the shares f_k and τ_k = margin + σ_k b. α_c (of free signs: that of given
+    ones over ½, the widest density), b and t* are those of all variables. E[x; 0 < x < t*] =
+    E[x 1_{0<x<t*}] is a partial mean; it is taken of x/√(1−c), which has unit variance.
     """
     all_variables = gardner(ensemble)
     rule = gaussian_rule(step=QUADRATURE_STEP / 8)
     width = np.sqrt(1 - c)
-    top = all_variables.ceiling / width
+    scaled_top = all_variables.ceiling / width
     total = 0.0
     for share, sign in ensemble.classes:
         tau = ensemble.margin + sign * all_variables.threshold
-        mean = (tau + np.sqrt(c) * rule.nodes) / width
-        clipped_mean = width * _mean_between_zero_and(top, mean)
-        total += share * float(rule.mean(clipped_mean**2))
+        scaled_mean = (tau + np.sqrt(c) * rule.nodes) / width  # (nodes,)
+        partial_mean = width * _partial_mean(scaled_mean, scaled_top)
+        total += share * float(rule.mean(partial_mean**2))
     return all_variables.load / ensemble.widest * total
 
 
-def _mean_between_zero_and(top: float, mean: Array) -> Array:
-    """E[x; 0 < x < top] for x ~ N(m, 1) = m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m)."""
+def _partial_mean(mean: Array, top: float) -> Array:
+    """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m)."""
     weight = ndtr(top - mean) - ndtr(-mean)
     return mean * weight + _normal_density(mean) - _normal_density(top - mean)
 

@@ -28,8 +28,8 @@ term not when E, F₁ and F₀ are. At the saddle these two Euler identities giv
 which without margin and errors reads αp₊ = ρ₊: as many tight constraints as weights. It gives the
 load as a function of the other unknowns, without cancellation near ρ = 1; along the branch χ falls
 steadily from ∞ (at α_CG) to 0 (at α_ℓ₀) and is the parameter to follow. One of (2) and (3) is then
-redundant: write X and Y for their errors; by Gaussian integration by parts on both sides, (1),
-(4)–(7) and the identity imply
+redundant: write X and Y for their errors, left − right; by Gaussian integration by parts on both
+sides, (1), (4)–(7) and the identity imply
 
     F₀ Y = (F₀ − d) X.
 
@@ -130,6 +130,9 @@ def equations(
     entropy = _entropy(values, coords, ensemble, means, support)
 
     alpha = values.alpha.value
+    price = np.inf
+    if ensemble.error_rate:
+        price = values.price.value
     order = Order(
         q0=float(coords.q0.value),
         chi=float(coords.chi.value),
@@ -138,12 +141,12 @@ def equations(
         F0=float(values.F0.value),
         K=coords.K.value,
         threshold=coords.threshold.value,
-        price=values.price.value or np.inf,
+        price=price,
     )
     between = alpha * means.curvature_square * support.curvature_square / values.E.value**2
     return RSState(
         alpha=float(alpha),
-        to_gardner=_load_below_gardner(sides[0], rho, ensemble, alpha),
+        to_gardner=_load_below_gardner(sides, rho, ensemble, alpha),
         order=order,
         residual=np.array([error.value for error in residual]),
         jacobian=np.array([error.differential for error in residual]),
@@ -167,12 +170,21 @@ def _residual(
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
     (1) ∫Dz p = ρ, or ∫Dz (1 − p) = 1 − ρ where that is the smaller one;
-    (2) ∫Dz p⟨w²⟩ = ρ and (3) ∫Dz (p⟨w⟩)² = q₀, whose errors are X and Y, as X − Y d/(F₀ + d):
-        (2) by itself hardly depends on q₀ near the entrance, and (3) holds by itself at F₀ = d;
+    (2) ∫Dz p⟨w²⟩ = ρ and (3) ∫Dz (p⟨w⟩)² = q₀ as one equation,
+        norm_excess − overlap_excess·d/(F₀ + d) = 0, where norm_excess = ∫Dz p⟨w²⟩ − ρ and
+        overlap_excess = ∫Dz (p⟨w⟩)² − q₀;
     (4) (α/χ²)⟨R₁²⟩ = F₀;
     (5) (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E, the smaller one of V and d within a factor 2;
     (6) Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free;
     (7) ⟨wrong⟩ = ε, if errors are allowed.
+
+    p is the probability that a variable of field z is chosen, w its weight then; R_k are moments of
+    the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes.
+
+    One equation is enough for (2) and (3), because the load already comes from an identity: with it
+    the other equations imply F₀·overlap_excess = (F₀ − d)·norm_excess. Put into the combination,
+    this leaves norm_excess·(F₀² + d²)/[F₀(F₀ + d)] = 0, so that both excesses vanish. Neither would
+    do by itself: (2) hardly depends on q₀ where F₀ ≪ d, and (3) is always true at F₀ = d.
     """
     rho = coords.rho
     if rho <= 0.5:
@@ -181,14 +193,15 @@ def _residual(
         rejected = Dual(support.rejected, -values.chosen.differential)
         chosen_error = 1 - rejected / (1 - rho)
 
-    X = values.norm - rho
-    Y = values.overlap - coords.q0
+    norm_excess = values.norm - rho
+    overlap_excess = values.overlap - coords.q0
     d_share = values.d / (values.F0 + values.d)
-    norm_error = (X - d_share * Y) / rho
+    norm_and_overlap_error = (norm_excess - d_share * overlap_excess) / rho
+
     F0_error = values.F0_of_patterns / values.F0 - 1
     V_error = (values.V_of_patterns - values.V) * values.E / (values.V * values.d)
 
-    errors = [chosen_error, norm_error, F0_error, V_error]
+    errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
     if ensemble.free_threshold:
         errors.append(values.by_threshold / np.sqrt(rho))
     if ensemble.error_rate:
@@ -213,10 +226,17 @@ def _entropy(
 ) -> _Entropy:
     """Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary at the saddle.
 
-        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
+        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + order_terms,
+        order_terms = ½[(E − F₁)ρ − F₁χ + F₀q₀] = ½[dρ − F₀s² − F₁χ],
 
-    The last bracket is summed as dρ − F₀s² − F₁χ, where no term is larger than it need be: it is
-    the same because E − F₁ = d − F₀ and q₀ = ρ − s².
+    in the second form, where no term is larger than it need be: E − F₁ = d − F₀ and q₀ = ρ − s².
+    ⟨·⟩ is the mean over the fields z and the classes c, of share f_c and sign σ_c; e^{−y} is the
+    weight of an error, ε the error rate, b the threshold.
+
+    ρ stands in Kρ and ½(E − F₁)ρ, and ln A(μ) depends on it by s² = ρ − q₀ and by the offset
+    θ_c = √ρ(margin + σ_c b) of μ, ∂θ_c/∂ρ = θ_c/2ρ. With ∂ ln A/∂μ = −R₁/χ the offset gives
+    −⟨θ_c R₁⟩/2ρχ; its part with b vanishes at the saddle, where Σ_c σ_c f_c ∫Dz R₁ = 0, and the
+    part with κ = margin·√ρ is left.
     """
     rho = coords.rho
     chi = coords.chi.value
@@ -225,11 +245,9 @@ def _entropy(
     F1 = values.F1.value
     by_alpha = means.log_a + values.price.value * ensemble.error_rate
 
-    outside = 0.5 * (values.d.value * rho - values.F0.value * coords.patterns.s2 - F1 * chi)
-    value = alpha * by_alpha + support.log_one_plus + K * rho + outside
+    order_terms = 0.5 * (values.d.value * rho - values.F0.value * coords.patterns.s2 - F1 * chi)
+    value = alpha * by_alpha + support.log_one_plus + K * rho + order_terms
 
-    # ρ moves s² = ρ − q₀, and the offsets κ = margin·√ρ by κ/2ρ; ∂ ln A/∂μ = −R₁/χ. That of the
-    # threshold is stationary.
     kappa = ensemble.margin * np.sqrt(rho)
     log_a_by_offset = -0.5 * kappa * means.first / (rho * chi)
     log_a_by_rho = means.log_a_by_s2 + log_a_by_offset
@@ -244,11 +262,22 @@ def _entropy_gradient(
     support: SupportMeans,
     by_alpha: float,
 ) -> Array:
-    """dΣ by the coordinates of the point, (coordinates,).
+    """dΣ by the coordinates of the point, (coordinates,): the sum of (∂Σ/∂a) da over all a in
 
-    It is the sum of ∂Σ/∂a da over the order parameters a of the free entropy. Every partial
-    derivative but that by α is, up to a factor, the error of a saddle equation, and vanishes at the
-    saddle.
+        Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
+
+    ∂Σ/∂α is the argument `by_alpha`; every other partial derivative vanishes at the saddle. They
+    are, with f = ln(1 + e^{−K}B), p the probability that a variable is chosen and w its weight,
+
+        K:   ρ − ∫Dz p,                     as ∂f/∂K = −p;
+        E:   ½(ρ − ∫Dz p⟨w²⟩),              as ∂f/∂E = −½p⟨w²⟩;
+        F₁:  ½(∫Dz p⟨w²⟩ − ρ + ρ₊/E − χ),   as ∂f/∂V = ½p(⟨w²⟩ + P(w ≠ 0)/E), V = F₁ − F₀, with
+                                            ρ₊ = ∫Dz p P(w ≠ 0);
+        F₀:  ½(q₀ − ∫Dz (p⟨w⟩)²);
+        χ:   ½[(α/χ²)⟨R₂⟩ − F₁];
+        q₀:  ½[F₀ − (α/χ²)⟨R₁²⟩];
+        b:   −(α/χ)√ρ Σ_c σ_c f_c ∫Dz R₁;
+        y:   α(ε − ⟨wrong⟩).
     """
     rho = coords.rho
     chi = coords.chi.value
@@ -281,14 +310,19 @@ def _entropy_gradient(
 
 
 def _load_below_gardner(
-    class_side: ClassSide, rho: float, ensemble: Ensemble, alpha: float
+    sides: list[ClassSide], rho: float, ensemble: Ensemble, alpha: float
 ) -> float:
-    """α_c − α; for the plain ensemble at ρ > ½ from a sum of small terms."""
+    """α_c − α; for the plain ensemble at ρ > ½ from a sum of small terms.
+
+    There α_c = 2 and α = ρ/∫Dz p₊, so that α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊. The numerator is
+    1 − ρ + ∫Dz D(z) with D(z) = p₊(−z) − [1 − p₊(z)]: small, and even in z, so that it is summed
+    over z ≥ 0 on the nodes of a rule symmetric about z = 0.
+    """
     if not ensemble.plain or rho <= 0.5:
         return gardner(ensemble).load - alpha
-    # ∫Dz p₊ = ½ + ∫_{z>0} Dz [p₊(−z) − (1 − p₊(z))].
-    tight = class_side.side.tight
-    middle = class_side.rule.nodes.size // 2
-    odd = class_side.rule.weights * (tight[::-1] - class_side.side.loose)
-    missing = 1 - rho + odd[middle] + 2 * odd[middle + 1 :].sum()
-    return float(missing / class_side.rule.mean(tight))
+    only_class = sides[0]  # of equal classes one stands for both
+    tight = only_class.side.tight  # p₊, (nodes,)
+    middle = only_class.rule.nodes.size // 2  # where z = 0
+    weighted = only_class.rule.weights * (tight[::-1] - only_class.side.loose)  # of D
+    numerator = 1 - rho + weighted[middle] + 2 * weighted[middle + 1 :].sum()
+    return float(numerator / only_class.rule.mean(tight))

@@ -218,6 +218,22 @@ def _weighted_sum(
     return BrokenPatternMeans._make(map(total, zip(*means_of_class, strict=True)))
 
 
+def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
+    """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
+
+    With the equations that are imposed the two are related: with x₀ = 0 and x_{k+1} = 1
+
+        E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i),    i = 0 … k.
+
+    E_i[f_i'²] = p_i is imposed as differences between levels, so that E_i[f_i'²] − p_i is the same
+    for every i: that of i = 0 is taken out of the sum. (E_i is an average over the weight of level
+    i, E without index an order parameter.)
+    """
+    x_gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i, (k + 1,)
+    bottom_error = supports.squares[0] - unpacked.p[0]  # E₀[f₀'²] − p₀
+    return float(x_gaps @ unpacked.G / unpacked.order.E * bottom_error)
+
+
 @dataclass(frozen=True)
 class RSBBranch(ChiBranch[RSBState]):
     """The equations with a given number of steps at one density, and Newton on them."""
@@ -229,6 +245,8 @@ class RSBBranch(ChiBranch[RSBState]):
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
         """Relative residuals, one fewer than the point (`pack_order`) has coordinates; α follows.
 
+        k is the number of steps of breaking, E_k an average over the weight of the top level; p₊,
+        R₁ and g_k = ln A are those of the patterns, H₂(p) is the entropy of choosing a variable.
         Grids are finer by the factor `fineness`.
         """
         rho = self.rho
@@ -238,19 +256,16 @@ class RSBBranch(ChiBranch[RSBState]):
         supports = averages.supports
         E = unpacked.order.E
 
-        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ.
+        # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ, κ = margin·√ρ.
         alpha = rho / (patterns.tight + self._kappa_first(averages))
 
         # (7) Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
         entropy = supports.mixing + 0.5 * rho * np.log(E / unpacked.d) + alpha * patterns.internal
 
-        # The equation left over, E₀[f₀'²] = p₀. The differences of (3) hold, so that its error is
-        # that of every level, and α E_k[p₊] − ρ = Σ_i (x_{i+1} − x_i)(G_i/E)(E_i[f_i'²] − p_i).
-        gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i
-        error_left_over = supports.squares[0] - unpacked.p[0]
-        identity_error = gaps @ unpacked.G / E * error_left_over
-
-        inner, outer = alpha * patterns.square_curvatures * supports.square_curvatures
+        # α E_k[g_k''²] E_k[f_k''²] at the top, in a smallest group, and the same with E₀, g₀ and f₀
+        # at the bottom, between the largest groups.
+        replicons = alpha * patterns.square_curvatures * supports.square_curvatures
+        replicon_inner, replicon_outer = replicons
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
@@ -258,10 +273,10 @@ class RSBBranch(ChiBranch[RSBState]):
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
             entropy_by_alpha=float(patterns.values[0]),
-            identity_error=float(identity_error),
+            identity_error=_identity_error(unpacked, supports),
             tight=float(patterns.tight),
-            replicon_inner=float(inner),
-            replicon_outer=float(outer),
+            replicon_inner=float(replicon_inner),
+            replicon_outer=float(replicon_outer),
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
         )
 
@@ -280,8 +295,11 @@ class RSBBranch(ChiBranch[RSBState]):
         (4) α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
         (3) E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
         Σ_c σ_c f_c E_k[R₁] = 0, if the threshold is free;
-        (6) S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}) with S_i = α E_i[g_i] + E_i[f_i], k of
-        them; but for i = k that both forms of Σ agree, (7) = S₀ + Kρ.
+        (6) of the k break points, by `_break_errors`.
+
+        The numbers are those of the module's equations. E_i is the average over the weight of level
+        i = 0 … k, where g_i is the function of the patterns and f_i that of the supports. `entropy`
+        is Σ by (7).
         """
         rho = self.rho
         patterns = averages.patterns
@@ -292,10 +310,13 @@ class RSBBranch(ChiBranch[RSBState]):
         else:
             chosen_error = 1 - supports.rejected / (1 - rho)
         norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
+
+        # What the patterns return for d and for G₀, G₁ − G₀, …; the supports for p₁ − p₀, ….
         kappa_term = self._kappa_first(averages) / unpacked.order.chi
         d_of_patterns = alpha * (kappa_term - patterns.curvature)
         G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
         p_parts_of_supports = np.diff(supports.squares)
+
         residual = [
             chosen_error,
             norm / rho - 1,
@@ -305,12 +326,29 @@ class RSBBranch(ChiBranch[RSBState]):
         ]
         if self.ensemble.free_threshold:
             residual.append(averages.first_by_sign / np.sqrt(rho))
+        return np.array([*residual, *self._break_errors(unpacked, averages, alpha, entropy)])
 
-        S = alpha * patterns.values + supports.values
-        break_errors = np.diff(S) / (0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)) - 1
-        if self.steps:
-            break_errors[-1] = 1 - (entropy - S[0]) / (unpacked.order.K * rho)
-        return np.array([*residual, *break_errors])
+    def _break_errors(
+        self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
+    ) -> list[float]:
+        """The relative errors of the equations of x₁ … x_k; none without breaking.
+
+        E_i is the average over the weight of level i, g_i the function of the patterns there and
+        f_i that of the supports. With S_i = α E_i[g_i] + E_i[f_i] the equations are
+
+            i < k:  S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
+            i = k:  S₀ + Kρ = entropy.
+
+        S₀ + Kρ is Σ in terms of the bottom level, `entropy` is Σ in terms of the top level, (7).
+        Given the equations i < k, they agree where S_k − S_{k−1} = ½x_k(G_k p_k − G_{k−1} p_{k−1}).
+        """
+        if not self.steps:
+            return []
+        S = alpha * averages.patterns.values + averages.supports.values  # S₀ … S_k
+        right_sides = 0.5 * unpacked.x * np.diff(unpacked.G * unpacked.p)  # of i = 1 … k
+        errors_below_top = np.diff(S)[:-1] / right_sides[:-1] - 1
+        top_error = 1 - (entropy - S[0]) / (unpacked.order.K * self.rho)
+        return [*errors_below_top, top_error]
 
     def solve_with(  # noqa: PLR0913
         self,

@@ -16,7 +16,6 @@ from scipy.special import entr
 from chanceline.theory.newton import OutsideDomain
 from chanceline.theory.parisi import (
     FIELD_REACH,
-    Grid,
     Recursion,
     descending_scales,
     focused_grid,
@@ -95,7 +94,8 @@ def support_recursion(  # noqa: PLR0913
 ) -> tuple[SupportSide, Recursion]:
     """f_k = ln(1 + e^{−K}B) on its grid, and f_k … f₀ with their weights.
 
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}).
+    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). The field u has
+    its own grid on each level i = 0 … k, fine where the choice switches on.
 
     Parameters
     ----------
@@ -116,16 +116,20 @@ def support_recursion(  # noqa: PLR0913
     switch = max(K - 0.5 * np.log(E / d), 0.0)
     next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
     steps = gaussian_steps(G)
-    grids = [
-        _support_grid(
+
+    # f_i is analytic up to a complex u, the zero of its switch: the fine step is a fraction of the
+    # distance of that zero from the real axis.
+    grids = []
+    for level in range(len(G)):
+        zero = _zero_of_switch(scales[level], switch, next_breaks[level])
+        grid = focused_grid(
             reach,
-            exponent_scale=2 * scales[level],
-            zero=switch + 1j * np.pi / next_breaks[level],
-            gaussian_step=steps[level],
-            fineness=fineness,
+            fine=zero.imag / _PER_SUPPORT_EDGE / fineness,
+            coarse=steps[level] / fineness,
+            focus=abs(zero),
         )
-        for level in range(len(G))
-    ]
+        grids.append(grid)
+
     top = support_side(grids[-1].nodes, E - d, d, K)
     recursion = recurse(grids, top=top.log_one_plus, top_slope=top.slope, variances=G, breaks=x)
     return top, recursion
@@ -144,23 +148,14 @@ def _tilted_variance(G: Array, scales: Array) -> float:
     return float(variance)
 
 
-def _support_grid(
-    reach: float, exponent_scale: float, zero: complex, gaussian_step: float, fineness: float
-) -> Grid:
-    """The grid of one level of the support side, fine where the choice switches on.
+def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
+    """The complex field u where 1 + e^{x_{i+1}(u²/2d_i − switch)} vanishes, next to the real axis.
 
-    On level i the switch between rejected and chosen groups is 1 + e^{x_{i+1}(u²/2d_i − switch)},
-    switch = K − ½ ln(E/d) (x_{k+1} = 1: single variables). It vanishes at u² = 2d_i·`zero`, zero =
-    switch + iπ/x_{i+1}, and f_i is analytic up to there: a fraction of that distance from the real
-    axis is the fine step. `exponent_scale` is 2d_i.
+    This sum switches from rejected to chosen groups on level i, with `scale` d_i, `next_break`
+    x_{i+1} (1 at the top: single variables) and `switch` K − ½ ln(E/d), or 0 where that is
+    negative. The exponent is iπ at u² = 2d_i (switch + iπ/x_{i+1}).
     """
-    position = np.sqrt(exponent_scale * zero)  # complex
-    return focused_grid(
-        reach,
-        fine=position.imag / _PER_SUPPORT_EDGE / fineness,
-        coarse=gaussian_step / fineness,
-        focus=abs(position),
-    )
+    return complex(np.sqrt(2 * scale * (switch + 1j * np.pi / next_break)))
 
 
 class BrokenPatternMeans(NamedTuple):

@@ -135,11 +135,11 @@ class RSSolution(ReplicaSolution):
             if self.price is not None:
                 line += f"   −ln of an error's weight {self.price:.10g}"
             lines.append(line)
-        weights = "ρ"
+        share_symbol = "ρ"
         if self.nonzero is not None:
-            weights = "ρ₊"
+            share_symbol = "ρ₊"
             lines.append(f"  ρ₊ {self.nonzero:.10g}, the share of inputs whose weight is not zero")
         lines.append(f"  stability    {self.stability}")
-        identity = f"|αp₊ − {weights}| {abs(self.identity_error):.1e}"
+        identity = f"|αp₊ − {share_symbol}| {abs(self.identity_error):.1e}"
         lines.append(f"  residual     {self.residual:.1e}   {identity}")
         return "\n".join(lines)

@@ -61,29 +61,30 @@ def resolved_support_side(
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
-    """The rule for ∫Dz on which the support side is smooth, u = √F₀ z.
+    """The rule for ∫Dz that resolves the support side, a function of u = √F₀ z; E = V + d.
 
-    Its scale around u = 0 is √d, that of B = √(E/d) e^{u²/2d}. With given signs the weight switches
-    on there, as Φ(u√(E/(V d))) in B: on the scale √(V d/E).
+    Around u = 0 it changes on the scale √d, that of B = √(E/d) e^{u²/2d}. With given signs the
+    weight switches on there, as Φ(u√(E/(V d))) in B: on the scale √(V d/E).
 
-    A variable is as likely chosen as rejected where ln B = K, u²/2d = `switch` = K − ½ ln(E/d). The
-    poles of p(u), 1 + e^{−K}B = 0, are at u²/2d = switch ± iπ, which for a large switch is
-    u = √(2d·switch) (1 ± iπ/2switch): this far from the real axis.
+    A variable is as likely chosen as rejected where ln B = K, that is at u²/2d = `switch` =
+    K − ½ ln(E/d). The probability p(u) that it is chosen has poles where 1 + e^{−K}B = 0, at
+    u²/2d = switch ± iπ. For a large switch this is u = position·(1 ± iπ/2switch) with
+    position = √(2d·switch): at the distance position·π/2switch from the real axis.
     """
     F0, V, d, K = order
-    edge = 1.0
-    if F0 > 0:
-        square_scale = d
-        if signed:
-            square_scale = d * (V / (V + d))
-        edge = np.sqrt(square_scale / F0)
+    if F0 == 0:
+        return rule_for(1.0, step / 2)  # u = 0 for all z
+    E = V + d
+    square_scale = d
+    if signed:
+        square_scale = d * (V / E)
+    edge = np.sqrt(square_scale / F0)  # in units of z, as all lengths below
 
-    switch = K - 0.5 * np.log1p(V / d)
-    if F0 == 0 or switch < _SHARP_SWITCH:
-        # The poles are not so near that half the step does not resolve them.
+    switch = K - 0.5 * np.log1p(V / d)  # E/d = 1 + V/d
+    if switch < _SHARP_SWITCH:
+        # The poles are far enough from the real axis for a rule of half the step.
         return rule_for(edge, step / 2)
-
-    position = np.sqrt(2 * d * switch / F0)  # in units of z
+    position = np.sqrt(2 * d * switch / F0)
     distance = position * np.pi / (2 * switch)
     return focused_rule(
         centres=(-position, 0.0, position), sizes=(distance, edge, distance), step=step

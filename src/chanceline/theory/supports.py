@@ -90,13 +90,17 @@ def support_side(u: Array, V: float, d: float, K: float, signed: bool = False) -
 def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> SupportSide:
     """`support_side` for weights w = h₊/E ≥ 0: the arguments are the same.
 
-    The tilt of h is e^{h²/2E} for h > 0 and 1 below. That of a violation v in `pattern_side` is
-    e^{−v²/2χ} for v > 0 and 1 below: the law of h₊ is that of T at μ = u, s² = V, χ = −E, and B is
-    A. There P(w ≠ 0) = p₊, and its slope ∂p₊/∂μ = e₀ − R₁(1 − p₊)/χ is e₀ + ⟨w⟩(1 − p₊), e₀ the
-    density of h at 0⁺.
+    The field h ~ N(u, V) is tilted by e^{h²/2E} for h > 0 and by 1 below. In `pattern_side` a
+    violation v ~ N(μ, s²) is tilted by e^{−v²/2χ} for v > 0 and by 1 below. Its law is that of h:
+
+        there    μ    s²    χ     T = v₊      A    p₊          density at v = 0⁺, e₀
+        here     u    V     −E    h₊ = E w    B    P(w ≠ 0)    density at h = 0⁺
+
+    Moments of w are those of T over powers of E. The slope of P(w ≠ 0) is that of p₊ there,
+    ∂p₊/∂μ = e₀ − ⟨T⟩(1 − p₊)/χ, here e₀ + ⟨w⟩(1 − p₊).
     """
     E = V + d
-    law = pattern_side(u, V, -E)
+    law = pattern_side(mu=u, s2=V, chi=-E)
     log_odds = law.log_a - K  # ln(e^{−K}B)
     mean = law.mean / E
     return SupportSide(

@@ -110,11 +110,18 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α past the fold of the branch, if it has one.
+    """The point at load α where errors are allowed, on the part of the branch that counts choices.
 
-    With many errors the branch first runs back to smaller loads, with Σ > H₂(ρ): Σ counts pairs of
-    a support and a cluster of weights, and a typical support has several clusters there. It is
-    taken from where Σ falls below H₂(ρ); at smaller loads typical choices do.
+    Σ counts pairs of a support and a cluster of weights. With many errors a typical support has
+    several clusters: the branch then begins with Σ above H₂(ρ), the entropy of all choices, and
+    runs back to smaller loads before it folds. Only points from where Σ falls below H₂(ρ) on are
+    taken (`_past_fold`); without a fold these are all. Three cases:
+
+    - α lies above the load of the first of these points: it is between the last two, because the
+      branch is followed until its load reaches α;
+    - α lies below, but there is no fold and α is above the Cover–Gardner load: it is between the
+      entrance, χ = ∞, and the first point, and the branch is followed from a larger χ;
+    - else typical choices do with this many errors: InputError.
     """
     branch = Branch(rho, ensemble)
     all_choices = binary_entropy(rho)
@@ -127,15 +134,15 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     if has_fold:
         points = _past_fold(branch, points, all_choices)
 
-    first = points[0]
-    if first.state.alpha < alpha:
-        return _at_load(branch, alpha, (points[-2], points[-1]))
+    first_load = points[0].state.alpha
+    if first_load < alpha:
+        before, after = points[-2:]
+        return _at_load(branch, alpha, (before, after))
     if not has_fold and alpha > bounds_at(rho, ensemble).cover_gardner:
-        # The branch begins with larger χ than the first point has.
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
         f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up "
-        f"to {first.state.alpha:.6g} in replica symmetry), and the entropy is that of all choices; "
+        f"to {first_load:.6g} in replica symmetry), and the entropy is that of all choices; "
         "choose a larger alpha"
     )
 

@@ -90,21 +90,25 @@ class Field:
     def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
         """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes.
 
-        The functions averaged change where their argument is 0, over a distance of order 1: the
-        rule for y is centred there for each z, that for z where it happens at y = 0.
+        With narrow = √(1−c), wide = √c and shift(z) = wide·z + offset_k/γ the function is taken at
+        γ(narrow·y + shift). The functions averaged change where this is 0, over a distance of order
+        1: for y around −shift/narrow, over 1/(γ·narrow). The rule for y is centred there for each
+        z. Its mean changes with z where that centre passes y = 0, the middle of Dy: around
+        z = −offset_k/(γ·wide), where shift = 0, over narrow/wide.
         """
+        gamma = self.gamma
         narrow = np.sqrt(1 - c)
         wide = np.sqrt(c)
-        feature_in_y = 1 / (self.gamma * narrow)
-        inner_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
+        feature_in_y = 1 / (gamma * narrow)
+        y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
         total = 0.0
         for share, _, offset in self.classes:
-            rule = rule_for(narrow / wide, self.step, centre=-offset / (self.gamma * wide))
-            shift = wide * rule.nodes + offset / self.gamma  # (z nodes,)
-            y, weights = centred_rule(-shift / narrow, inner_width, self.step)
-            argument = self.gamma * (narrow * y + shift[:, None])  # (z nodes, y nodes)
-            inner = (weights * function(argument)).sum(axis=1)  # (z nodes,)
-            total += share * float(rule.mean(inner**2))
+            z_rule = rule_for(narrow / wide, self.step, centre=-offset / (gamma * wide))
+            shift = wide * z_rule.nodes + offset / gamma  # (z nodes,)
+            y, y_weights = centred_rule(-shift / narrow, y_width, self.step)  # (z nodes, y nodes)
+            argument = gamma * (narrow * y + shift[:, None])
+            mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
+            total += share * float(z_rule.mean(mean_over_y**2))
         return total
 
 

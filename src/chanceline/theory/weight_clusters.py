@@ -55,7 +55,9 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     def solve_at(share: float, start: Array) -> Solved[Counted]:
         between = on_the_way(share)
         return Newton(tolerance=1e-11, step_tolerance=1e-7).solve(
-            lambda point: clusters(point, between), start, between.label("clusters of weights")
+            lambda point: cluster_equations(point, between),
+            start,
+            between.label("clusters of weights"),
         )
 
     first = solve_at(0.0, _START)
@@ -66,15 +68,21 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     return last
 
 
-def clusters(point: Array, ensemble: Ensemble) -> Counted:
-    """The equations at (ln χ, logit q₀, b if the threshold is free, ln t*).
+def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
+    """The equations of the clusters at (ln χ, logit q₀, b if the threshold is free, ln t*).
 
-    The load comes from α⟨p₊ − v*e* + κR₁⟩ = 1, with e* the density of v at v* = t* and κ the margin
-    (`pattern_averages`). Then, relative,
+    The exponent of the number of clusters, with s² = 1 − q₀, the error rate ε, y = v*²/2χ and v* =
+    t*, the violation from which on a pattern is an error, is
 
-        ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)²,    ∂Σ/∂y = 0:  ⟨wrong⟩ = ε,    Σ = 0,
+        Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²).
 
-    and ∂Σ/∂b = 0, Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free.
+    Means ⟨·⟩ over fields and classes are those of `pattern_averages`. The load comes from the
+    identity α⟨p₊ − v*e* + κR₁⟩ = 1, e* the density of v at v* and κ the margin. The residual has
+
+        ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², relative,
+        ∂Σ/∂y = 0:   ⟨wrong⟩ = ε, relative,
+        Σ = 0,
+        ∂Σ/∂b = 0:   Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free.
     """
     check_logarithms(point)
     log_chi = point[0]
@@ -96,6 +104,7 @@ def clusters(point: Array, ensemble: Ensemble) -> Counted:
         raise OutsideDomain("p₊ − v*e* must be positive")
     alpha = 1 / means.isostatic[0]
 
+    # Σ.
     chi = order.chi
     chi_plus_s2 = chi + order.s2
     price = order.ceiling**2 / (2 * chi)  # y
@@ -105,6 +114,7 @@ def clusters(point: Array, ensemble: Ensemble) -> Counted:
         + 0.5 * order.q0 / chi_plus_s2
     )
 
+    # The first element of each mean is its value; the others are derivatives.
     square = alpha * means.square[0] / chi**2  # (α/χ²)⟨R₁²⟩
     square_error = square * chi_plus_s2**2 / order.q0 - 1
     wrong_error = means.wrong[0] / ensemble.error_rate - 1

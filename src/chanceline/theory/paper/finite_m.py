@@ -101,8 +101,17 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
             reach, fine=width / _POINTS_PER_EDGE, coarse=coarse, focus=_EDGE_FOCUS * width
         )
         grids.append(grid)
-    v = grids[-1].nodes / width
-    return recurse(grids, top=log_ndtr(-v), top_slope=mills(v) / width, variances=q, breaks=breaks)
+
+    # The top function ln H(v/width) = ln Φ(−v/width), with the slope H'/H divided by the width;
+    # `mills` is H'/H with its sign, negative.
+    scaled_field = grids[-1].nodes / width
+    return recurse(
+        grids,
+        top=log_ndtr(-scaled_field),
+        top_slope=mills(scaled_field) / width,
+        variances=q,
+        breaks=breaks,
+    )
 
 
 class SupportLaw(NamedTuple):
@@ -231,8 +240,9 @@ def solve_finite_m(
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """Replica symmetry at finite m > 0, by continuation in ln m from the limit m → 0.
 
-    Above 2ρ the limit is given by χ = (ρ − q₁)/m (and q₁ = ρ), below by q₁: from one m to the next
-    that one is kept.
+    The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K). Below 2ρ they all have a
+    limit as m → 0 and are followed as they are. Above 2ρ q₁ → ρ, and χ = (ρ − q₁)/m has a limit:
+    (ln χ, logit(q₀/q₁), K) is followed, which differs by ln m in the first one.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
@@ -240,12 +250,12 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     is_typical = limit.regime == Regime.TYPICAL
 
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """At m, with ln(ρ − q₁) (typical) or ln χ = ln(ρ − q₁) − ln m (above) as first unknown."""
-        log_scale = np.zeros(3)
+        """The saddle at m; start and unknowns are the followed ones."""
+        shift = np.zeros(3)  # ln(ρ − q₁) less the first followed unknown
         if not is_typical:
-            log_scale[0] = log_m
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + log_scale)
-        return replace(solved, unknowns=solved.unknowns - log_scale)
+            shift[0] = log_m
+        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
+        return replace(solved, unknowns=solved.unknowns - shift)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
         return log_m, solve_at(log_m, _start_near_limit(limit, log_m, is_typical))
@@ -266,7 +276,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
 
 
 def _start_near_limit(limit: RSSolution, log_m: float, is_typical: bool) -> Array:
-    """The limit m → 0 in the coordinates of `solve_rs_at_m`."""
+    """The limit m → 0 in the unknowns that `solve_rs_at_m` follows, (3,)."""
     if is_typical:
         scale = limit.rho - limit.q1
         q1 = limit.q1
