@@ -148,7 +148,8 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     t = 1 if it is active now, else −1. Four are taken in at a time.
 
     Returns False where the inverse has to be computed anew instead: flips are many, or an update
-    would be unstable.
+    would be unstable. Inverse and target are then out of line with the active samples, and the
+    caller must `rebuild` both.
     """
     rows = hinge.data.rows
     support = hinge.state.support
@@ -160,7 +161,7 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     flipping = hinge.scratch.samples
     flipped_rows = hinge.scratch.flipped_rows
     images = hinge.scratch.images
-    factors = hinge.scratch.factors
+    factors = hinge.scratch.factors  # t of the four; `update_by_four` overwrites them
 
     flips_since_rebuild[0] += n_flips
     is_in_line = n_flips <= MAX_FLIPS_PER_COLUMN * size and flips_since_rebuild[0] <= REBUILD_AFTER

@@ -102,7 +102,11 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     # Inverting has used the matrix up.
     fill_basis(conflict, shrink, basis)
 
-    rounding = 2.0 * (size + 2.0 + ENTRY_ROUNDINGS + 1.0) * UNIT_ROUNDOFF
+    # Twice the roundings, for their products with each other and for those of the bounds.
+    n_roundings = size + 2.0  # of a sum of `size` products and an entry of e or of the unit matrix
+    n_roundings += ENTRY_ROUNDINGS  # of the rows as they are given
+    n_roundings += 1.0  # of the scaling by `shrink`
+    rounding = 2.0 * n_roundings * UNIT_ROUNDOFF
     inverse_error = bound_inverse_error(basis, inverse, size, rounding)
     if not inverse_error < MAX_INVERSE_ERROR:
         return False
@@ -262,8 +266,12 @@ class IntegerConflict(NamedTuple):
 class IntegerReduction(NamedTuple):
     """A matrix of integers after elimination: pivots in `rank` rows, and one column without.
 
+    Each of the rows 0 … rank − 1 has its pivot in a column of its own, where all other rows have
+    zeros. Rows from `rank` on are zero.
+
     free : the column without a pivot; −1 where there is none or several, or integers became too
         large.
+    rank : how many rows have a pivot.
     pivot : the value of all pivots.
     """
 
@@ -274,12 +282,16 @@ class IntegerReduction(NamedTuple):
 
 @kernel()
 def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
-    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers.
+    """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers, one that is unique but for a factor.
 
-    The b_i are the patterns and unit vectors of the `IntegerConflict`. No λ ≠ 0 of theirs has
-    Σ λ_i b_i = 0 and Σ λ_i = 0, so that the λ in question is unique but for a factor. After the
-    elimination, with column f left without a pivot p, λ_f = p and
-    λ_i = −(entry of column f in the row of the pivot of i). False also where integers become too
+    The b_i are the patterns and unit vectors of the `IntegerConflict`, the columns of `work`.
+    Elimination leaves a pivot p in every column but one, f. If the pivot of column i is in row j,
+    that row says
+
+        p λ_i + work[j, f] λ_f = 0,
+
+    so λ_f = p, λ_i = −work[j, f] is the solution. All λ have one sign, and so all can be positive,
+    if every entry work[j, f] has the sign opposite to p. False also where integers become too
     large.
 
     `work`, (columns, patterns + unit vectors) or more, is scratch in 64-bit integers.
@@ -291,19 +303,22 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     if reduction.free < 0:
         return False
 
-    is_positive = True
+    pivot = reduction.pivot
     for j in range(reduction.rank):
         entry = work[j, reduction.free]
-        if reduction.pivot > 0:
-            is_positive = is_positive and entry < 0
-        else:
-            is_positive = is_positive and entry > 0
-    return is_positive
+        is_opposite = (entry < 0 and pivot > 0) or (entry > 0 and pivot < 0)
+        if not is_opposite:
+            return False
+    return True
 
 
 @inner_kernel()
 def fill_integers(conflict: Any, work: NDArray) -> bool:
-    """Fill the columns of `work` with the b_i; False if a value is no small integer."""
+    """Fill the columns of `work` with the rows in conflict; False if a value is no small integer.
+
+    First the patterns with λ > 0, on the used columns; then the unit vector e_j of every place j of
+    `unit_places`. `work` is (n_columns, patterns + unit vectors) or more.
+    """
     n_patterns = conflict.patterns.size
     for j in range(conflict.n_columns):
         for i in range(n_patterns):

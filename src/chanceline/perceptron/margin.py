@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, ZERO, inner_kernel, kernel
+from chanceline.kernels.compile import NONE, ZERO, inner_kernel, kernel, leaf_kernel
 from chanceline.kernels.inverse import border, next_pivot, unborder
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -251,8 +251,21 @@ def queue_start(multipliers: NDArray, passive: Any) -> int:
 def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early: bool) -> int:
     """Pass after pass of Lawson and Hanson's method, until a verdict or UNDECIDED.
 
-    The first `n_waiting` rows of `passive.members` are taken in first. `weights` (columns,) are
-    filled with Σ λ_μ a_μ. If `early`, any separating weights end the method.
+    With w = Σ λ_μ a_μ, s = Σ λ_μ over the patterns and slack = unit · (1 − s), the minimum of
+    |w|² + unit · (1 − s)² over λ ≥ 0 has
+
+        a_μ·w = slack where λ_μ > 0 (members of the passive set), a_μ·w ≥ slack elsewhere.
+
+    A pass settles the first condition. Where the second one fails, the row of smallest margin
+    becomes a member for the next pass. Rows e_j have 0 in the place of the slack.
+
+    Parameters
+    ----------
+    table : the `PatternRows`.
+    passive : a `PassiveSet` without members; the first `n_waiting` places of `passive.members` hold
+        rows to start with.
+    weights : (columns,), filled with w.
+    early : any separating weights end the method.
     """
     unit = table.unit
     take_in(table, passive, n_waiting)
@@ -261,22 +274,23 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
         n_updates += settle(passive, table.n_patterns, unit)
         n_members = passive.size[0]
-        total = combine_members(table, passive, weights)
+        total = combine_members(table, passive, weights)  # s
         squared_length = dot_first(weights, weights, table.n_columns)
         if n_members > 0 and squared_length <= RESOLUTION**2 * unit * total * total:
-            return INSEPARABLE
+            return INSEPARABLE  # w = 0
 
+        # The first condition holds up to rounding, unless updates have spoilt the inverse.
         slack = unit * (1.0 - total)
         survey = survey_margins(table, passive, weights, slack)
         if survey.drift > WORN_OUT * unit and n_updates > 0:
-            # All members wait again, and the inverse is computed anew.
-            passive.size[0] = 0
-            take_in(table, passive, n_members)
+            compute_inverse_anew(table, passive)
             n_updates = ZERO
             continue
 
         if early and n_members > 0 and survey.lowest > OPTIMAL * unit * total:
             return SEPARABLE
+
+        # The second condition: no row is missing in the passive set, or there is no room for it.
         is_optimal = (
             survey.entering < 0
             or survey.entering_margin >= slack - OPTIMAL * unit
@@ -285,6 +299,8 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
         if is_optimal:
             return verdict_at_optimum(n_members, survey.lowest)
 
+        # The row of smallest margin enters, with λ = 0. (Written out: a function of its own would
+        # count references to all arrays of the passive set once more.)
         passive.members[n_members] = survey.entering
         passive.values[n_members] = 0.0
         take_in(table, passive, n_members + 1)
@@ -295,6 +311,14 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
                 return SEPARABLE
             return UNDECIDED
     return UNDECIDED
+
+
+@inner_kernel()
+def compute_inverse_anew(table: Any, passive: Any) -> None:
+    """Let all members wait, and take them in again: their inverse then has no former updates."""
+    n_members = passive.size[0]
+    passive.size[0] = 0
+    take_in(table, passive, n_members)
 
 
 @inner_kernel()
@@ -309,7 +333,12 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 
 @inner_kernel()
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
-    """Let the waiting rows, places size … n_queued − 1 of the members, enter the passive set.
+    """Let the waiting rows enter the passive set, one after the other.
+
+    `members` (and `values`, the λ of the same places) hold the members in places 0 … size − 1, and
+    the queue of waiting rows in places size … n_queued − 1. A row that enters gets the place behind
+    the members. That is never ahead of the place it waits in, so that nothing in the queue is
+    overwritten before it is read.
 
     A row that depends on the members, or for which there is no room, is left out. The inverse of
     the Gram matrix is bordered by every row that enters.
@@ -317,6 +346,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     rows = table.rows
     n_patterns = table.n_patterns
     n_columns = table.n_columns
+    unit = table.unit
     size = passive.size
     members = passive.members
     values = passive.values
@@ -329,16 +359,9 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
         row = members[place]
         n_members = size[0]
 
-        # Products with the members and with itself. Two patterns share the coordinate √unit.
-        shared = 0.0
-        if row < n_patterns:
-            shared = table.unit
         for i in range(n_members):
-            cross[i] = dot_first(rows[members[i]], rows[row], n_columns)
-            if members[i] < n_patterns:
-                cross[i] += shared
-        diagonal = dot_first(rows[row], rows[row], n_columns) + shared
-
+            cross[i] = gram_product(rows, members[i], row, n_patterns, n_columns, unit)
+        diagonal = gram_product(rows, row, row, n_patterns, n_columns, unit)
         pivot = next_pivot(inverse, n_members, cross, diagonal, solved)
         is_member[row] = 0
         if n_members < table.max_members and pivot >= DEPENDENT * diagonal:
@@ -347,6 +370,20 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
             members[n_members] = row
             values[n_members] = values[place]
             size[0] = n_members + 1
+
+
+@leaf_kernel()
+def gram_product(  # noqa: PLR0913
+    rows: NDArray, first: int, second: int, n_patterns: int, n_columns: int, unit: float
+) -> float:
+    """The product of two rows in the Gram matrix: a_μ·a_ν, plus `unit` if both are patterns.
+
+    For a pattern has one more coordinate √unit.
+    """
+    product = dot_first(rows[first], rows[second], n_columns)
+    if first < n_patterns and second < n_patterns:
+        product += unit
+    return product
 
 
 @inner_kernel()
@@ -433,7 +470,11 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
 
-    The margin of a row that is no pattern need only be ≥ 0: it counts as if it were `slack` higher.
+    At the optimum the margin a_μ·w of a pattern is ≥ slack, and = slack for members. The margin w_j
+    of a row e_j is ≥ 0, and = 0 for members: plus slack it can be compared with those of patterns.
+
+    A weight w_j that is negative by no more than rounding, as those of members are, is set to zero
+    at the end. So it does not count among the `lowest`; one that is clearly negative does.
     """
     rows = table.rows
     is_member = passive.is_member
@@ -446,7 +487,8 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
         if row < table.n_patterns:
             lowest = min(lowest, margin)
         else:
-            if margin < -OPTIMAL * table.unit:
+            is_clearly_negative = margin < -OPTIMAL * table.unit
+            if is_clearly_negative:
                 lowest = min(lowest, margin)
             margin += slack
 

@@ -60,12 +60,27 @@ class _ScaledColumn(NamedTuple):
     """One column y (x − centre) in integers.
 
     values : sign · 2^shift · y (x − centre), one for each sample, of size about 2^bits.
+    sign : −1 if the weight must not be positive, else 1.
     """
 
     values: Integers
     centre: Fraction
     sign: int
     shift: int
+    bits: int
+
+
+class _RaisedColumns(NamedTuple):
+    """The columns of a support in integers of about one size: none drowns in sums of squares.
+
+    columns : of the support.
+    raised : the values of each are multiplied by 2^raised, so that
+        2^raised · values = sign · 2^(shift + raised) · y (x − centre) is of size about 2^bits.
+    bits : the largest of the columns' own; the intercept's column is y · 2^bits.
+    """
+
+    columns: list[_ScaledColumn]
+    raised: list[int]
     bits: int
 
 
@@ -121,38 +136,50 @@ class ExactTable:
         if not samples:
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # All columns to the same number of bits, so that none drowns in the sum of squares.
+        # A pattern has one more place with `unit` in it; a row of a sign has zero there.
+        table = self._raised_columns(support)
+        unit = self._unit(table)
+        rows = [[*row, unit] for row in self._pattern_rows(table, samples)]
+        rows += self._sign_rows(support, unit)
+
+        # From λ of the samples to λ of the rows; those that are zero are left out.
+        if start is None:
+            start = self._approximate_multipliers(support, samples)
+        row_of_sample = {sample: row for row, sample in enumerate(samples)}
+        positive_start = {
+            row_of_sample[sample]: Fraction(value) for sample, value in start.items() if value > 0
+        }
+
+        point = nearest_point(rows, unit, positive_start)
+        if point.weights is None:
+            conflict = [samples[row] for row in point.positive if row < len(samples)]
+            return Decision(separable=False, conflict=tuple(conflict))
+        return self._in_units_of_X(point.weights, table)
+
+    def _raised_columns(self, support: list[int]) -> _RaisedColumns:
+        """The columns of a support, and by how many bits each is raised."""
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
         raised = [bits - column.bits for column in columns]
-        width = len(support) + self.problem.n_unpenalized
-        unit = isqrt(max(width, 1)) + 1 << bits
-        rows = self._pattern_rows(columns, raised, samples, bits)
-        extended = [[*row, unit] for row in rows]
-        extended += self._sign_rows(support, unit)
+        return _RaisedColumns(columns=columns, raised=raised, bits=bits)
 
-        if start is None:
-            start = self._approximate_multipliers(support, samples)
-        place_of = {i: place for place, i in enumerate(samples)}
-        positive_start = {place_of[i]: Fraction(value) for i, value in start.items() if value > 0}
-        point = nearest_point(extended, unit, positive_start)
-        if point.weights is None:
-            conflict = [samples[place] for place in point.positive if place < len(samples)]
-            return Decision(separable=False, conflict=tuple(conflict))
-        return self._in_units_of_X(point.weights, columns, raised, bits)
+    def _unit(self, table: _RaisedColumns) -> int:
+        """A number about as large as the length of the rows: √columns entries of about 2^bits.
 
-    def _pattern_rows(
-        self, columns: list[_ScaledColumn], raised: list[int], samples: list[int], bits: int
-    ) -> list[Integers]:
-        """The rows y_μ x_μ in integers of about so many bits, the intercept last.
-
-        raised : by how many bits each column is raised.
+        It weighs the two terms of the least squares, so that neither drowns the other.
         """
+        n_columns = len(table.columns) + self.problem.n_unpenalized
+        return (isqrt(max(n_columns, 1)) + 1) * 2**table.bits
+
+    def _pattern_rows(self, table: _RaisedColumns, samples: list[int]) -> list[Integers]:
+        """The rows y_μ x_μ of these samples in integers, the intercept last."""
         rows = []
         for i in samples:
-            row = [column.values[i] << up for column, up in zip(columns, raised, strict=True)]
+            row = []
+            for column, up in zip(table.columns, table.raised, strict=True):
+                row.append(column.values[i] << up)
             if self.problem.intercept:
-                row.append(self._labels[i] << bits)
+                row.append(self._labels[i] << table.bits)
             rows.append(row)
         return rows
 
@@ -169,17 +196,23 @@ class ExactTable:
                 rows.append(row)
         return rows
 
-    def _in_units_of_X(
-        self, weights: Integers, columns: list[_ScaledColumn], raised: list[int], bits: int
-    ) -> Decision:
-        """The separating weights of `_pattern_rows` as slopes and bias in the units of X."""
+    def _in_units_of_X(self, weights: Integers, table: _RaisedColumns) -> Decision:
+        """The weights v that separate `_pattern_rows` as slopes and bias in the units of X.
+
+        An entry of a row is sign_j · 2^(shift_j + raised_j) · y (x_j − centre_j), and y · 2^bits
+        for the intercept. So v·row = y (Σ_j slope_j x_j + bias) with
+
+            slope_j = v_j · sign_j · 2^(shift_j + raised_j)
+            bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
+        """
+        columns = table.columns
         slopes = []
-        for column, up, weight in zip(columns, raised, weights[: len(columns)], strict=True):
+        for column, up, weight in zip(columns, table.raised, weights[: len(columns)], strict=True):
             slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + up))
 
         bias = Fraction(0)
         if self.problem.intercept:
-            bias = Fraction(weights[-1]) * 2**bits
+            bias = Fraction(weights[-1]) * 2**table.bits
             for slope, column in zip(slopes, columns, strict=True):
                 bias -= slope * column.centre
         return Decision(separable=True, slopes=tuple(slopes), bias=bias)

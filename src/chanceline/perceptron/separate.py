@@ -118,35 +118,78 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     if margin.verdict != INSEPARABLE:
         return False
     rows = problem.rows(support)
-    n_columns = rows.shape[1]
-    multipliers = margin.multipliers / margin.multipliers.sum()
-
-    # Multipliers of the rows e_j make up for negative sums. They are rounded; all is checked below.
     nonnegative = problem.nonnegative_on(support)
-    sign_multipliers = np.maximum(-(multipliers @ rows)[nonnegative], 0.0)
+    multipliers = margin.multipliers / margin.multipliers.sum()
+    sign_multipliers = _sign_multipliers(rows, nonnegative, multipliers)
+    if _is_refuted_with_rounding(rows, nonnegative, multipliers, sign_multipliers):
+        return True
+    integers = integer_columns(problem, support)
+    return _is_refuted_in_integers(integers, nonnegative, multipliers, sign_multipliers)
+
+
+def _sign_multipliers(rows: Floats, nonnegative: NDArray[np.bool_], multipliers: Floats) -> Floats:
+    """Multipliers of the rows e_j, one for each column j whose weight must not be negative.
+
+    There Σ λ_μ a_μj ≤ 0 refutes as much as Σ λ_μ a_μj = 0: the multiplier of e_j makes up for a
+    negative sum. It is rounded, and what could be rounding alone becomes zero, so that what these
+    multipliers prove has to be checked.
+
+    Parameters
+    ----------
+    rows : (samples, columns), the a_μ.
+    nonnegative : (columns,), the columns j.
+    multipliers : (samples,), the λ_μ, of sum 1.
+    """
+    sums = (multipliers @ rows)[nonnegative]
+    sign_multipliers = np.maximum(-sums, 0.0)
     negligible = NEGLIGIBLE_MULTIPLIER * np.abs(rows).max()
     sign_multipliers[sign_multipliers <= negligible] = 0.0
+    return sign_multipliers
 
+
+def _is_refuted_with_rounding(
+    rows: Floats,
+    nonnegative: NDArray[np.bool_],
+    multipliers: Floats,
+    sign_multipliers: Floats,
+) -> bool:
+    """Whether the multipliers prove the conflict with all rounding in the account.
+
+    Arguments as for `_sign_multipliers`, which makes the last.
+    """
+    n_patterns, n_columns = rows.shape
     conflict = Conflict(
         rows=np.vstack([rows, np.eye(n_columns)[nonnegative]]),
         multipliers=np.append(multipliers, sign_multipliers),
-        n_patterns=problem.n_samples,
+        n_patterns=n_patterns,
         n_columns=n_columns,
     )
     scratch = np.zeros((2, n_columns + 1, n_columns + 1))
-    if conflict_is_certain(conflict, basis=scratch[0], inverse=scratch[1]):
-        return True
+    return bool(conflict_is_certain(conflict, basis=scratch[0], inverse=scratch[1]))
 
-    in_integers = IntegerConflict(
-        whole=integer_columns(problem, support),
+
+def _is_refuted_in_integers(
+    integers: Floats,
+    nonnegative: NDArray[np.bool_],
+    multipliers: Floats,
+    sign_multipliers: Floats,
+) -> bool:
+    """Whether samples and signs whose multipliers are not negligible are in conflict, in integers.
+
+    `integers`, (columns, samples), are those of `integer_columns`; NaN refutes nothing. The other
+    arguments are as for `_is_refuted_with_rounding`.
+    """
+    n_columns = len(integers)
+    conflict = IntegerConflict(
+        whole=integers,
         used=np.arange(n_columns),
         n_columns=n_columns,
         patterns=np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER),
         unit_places=np.flatnonzero(nonnegative)[sign_multipliers > 0],
     )
-    n_members = in_integers.patterns.size + in_integers.unit_places.size
+    n_members = conflict.patterns.size + conflict.unit_places.size
     work = np.zeros((n_columns, n_members), dtype=np.int64)
-    return bool(conflict_is_exact(in_integers, work))
+    return bool(conflict_is_exact(conflict, work))
 
 
 def widest_rule(
