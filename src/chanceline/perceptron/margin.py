@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, ZERO, inner_kernel, kernel, leaf_kernel
+from chanceline.kernels.compile import NONE, ZERO, kernel, leaf_kernel
 from chanceline.kernels.inverse import border, next_pivot, unborder
 from chanceline.kernels.vectors import add_scaled, dot_first
 
@@ -221,7 +221,7 @@ def hard_margin(  # noqa: PLR0913
     return verdict
 
 
-@inner_kernel()
+@leaf_kernel()
 def longest_squared(rows: NDArray, n_columns: int) -> float:
     """The squared length of the longest row, never zero."""
     longest = TINY
@@ -230,7 +230,7 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
     return longest
 
 
-@inner_kernel()
+@leaf_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
     """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
     members = passive.members
@@ -247,7 +247,7 @@ def queue_start(multipliers: NDArray, passive: Any) -> int:
     return n_waiting
 
 
-@inner_kernel()
+@leaf_kernel()
 def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early: bool) -> int:
     """Pass after pass of Lawson and Hanson's method, until a verdict or UNDECIDED.
 
@@ -313,7 +313,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     return UNDECIDED
 
 
-@inner_kernel()
+@leaf_kernel()
 def compute_inverse_anew(table: Any, passive: Any) -> None:
     """Let all members wait, and take them in again: their inverse then has no former updates."""
     n_members = passive.size[0]
@@ -321,7 +321,7 @@ def compute_inverse_anew(table: Any, passive: Any) -> None:
     take_in(table, passive, n_members)
 
 
-@inner_kernel()
+@leaf_kernel()
 def verdict_at_optimum(n_members: int, lowest: float) -> int:
     """The verdict where the least squares are solved, from the smallest margin."""
     if n_members == 0:
@@ -331,7 +331,7 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
     return INSEPARABLE
 
 
-@inner_kernel()
+@leaf_kernel()
 def take_in(table: Any, passive: Any, n_queued: int) -> None:
     """Let the waiting rows enter the passive set, one after the other.
 
@@ -386,7 +386,7 @@ def gram_product(  # noqa: PLR0913
     return product
 
 
-@inner_kernel()
+@leaf_kernel()
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
 
@@ -430,7 +430,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     return n_left
 
 
-@inner_kernel()
+@leaf_kernel()
 def solve_unconstrained(  # noqa: PLR0913
     inverse: NDArray,
     members: NDArray,
@@ -448,7 +448,7 @@ def solve_unconstrained(  # noqa: PLR0913
         goal[i] = total * unit
 
 
-@inner_kernel()
+@leaf_kernel()
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
     rows = table.rows
@@ -466,7 +466,7 @@ def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
     return total
 
 
-@inner_kernel()
+@leaf_kernel()
 def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> MarginSurvey:
     """The margins of all rows: the smallest ones, and whether those of the members are `slack`.
 
@@ -502,7 +502,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     )
 
 
-@inner_kernel()
+@leaf_kernel()
 def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
     """Set nonnegative weights to zero that are members, or negative by rounding."""
     for row in range(table.n_patterns, table.rows.shape[0]):

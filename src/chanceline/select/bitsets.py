@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import inner_kernel
+from chanceline.kernels.compile import leaf_kernel
 
 EMPTY_WORD = np.uint64(0)
 ONE_BIT = np.uint64(1)
@@ -36,7 +36,7 @@ def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
     return members[:, :n_variables].astype(np.bool_)
 
 
-@inner_kernel()
+@leaf_kernel()
 def bits_set(word: Any) -> Any:
     """The number of bits set in a word.
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.kernels.compile import NONE, inlined_kernel, inner_kernel
+from chanceline.kernels.compile import NONE, inlined_kernel, leaf_kernel
 from chanceline.select.bitsets import EMPTY_WORD, ONE_BIT, bits_set
 from chanceline.select.walk_state import EXCLUDED, OPEN
 
 
-@inner_kernel()
+@leaf_kernel()
 def set_status(variables: Any, j: int, status: int) -> None:
     """Variable j is now OPEN, INCLUDED or EXCLUDED."""
     bit = ONE_BIT << np.uint64(j & 63)
@@ -62,7 +62,7 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
     unmet.n_unmet[level] = n_kept
 
 
-@inner_kernel()
+@leaf_kernel()
 def open_in_all_cuts(
     cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
 ) -> int:
