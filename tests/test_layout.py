@@ -27,7 +27,7 @@ GRAPH = architecture.graph(MODULES)
 # Package → the packages it may import from. `theory` and `select` are two independent ways to one number: they must not know
 # each other.
 FOUNDATION = {
-    "errors": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
+    "errors": set(), "_arrays": set(), "_lazy": set(), "_io": set(), "_results": set(), "_parallel": {"errors"},
 }  # fmt: skip
 PACKAGES = {
     "kernels": set(),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.memory.choices import Wiring
 from chanceline.memory.patterns import Patterns
 from chanceline.memory.stability import (
@@ -19,7 +20,6 @@ from chanceline.memory.stability import (
     fit_stable_weights,
     swap_inputs,
 )
-from chanceline.perceptron.problem import Floats
 from chanceline.select.api import search
 
 # A swap that looks for a larger κ costs about as much as so many swaps of the search.

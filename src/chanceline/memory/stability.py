@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.perceptron.hinge_fit import fit_hinge
 from chanceline.perceptron.margin import largest_margin
-from chanceline.perceptron.problem import Floats
 
 Indices = NDArray[np.int64]
 

@@ -19,9 +19,10 @@ from math import lcm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.perceptron.problem import Floats, Problem, make_problem
+from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import strictly_right
 
 EXACT_INTEGERS = 2**53  # doubles below this hold integers exactly

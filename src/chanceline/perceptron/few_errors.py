@@ -7,11 +7,12 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.hinge_fit import fit_hinge
 from chanceline.perceptron.margin import SEPARABLE, largest_margin
-from chanceline.perceptron.problem import Floats, make_problem
+from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rule import Rule, constant_rule, make_rule, scaled_rule
 from chanceline.perceptron.separate import separate
 from chanceline.perceptron.validation import check_support

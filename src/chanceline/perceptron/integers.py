@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline._arrays import Floats
+from chanceline.perceptron.problem import Problem
 
 FACTORS = (1.0, 256.0)  # make integers of integers, and of halves, quarters …
 MAX_SMALL_INTEGER = 2.0**20  # products of differences are far below 2^53: doubles hold them exactly

@@ -12,12 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
 from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.perceptron.validation import check_labels, check_matrix, check_signs
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

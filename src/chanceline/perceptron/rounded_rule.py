@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline._arrays import Floats
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import Decision, ExactTable
 from chanceline.perceptron.rule import Rule, exact_product, make_rule, strictly_right
 

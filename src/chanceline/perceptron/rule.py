@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline._results import Result
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)

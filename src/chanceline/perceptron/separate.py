@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.conflicts import (
     NEGLIGIBLE_MULTIPLIER,
@@ -17,7 +18,7 @@ from chanceline.perceptron.conflicts import (
 )
 from chanceline.perceptron.integers import integer_columns
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, Margin, largest_margin
-from chanceline.perceptron.problem import Floats, Problem, make_problem
+from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rational import ExactTable, is_affordable
 from chanceline.perceptron.rounded_rule import separating_rule
 from chanceline.perceptron.rule import Rule, scaled_rule

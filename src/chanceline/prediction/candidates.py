@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.prediction._types import Floats, Ints
+from chanceline._arrays import Floats, Ints
 from chanceline.prediction.paths import least_angle_path, stepwise_path
 
 # The largest set of features that counts as small: a reader can take in a list of thirty.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.prediction.candidates import (
     MAX_SMALL_FEATURES,
     Family,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._arrays import Floats, Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
-from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.covariates import real_numbers
 
 

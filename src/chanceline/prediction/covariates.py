@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats, Ints
 from chanceline._results import listed
 from chanceline.errors import InputError, shown
-from chanceline.prediction._types import Floats, Ints
 
 # One value for each sample, of any type: (samples,)
 Values = NDArray[Any]

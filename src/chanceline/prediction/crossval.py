@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from chanceline._arrays import Floats, Ints
 from chanceline._parallel import run_ordered
 from chanceline._results import Result
-from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.folds import N_OUTER_FOLDS, Stream
 from chanceline.prediction.interval import UPPER_QUANTILE, clopper_pearson, independent_samples

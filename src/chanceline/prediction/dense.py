@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.prediction._types import Floats, Ints
+from chanceline._arrays import Floats, Ints
 from chanceline.prediction.candidates import (
     DenseCandidate,
     Family,

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
 
 # Of the cross-validation that estimates the error of a rule.
 N_OUTER_FOLDS = 10

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.prediction.ridge_logistic import fit_ridge_logistic, sigmoid
 from chanceline.prediction.samples import Samples
 from chanceline.prediction.scaling import (

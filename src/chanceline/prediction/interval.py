@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
-from chanceline.prediction._types import Floats, Ints
+from chanceline._arrays import Floats, Ints
 
 CONFIDENCE = 0.95
 # The probability below the upper end of a two-sided interval.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.select.thresholds import sweep_thresholds
 
 # Scores nearer than this share of the largest one (or of 1) may differ by rounding only.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.prediction._types import Floats, Ints
+from chanceline._arrays import Floats, Ints
 
 # Stepwise regression is good where labels are nearly free of noise, and then sets are small.
 MAX_STEPWISE = 9

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.prediction._types import Floats
+from chanceline._arrays import Floats
 
 # On columns without a penalty, so that their weights stay finite where the classes separate.
 UNPENALIZED_RIDGE = 1e-3

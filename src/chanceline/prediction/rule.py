@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline._arrays import Floats, Ints
 from chanceline._parallel import one_thread
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import column_names
-from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.candidates import Family, describe, mean_penalty
 from chanceline.prediction.columns import as_table, columns_of
 from chanceline.prediction.covariates import CovariateEncoder

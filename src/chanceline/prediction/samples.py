@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_arrays
-from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.covariates import (
     CovariateEncoder,
     category_names,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.prediction._types import Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.prediction.samples import Samples, infinite_where_constant
 
 # A column of which covariates leave less, in standard deviations, is explained by them.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline._arrays import Floats, Ints
 from chanceline._results import Result
 from chanceline.errors import InputError
 from chanceline.perceptron.rule import make_rule
 from chanceline.perceptron.validation import check_arrays
-from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.metrics import best_threshold
 from chanceline.prediction.rule import PredictionRule
 

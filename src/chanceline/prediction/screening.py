@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.perceptron.validation import SINGLE_PRECISION_FROM
-from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.samples import Samples
 
 # Columns that are looked at together, so that no copy of the whole table is needed.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.prediction._types import Ints
+from chanceline._arrays import Ints
 from chanceline.prediction.candidates import PATHS, Family, RuleCandidate, ScoredCandidates
 from chanceline.prediction.inner_folds import InnerFolds
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline._arrays import Floats, Ints
 from chanceline._parallel import one_thread
 from chanceline._results import Result
-from chanceline.prediction._types import Floats, Ints
 from chanceline.prediction.candidates import PATHS, Family
 from chanceline.prediction.choose import UNTUNED_PENALTY
 from chanceline.prediction.covariates import CovariateEncoder

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.prediction._types import Floats, Ints
+from chanceline._arrays import Floats, Ints
 from chanceline.prediction.ridge_logistic import (
     fit_one_ridge_logistic,
     fit_ridge_logistic,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import whole_number
 from chanceline.perceptron.validation import find_features
-from chanceline.prediction._types import Bools, Floats, Ints
 from chanceline.prediction.candidates import PATHS, DenseCandidate, RuleCandidate
 from chanceline.prediction.choose import choose_candidates, choose_penalty
 from chanceline.prediction.dense import average_dense_rules

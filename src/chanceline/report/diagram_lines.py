@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import BarycentricInterpolator
 from scipy.special import expit, logit
 
-Floats = NDArray[np.float64]
+from chanceline._arrays import Floats
 
 DATA = Path(__file__).parents[1] / "data"
 DIAGRAM_TABLE = DATA / "diagram.csv"

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
+from chanceline._arrays import Floats
 from chanceline.figures.style import COLOURS
 from chanceline.figures.theory import draw_capacity
 from chanceline.report.diagram_lines import interpolated_lines
@@ -22,8 +22,6 @@ from chanceline.theory.gardner import gardner
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.solution import Regime, ReplicaSolution
-
-Floats = NDArray[np.float64]
 
 # What `solve`, `capacity` and `density` give: every one of them lies somewhere on the diagram.
 TheoryResult = ReplicaSolution | Capacity | Density

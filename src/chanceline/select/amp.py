@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr
 
+from chanceline._arrays import Floats
 from chanceline.kernels.random import next_random, random_state
 from chanceline.perceptron.hinge import fit
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge, set_support
 from chanceline.select.greedy import drop_cheapest, fit_greedily
 from chanceline.select.outcome import Candidate

@@ -26,10 +26,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import whole_number
 from chanceline.kernels.compile import inlined_kernel, inner_kernel, kernel
 from chanceline.kernels.vectors import add_scaled
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.select.outcome import Candidate
 
 STEP_TIMES_SAMPLES = 0.002  # τ P

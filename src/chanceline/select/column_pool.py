@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import whole_number
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import make_hinge, set_column
 from chanceline.select.outcome import Candidate, Event, LowerBound
 

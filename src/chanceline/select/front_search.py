@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.perceptron.hinge_fit import screening_scores
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rule import Rule
 from chanceline.perceptron.separate import widest_rule
 from chanceline.perceptron.workspace import make_hinge, set_support

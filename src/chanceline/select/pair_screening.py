@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline._arrays import Floats
+from chanceline.perceptron.problem import Problem
 from chanceline.select.pairs import MAX_PAIRS
 
 BLOCK_COLUMNS = 512  # whose overlaps with all others are in memory at a time

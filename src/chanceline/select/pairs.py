@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.kernels.compile import inner_kernel, kernel
 from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.margin import INSEPARABLE, SEPARABLE, UNDECIDED
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import ExactTable, is_affordable
 from chanceline.perceptron.rounded_rule import separating_rule
 from chanceline.perceptron.rule import Rule, scaled_rule

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline._arrays import Floats
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import ExactTable, is_affordable
 from chanceline.perceptron.rounded_rule import separating_rule
 from chanceline.perceptron.rule import Rule, scaled_rule

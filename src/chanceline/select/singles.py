@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.perceptron.blocks import BLOCK_ENTRIES, column_blocks
-from chanceline.perceptron.problem import Floats, Problem
+from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.perceptron.rounded_rule import separating_rule
 from chanceline.perceptron.rule import Rule

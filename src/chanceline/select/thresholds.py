@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 
 
 class ThresholdSweep(NamedTuple):

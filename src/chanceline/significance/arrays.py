@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from chanceline._arrays import Floats, Ints
 
 # Losses, scores and the like that are closer than this are equal up to rounding.
 ROUNDING_TOLERANCE = 1e-9

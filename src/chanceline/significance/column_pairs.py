@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
+from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 
 # So many columns at a time stay in the processor's cache together with the draws of one batch.
 COLUMNS_IN_CACHE = 256

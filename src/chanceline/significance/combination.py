@@ -31,7 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats
+from chanceline._arrays import Bools, Floats
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.path import SPREAD_SHARES
 
 # The largest fraction by which a rank is moved to order equals: below one half, so that rounding

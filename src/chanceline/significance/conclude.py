@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from chanceline._arrays import Floats
 from chanceline.perceptron.rule import Rule
 from chanceline.significance.advice import advise
-from chanceline.significance.arrays import Floats
 from chanceline.significance.evidence import evidence_of
 from chanceline.significance.exchange import exchange_sentence
 from chanceline.significance.plan import Plan

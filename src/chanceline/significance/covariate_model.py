@@ -22,11 +22,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
+from chanceline._arrays import Floats, Ints
 from chanceline.chance.poisson_binomial import poisson_binomial_pmf
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
-from chanceline.significance.arrays import Floats, Ints, block_means
+from chanceline.significance.arrays import block_means
 
 # Where labels are modelled within blocks, these need so many units on average.
 MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats, Ints
 from chanceline.chance.binomial import log_binomial
 from chanceline.errors import InputError
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.null_sizes import COIN_NULL
 
 # From so many blocks on, of which most hold one class, they are taken for subjects.

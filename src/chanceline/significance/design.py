@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats, Ints
 from chanceline.errors import InputError
 from chanceline.prediction.covariates import (
     Category,
@@ -31,7 +32,6 @@ from chanceline.prediction.covariates import (
     read_columns,
 )
 from chanceline.prediction.samples import number_values
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.covariate_model import (
     MIN_MEAN_BLOCK_SIZE,
     CovariateModel,

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from chanceline._arrays import Floats, Ints
 from chanceline.select.thresholds import sweep_thresholds
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.path_columns import PathColumns, clip_outliers
 
 

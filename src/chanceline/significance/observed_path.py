@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chanceline._arrays import Floats, Ints
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.least_squares import errors_with_design
 from chanceline.significance.path import ForwardPaths
 from chanceline.significance.path_columns import PathColumns, make_path_columns

@@ -12,6 +12,7 @@ from math import log10
 
 import numpy as np
 
+from chanceline._arrays import Floats, Ints
 from chanceline.errors import ConvergenceError
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.few_errors import rule_on
@@ -19,7 +20,6 @@ from chanceline.perceptron.rule import Rule, make_rule
 from chanceline.perceptron.separate import separate
 from chanceline.prediction.metrics import best_threshold
 from chanceline.select.pareto import front as search_front
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.least_squares import least_squares_weights
 from chanceline.significance.observed_path import ObservedPath
 from chanceline.significance.own_search import SearchProcedure

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.chance.binomial import log_binomial
 from chanceline.prediction.metrics import area_under_curve
-from chanceline.significance.arrays import Bools, Floats, Ints
 from chanceline.significance.plan import Plan, make_plan
 from chanceline.significance.result import SeparationTest
 from chanceline.tables.dataset import Finding, Severity

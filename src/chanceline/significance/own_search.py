@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._arrays import Floats, Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import consistent_rows
 from chanceline.perceptron.few_errors import rule_on
 from chanceline.perceptron.rule import Rule, constant_rule, make_rule
 from chanceline.select.api import FORGIVING, search as search_features
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.design import NullDesign
 from chanceline.significance.readings import (
     Draws,

@@ -28,7 +28,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints
+from chanceline._arrays import Bools, Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.column_pairs import COLUMNS_IN_CACHE, MIN_SQUARED_LENGTH, ColumnPairs
 from chanceline.significance.least_squares import fewest_threshold_errors
 from chanceline.significance.path_columns import PathColumns

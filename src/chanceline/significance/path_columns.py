@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, block_means
 from chanceline.significance.column_pairs import (
     COLUMNS_IN_CACHE,
     ColumnPairs,

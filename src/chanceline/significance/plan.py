@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from chanceline._arrays import Ints
 from chanceline.errors import InputError
 from chanceline.perceptron.duplicates import distinct_columns
 from chanceline.perceptron.validation import find_features
-from chanceline.significance.arrays import Ints
 from chanceline.significance.config import TestSettings
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import NullDesign, make_design

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chanceline._arrays import Bools
 from chanceline._results import Result
 from chanceline.prediction.interval import clopper_pearson
-from chanceline.significance.arrays import Bools
 
 
 class StatisticKind(StrEnum):

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline._io import write_text
 from chanceline._results import Result, plain
 from chanceline.chance.bound import chance_bound, format_p
 from chanceline.errors import InputError
 from chanceline.prediction.columns import as_table, columns_of
-from chanceline.significance.arrays import Floats
 from chanceline.significance.config import TestSettings
 from chanceline.significance.evidence import Evidence
 from chanceline.significance.proofs import Proof

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from chanceline._arrays import Bools, Floats
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.arrays import Bools, Floats
 
 MIN_DIGITS = 3  # fewer would look like a guess
 MAX_DIGITS = 17  # a double that is written so comes back the same

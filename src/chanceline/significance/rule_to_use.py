@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats, Ints
 from chanceline.prediction.candidates import MAX_SMALL_FEATURES
 from chanceline.prediction.crossval import ExpectedError, expected_error
 from chanceline.prediction.rule import PredictionRule, fit_rule
@@ -23,7 +24,6 @@ from chanceline.prediction.stability import (
     SelectionStability,
     selection_stability,
 )
-from chanceline.significance.arrays import Floats, Ints
 from chanceline.significance.plan import Plan
 from chanceline.significance.sentences import card_sentence, rule_sentence
 from chanceline.significance.spreadsheet import spreadsheet_formula

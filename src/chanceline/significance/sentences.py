@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from chanceline._arrays import Floats
 from chanceline._results import listed
 from chanceline.perceptron.rule import Rule
 from chanceline.prediction.rule import PredictionRule
 from chanceline.prediction.scorecard import Scorecard
-from chanceline.significance.arrays import Floats
 from chanceline.significance.rounding import (
     names_with_weights,
     shortest_inequality,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chanceline._arrays import Floats
 from chanceline._results import Result
 from chanceline.chance.bound import Bound
 from chanceline.perceptron.duplicates import consistent_rows, contradicting_rows
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.arrays import Floats
 from chanceline.significance.noise_size import ChanceSize
 from chanceline.significance.observed import ObservedFit
 from chanceline.significance.plan import Plan

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Floats, Ints
+from chanceline._arrays import Floats, Ints
+from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.combination import combine_losses
 from chanceline.significance.path_columns import PathColumns
 from chanceline.significance.readings import (

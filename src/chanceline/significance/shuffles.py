@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._arrays import Floats
 from chanceline._parallel import Progress, ended_early, run_ordered
-from chanceline.significance.arrays import Floats
 from chanceline.significance.design import NullDesign
 from chanceline.significance.path import ForwardPaths, follow_paths
 from chanceline.significance.path_columns import PathColumns

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
+from chanceline._arrays import Bools, Floats, Ints
 from chanceline._results import Result
 from chanceline.chance.bound import format_p
 from chanceline.chance.chernoff import log_tail_bound
-from chanceline.significance.arrays import ROUNDING_TOLERANCE, Bools, Floats, Ints, block_means
+from chanceline.significance.arrays import ROUNDING_TOLERANCE, block_means
 from chanceline.significance.stages import LN10
 
 # Of the columns that go best with the labels so many are looked at.

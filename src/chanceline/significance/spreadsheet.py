@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from chanceline._arrays import Floats
 from chanceline.prediction.rule import PredictionRule
-from chanceline.significance.arrays import Floats
 from chanceline.significance.rounding import names_with_weights, shortest_inequality
 from chanceline.tables.spelling import is_number
 

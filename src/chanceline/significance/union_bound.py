@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from chanceline._arrays import Floats
 from chanceline.chance.bound import Bound, bound_curve, chance_bound
 from chanceline.chance.first_count import first_convincing
 from chanceline.chance.shape import MAX_COUNT
 from chanceline.perceptron.rule import Rule
-from chanceline.significance.arrays import Floats
 from chanceline.significance.null_sizes import FIXED_NULL, NullSizes
 from chanceline.significance.stages import (
     LOG10_2,

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.perceptron.validation import check_arrays
 from chanceline.tables.checks.declared import check_declared
 from chanceline.tables.checks.subjects import SampleColumns, find_suspect

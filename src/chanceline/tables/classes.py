@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.spelling import folded_name, plain_text
 from chanceline.tables.wording import quoted
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.cells import ALMOST_NUMBER, CellKind, Cells, read_cells
 from chanceline.tables.checks.gap_patterns import warn_if_gaps_follow_classes
 from chanceline.tables.dataset import Finding

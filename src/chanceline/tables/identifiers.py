@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.column_names import is_called_identifier, is_called_subject
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import quoted

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.dataset import Finding
 from chanceline.tables.labels import find_label_column, read_labels, rows_to_compare
 from chanceline.tables.raw_table import RawTable

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.classes import choose_positive
 from chanceline.tables.dataset import Finding
 from chanceline.tables.raw_table import RawTable, numeric_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.checks.drift import warn_if_dates_follow_classes
 from chanceline.tables.dataset import Finding
 from chanceline.tables.dates import date_columns

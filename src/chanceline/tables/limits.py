@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.cells import CellKind, Cells
 from chanceline.tables.dataset import Finding
 from chanceline.tables.settings import TableSettings

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural
 

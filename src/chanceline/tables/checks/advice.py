@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.perceptron.duplicates import contradicting_rows
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.checks.near_rows import warn_of_near_rows
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.identifiers import warn_of_identifiers

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
 from chanceline.tables.partitions import determines

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from chanceline._arrays import Floats
 from chanceline.errors import InputError
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.checks.designs import design_of_stems
 from chanceline.tables.dataset import Finding
 from chanceline.tables.roles import STEM_PREFIX, Role

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from chanceline._arrays import Floats
 from chanceline.chance.binomial import LOG2, log_binomial
-from chanceline.perceptron.problem import Floats
 from chanceline.tables.partitions import determines
 from chanceline.tables.roles import Role
 from chanceline.tables.stems import Stems

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.checks.ranks import mann_whitney, stratified_rank_pvalue, warn_if_small
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import plural

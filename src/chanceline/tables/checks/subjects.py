@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.checks.designs import (
     Design,
     design_of_stems,

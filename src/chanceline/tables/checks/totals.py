@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.checks.ranks import mann_whitney, warn_if_small
 from chanceline.tables.dataset import Finding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from chanceline.perceptron.problem import Floats
+from chanceline._arrays import Floats
 from chanceline.tables.checks.subjects import (
     SampleColumns,
     Suspect,
