@@ -61,14 +61,17 @@ def _only_column(path: Path, with_names: RawTable, settings: TableSettings) -> p
     with_names : the file, read as if its first line were a name.
     settings : `na` says which cells are gaps.
     """
+    # Read once more, with the first line as a value. A format with names of its own, as Parquet,
+    # has as many rows either way; then its name is one for sure.
     without_names = read_file(path, TableSettings(na=settings.na, header="none"))
     lines = without_names.values.iloc[:, 0]
-    # A format with names of its own, as Parquet, has as many lines either way.
-    is_text = len(lines) > len(with_names.values)
-    if is_text and _begins_with_value(lines):
+    first_line_may_be_value = len(lines) > len(with_names.values)
+    if first_line_may_be_value and _begins_with_value(lines):
         column = lines.rename("label")
     else:
         column = with_names.values.iloc[:, 0]
+
+    # The index holds the numbers of lines in the file.
     first_line = column.index[0]
     last_line = column.index[-1]
     return column.reindex(range(first_line, last_line + 1))

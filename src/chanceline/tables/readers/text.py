@@ -65,21 +65,41 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
         options["names"] = range(len(names))
 
     n_comment_lines = text.count("\n") - table_text.count("\n")
-    n_lines_above = n_comment_lines + n_header
+    cells = _read_numbered_rows(body, name, n_comment_lines + n_header, options)
+    if commas_are_decimal:
+        _commas_to_points(cells)
+    return CellGrid(names, cells)
+
+
+def _read_numbered_rows(
+    body: str, name: str, n_lines_above: int, options: dict[str, Any]
+) -> pd.DataFrame:
+    """The cells below the header; the index holds the number of every row's line in the file.
+
+    Parameters
+    ----------
+    body : the text below the header.
+    name : of the file, for sentences.
+    n_lines_above : lines of the file above the body: comments and the header.
+    options : for pandas; `names` only if there is a header.
+    """
     try:
+        # Blank lines are read as rows, so that the rows below them get the right numbers.
         cells = read_csv_exactly(body, header=None, skip_blank_lines=False, **options)
     except pd.errors.ParserError as error:
-        sentence = _long_row_sentence(str(error), name, n_lines_above, has_header=names is not None)
+        sentence = _long_row_sentence(
+            str(error), name, n_lines_above, has_header="names" in options
+        )
         if sentence is None:
             raise
         raise InputError(sentence) from None
     cells.index += n_lines_above + 1
-    # Lines without anything are left out; they kept the numbers of the lines below right till now.
+
+    # Now blank lines can go. A blank line has a gap in the first column: a quick look before all
+    # columns are searched.
     if cells.iloc[:, 0].isna().any():
         cells = cells.dropna(how="all").infer_objects()
-    if commas_are_decimal:
-        _commas_to_points(cells)
-    return CellGrid(names, cells)
+    return cells
 
 
 def _split_header(
