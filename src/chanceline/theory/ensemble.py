@@ -99,9 +99,15 @@ class Ensemble:
         return self.signs == Signs.GIVEN
 
     @property
-    def widest(self) -> float:
-        """The density from which on a choice does as well as all inputs: ½ with given signs."""
-        return 0.5 if self.signed else 1.0
+    def saturation_density(self) -> float:
+        """The density from which on a good choice of inputs reaches the load of all of them.
+
+        1 with free signs. With given signs ½: half of all weights are zero at the capacity of all
+        inputs, so that the other half suffice.
+        """
+        if self.signed:
+            return 0.5
+        return 1.0
 
     @property
     def plain(self) -> bool:

@@ -57,14 +57,14 @@ class Gardner:
 def gardner(ensemble: Ensemble) -> Gardner:
     """α_c, the best threshold and t*: 1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x² at that threshold.
 
-    With given signs α_c is half of that (`Ensemble.widest`).
+    With given signs α_c is half of that (`Ensemble.saturation_density`).
     """
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
     inverse_load = _threshold_moments(ensemble, threshold).second
     return Gardner(
-        load=ensemble.widest / inverse_load,
+        load=ensemble.saturation_density / inverse_load,
         threshold=threshold,
         ceiling=_ceiling(ensemble, threshold),
     )
@@ -72,7 +72,7 @@ def gardner(ensemble: Ensemble) -> Gardner:
 
 def l0_load(rho: float, ensemble: Ensemble) -> float:
     """α_c[ρ + 2tφ(t)] with 2H(t) = ρ, ℓ₀-Gardner; with given signs min(2ρ, 1) stands for ρ."""
-    return gardner(ensemble).load * l0_gardner(min(rho / ensemble.widest, 1.0)) / 2
+    return gardner(ensemble).load * l0_gardner(min(rho / ensemble.saturation_density, 1.0)) / 2
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
