@@ -59,9 +59,8 @@ def follow(  # noqa: PLR0913
     yield solved
     while not is_last(solved, parameter):
         target = parameter + step
-        is_past_goal = goal is not None and (goal - target) * step <= 0
-        if goal is not None and is_past_goal:
-            target = goal
+        if goal is not None and (goal - target) * step <= 0:
+            target = goal  # the step would reach it or pass it
 
         # Try the next point; where Newton fails, again with half the step.
         guess = _secant_guess(previous, (parameter, solved.unknowns), target)
@@ -161,7 +160,10 @@ class ChiBranch(ABC, Generic[State]):
 
 
 def first_success(attempt: Callable[[Start], Success], starts: Iterable[Start]) -> Success:
-    """`attempt` from the first start that leads anywhere; the last failure if none does."""
+    """What `attempt` returns for the first of the starts that does not raise ConvergenceError.
+
+    If all do, the error of the last one is raised.
+    """
     *all_but_last, last = starts
     for start in all_but_last:
         try:

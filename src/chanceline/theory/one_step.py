@@ -259,7 +259,8 @@ def _up_to_load(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Arr
     """A point near load α, (coordinates,), followed from `start`, a point at a smaller load.
 
     InputError where the branch is given up before: where its entropy is well below 0, or its break
-    point x is small, which happens only after the entropy has become negative.
+    point x is small. The second comes after the entropy has become negative, too: in the shipped
+    table x is at least 0.3 where the entropy vanishes.
     """
 
     def is_last(state: RSBState) -> bool:

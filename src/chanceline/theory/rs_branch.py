@@ -197,7 +197,7 @@ def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
     The partial mean E[x 1_{0 < x < t*}] is √(1 − c) times that of x/√(1 − c), of unit variance.
     """
     all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=QUADRATURE_STEP / 8)
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
     width = np.sqrt(1 - c)
     scaled_top = all_variables.ceiling / width  # t*
     total = 0.0  # of the sum over classes
@@ -213,8 +213,11 @@ def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
 
 
 def _partial_mean(mean: Array, top: float) -> Array:
-    """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m)."""
-    weight = ndtr(top - mean) - ndtr(-mean)
+    """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m).
+
+    Φ and φ are the normal distribution function and density; one value for each mean m, (nodes,).
+    """
+    weight = ndtr(top - mean) - ndtr(-mean)  # P(0 < x < top)
     return mean * weight + _normal_density(mean) - _normal_density(top - mean)
 
 
