@@ -61,6 +61,7 @@ class Capacity(EnsembleResult):
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
 
     def __str__(self) -> str:
+        """The capacity, the loads around it, and a line for whatever this ensemble has besides."""
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
