@@ -173,13 +173,13 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
     """States of the replica-symmetric branch, from its entrance at the typical load upwards.
 
-    The last state is the first without entropy. From the density `ensemble.widest` on (1, or ½ with
+    The last state is the first without entropy. From `ensemble.saturation_density` on (1, or ½ with
     given signs) a choice holds as much as all inputs together, and the entropy stays positive up to
     their load; there the last state lies just below that load, from which `to_gardner` is the
     distance.
     """
     smallest_distance = 0.0
-    if rho >= ensemble.widest:
+    if rho >= ensemble.saturation_density:
         smallest_distance = DISTANCE_TO_ALL_INPUTS
 
     def is_last(state: RSState) -> bool:

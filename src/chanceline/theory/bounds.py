@@ -32,7 +32,10 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """α_VC, α_CG = ρα_c, the union bound and ℓ₀-Gardner; α_c as in `gardner`.
+    """The loads around the capacity at density ρ: α_VC, α_CG, the union bound and ℓ₀-Gardner.
+
+    For the plain ensemble all have simple formulas. Else α_CG is ρ times the load of all variables,
+    and α_VC is None with a margin or with given signs, where no load lets every choice separate.
 
     With given signs the union bound of the plain ensemble is lower by exactly ρ. Of M columns, the
     P rows and the M unit vectors are P + M points in general position in M dimensions, and for
@@ -46,9 +49,11 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
             union=union_bound(rho),
             l0_gardner=l0_gardner(rho),
         )
-    has_vc = not ensemble.margin and not ensemble.signed
+    vc = None
+    if not ensemble.margin and not ensemble.signed:
+        vc = rho
     return Bounds(
-        vc=rho if has_vc else None,
+        vc=vc,
         cover_gardner=rho * typical_load(ensemble),
         union=first_moment_load(rho, ensemble),
         l0_gardner=l0_load(rho, ensemble),
@@ -56,9 +61,9 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
 
 
 def typical_load(ensemble: Ensemble) -> float:
-    """α_CG/ρ: what all variables of a typical choice can do.
+    """The load, in patterns per chosen variable, up to which a typical choice separates: α_CG/ρ.
 
-    With errors it is that of one step of breaking, as the symmetric load is too high.
+    With errors it is that of one step of breaking, as the replica-symmetric load is too high.
     """
     if ensemble.error_rate:
         return one_step_gardner(ensemble).state.alpha

@@ -44,16 +44,18 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """Σ = 0 by Newton from a point near by; one more step on finer grids shows the error.
+    """The load where the entropy Σ vanishes, with its error; by Newton from a point near by.
 
-    `start` is a point of `rsb.pack_order`.
+    One more Newton step on finer grids gives the load, and how far it moved is the error of the
+    grids. `start` is a point of `rsb.pack_order`, (coordinates,). Σ is one more equation, divided
+    by the entropy H₂(ρ) of all choices of variables.
     """
     solved = branch.at_zero_entropy(start)
     state = solved.state
 
     # One Newton step, with the residual on finer grids and the Jacobian that is there.
     on_finer_grids = branch.equations(solved.unknowns, FINER)
-    scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)
+    scaled_entropy = on_finer_grids.entropy / binary_entropy(branch.rho)  # Σ/H₂(ρ)
     residual = np.append(on_finer_grids.residual, scaled_entropy)
     point = solved.unknowns - np.linalg.solve(solved.jacobian, residual)
     alpha = branch.equations(point, FINER).alpha
@@ -80,11 +82,16 @@ def capacity_1rsb(rho: float, ensemble: Ensemble = PLAIN) -> RSBCapacity:
 
 @lru_cache(maxsize=1)
 def _full_spline() -> CubicSpline:
-    """ln of α_1RSB − α_full and of its error in the shipped table, as functions of logit ρ."""
+    """ln(α_1RSB − α_full) and the ln of its error in the shipped table, as functions of logit ρ.
+
+    α_1RSB is the capacity with one step of breaking, α_full that of infinitely many; both
+    differences and errors span orders of magnitude, which the logarithms make smooth.
+    """
     table = capacity_table()
     rows = table[np.isfinite(table.alpha_full)]
     differences = rows.alpha_1rsb - rows.alpha_full
-    return CubicSpline(logit(rows.rho), np.log(np.column_stack([differences, rows.error_full])))
+    values = np.column_stack([differences, rows.error_full])  # (densities, 2)
+    return CubicSpline(logit(rows.rho), np.log(values))
 
 
 def full_breaking(rho: float, alpha_1rsb: float) -> tuple[float, float]:

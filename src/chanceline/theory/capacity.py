@@ -19,6 +19,7 @@ from chanceline.errors import InputError, shown
 from chanceline.theory.bounds import Bounds, bounds_at
 from chanceline.theory.broken_capacity import capacity_1rsb, full_breaking
 from chanceline.theory.chance_line import Density, End, density_at, zero_entropy
+from chanceline.theory.continuation import last_two_points
 from chanceline.theory.curve import Curve
 from chanceline.theory.ensemble import (
     APPROXIMATE,
@@ -50,7 +51,7 @@ class Capacity(EnsembleResult):
     alpha: float
     error: float
     bounds: Bounds
-    replicon_alpha: float | None
+    replicon_alpha: float | None  # None if symmetry does not break, or was not asked for
 
     kind = "asymptotic (replica method)"
 
@@ -60,6 +61,7 @@ class Capacity(EnsembleResult):
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
 
     def __str__(self) -> str:
+        """The capacity, the loads around it, and a line for whatever this ensemble has besides."""
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
@@ -75,7 +77,10 @@ class Capacity(EnsembleResult):
         return "\n".join(lines)
 
     def _separating_line(self) -> str:
-        """Below which loads every choice separates, and below which typical ones do."""
+        """Below which loads every choice separates, and below which typical ones do.
+
+        The load of typical choices is named by its formula where that is simple.
+        """
         if self.ensemble.plain:
             name = "2ρ"
         elif self.ensemble == Ensemble(signs="given"):
@@ -160,9 +165,14 @@ def capacity(  # noqa: PLR0913
 
 
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
-    """The capacity with one of the three ansätze; density and ensemble are checked."""
+    """The capacity with one of the three ansätze; density and ensemble are checked already.
+
+    "rs": replica symmetric; "1rsb": one step of breaking; "full": the limit of infinitely many
+    steps, which corrects the capacity with one step.
+    """
     if ansatz == "rs":
-        return _symmetric_capacity(Branch(rho, ensemble), replicon=True)[0]
+        symmetric, _ = _symmetric_capacity(Branch(rho, ensemble), replicon=True)
+        return symmetric
     if ansatz not in ("1rsb", "full"):
         raise InputError(f"ansatz must be 'rs', '1rsb' or 'full', but is {shown(ansatz)}")
     if ansatz == "full" and not ensemble.plain:
@@ -170,6 +180,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
             "the limit of full breaking is known for balance ½, no margin and no errors; "
             "use ansatz '1rsb' or 'rs'"
         )
+
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error
@@ -192,13 +203,17 @@ def _symmetric_capacity(
 ) -> tuple[Capacity, Array | None]:
     """The replica-symmetric capacity of a branch, and its point, from which a neighbour can start.
 
-    With given signs and ρ ≥ ½ it is that of all inputs, α_c: half of their weights are zero there,
-    so the other half suffice, and Σ ends above 0, at ½H₂(2ρ − 1), the free choice among inputs
-    without weight. There is no point then.
+    The point, (coordinates,), is where the entropy Σ of separating choices vanishes. `start` is a
+    point near to it, if one is known. With `replicon` the load where symmetry breaks is found too.
+
+    With given signs and ρ ≥ ½, the saturation density, the capacity is that of all inputs, α_c:
+    half of their weights are zero there, so the other half suffice, and Σ ends above 0, at
+    ½H₂(2ρ − 1), the free choice among inputs without weight. There is no point Σ = 0 then: None.
     """
     rho = branch.rho
     ensemble = branch.ensemble
-    if rho >= ensemble.widest:
+
+    if rho >= ensemble.saturation_density:
         all_variables = gardner(ensemble)
         capacity_of_all = Capacity(
             rho=rho,
@@ -211,14 +226,18 @@ def _symmetric_capacity(
             threshold=all_variables.threshold,
         )
         return capacity_of_all, None
+
     end = zero_entropy(branch, start)
+    replicon_alpha = None
+    if replicon:
+        replicon_alpha = _replicon_load(branch, end)
     capacity_of_branch = Capacity(
         rho=rho,
         ansatz="rs",
         alpha=end.alpha,
         error=end.error,
         bounds=bounds_at(rho, ensemble),
-        replicon_alpha=_replicon_load(branch, end) if replicon else None,
+        replicon_alpha=replicon_alpha,
         ensemble=ensemble,
         threshold=end.solved.state.order.threshold,
     )
@@ -226,16 +245,16 @@ def _symmetric_capacity(
 
 
 def _replicon_load(branch: Branch, end: End) -> float | None:
-    """The load where the replicon between supports is 1, sought backwards from the capacity.
+    """The load where symmetry between supports breaks, sought backwards from the capacity `end`.
 
-    None if it is stable at the capacity.
+    There the replicon between supports, `state.between`, is 1; larger values are unstable. None if
+    symmetry is stable up to the capacity.
     """
     if end.solved.state.between <= 1:
         return None
-    *_, unstable, stable = branch.follow(
-        end.solved, _REPLICON_STEP, lambda state: state.between < 1
-    )
-    crossing = branch.point_where((unstable, stable), lambda state: state.between - 1)
+    points_back = branch.follow(end.solved, _REPLICON_STEP, lambda state: state.between < 1)
+    bracket = last_two_points(points_back)
+    crossing = branch.point_where(bracket, lambda state: state.between - 1)
     return crossing.state.alpha
 
 
@@ -249,31 +268,35 @@ def capacity_curve(  # noqa: PLR0913
     errors: float = 0.0,
     signs: str = "free",
 ) -> Curve:
-    """α_VS at many densities, each started from its neighbour; in the order of `rhos`.
+    """The capacity α_VS at many densities; the points of the curve are in the order of `rhos`.
 
     With `replicon` the load where symmetry breaks is found too (it costs more than the capacity
     itself). The other parameters are those of `capacity`.
+
+    With ansatz "rs" the densities are solved in increasing order, each started from the line
+    through the two points before, in logit(ρ/ρ_s) with the saturation density ρ_s.
     """
     densities = [check_rho(rho) for rho in rhos]
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     if ansatz != "rs":
         return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
-    capacity_of: dict[float, Capacity] = {}
-    previous: list[tuple[float, Array]] = []  # up to two points, with their logit ρ
+
+    capacity_of: dict[float, Capacity] = {}  # by density
+    previous: list[tuple[float, Array]] = []  # up to two (x, point), the last one at the end
     for rho in sorted(set(densities)):
-        x = logit(min(rho / ensemble.widest, 1.0))
+        x = logit(min(rho / ensemble.saturation_density, 1.0))  # ∞ from saturation on
         start = _extrapolated(previous, x)
         capacity_of[rho], point = _symmetric_capacity(
             Branch(rho, ensemble), start, replicon=replicon
         )
         previous = previous[-1:]
-        if point is not None:
+        if point is not None:  # there is none from saturation on
             previous.append((x, point))
     return Curve(tuple(capacity_of[rho] for rho in densities))
 
 
 def _extrapolated(previous: list[tuple[float, Array]], x: float) -> Array | None:
-    """A start at x from up to two points before: the line through them, the last one, or None."""
+    """A start at x from up to two previous (x, point): the line through them, the one, or None."""
     if not previous:
         return None
     if len(previous) == 1:
@@ -318,15 +341,15 @@ def density(
     errors, half of it with given signs). Of several loads the `Curve` comes back; the other
     parameters are those of `capacity`.
     """
-    kind: dict[str, Any] = {
+    ensemble_options: dict[str, Any] = {
         "balance": balance,
         "margin": margin,
         "errors": errors,
         "signs": signs,
     }
     if np.ndim(alpha):
-        return Curve(tuple(density_at(float(load), **kind) for load in np.ravel(alpha)))
-    return density_at(cast("float", alpha), **kind)
+        return Curve(tuple(density_at(float(load), **ensemble_options) for load in np.ravel(alpha)))
+    return density_at(cast("float", alpha), **ensemble_options)
 
 
 def evenly_spaced(points: int) -> list[float]:

@@ -15,7 +15,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from chanceline.errors import ConvergenceError, InputError
-from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.continuation import (
+    first_success,
+    follow,
+    last_point,
+    last_two_points,
+)
 from chanceline.theory.ensemble import (
     APPROXIMATE,
     Ensemble,
@@ -36,27 +41,28 @@ _HIGHEST_LOGIT = 14.0
 _DENSITY_NEWTON_STEPS = 50
 _LONGEST_STEP = 1.0
 _LAST_STEP = 1e-13
-# Where the branch is followed from smaller densities: begin, as a share of the widest density, and
-# first step of its logit.
-_FIRST_DENSITY = 0.5
+# Where the branch is followed from smaller densities: the first density, as a share of the
+# saturation density of the ensemble, and the first step of the logit of that share.
+_FIRST_DENSITY_SHARE = 0.5
 _LOGIT_STEP = 0.5
 
 
 @dataclass(frozen=True)
 class End:
-    """The point Σ = 0, its load on a refined rule, and the error of the load."""
+    """The end of a branch: the point where the entropy Σ of separating choices vanishes."""
 
-    solved: Solved[RSState]
-    alpha: float
-    error: float
+    solved: Solved[RSState]  # the point on the refined quadrature
+    alpha: float  # its load
+    error: float  # of the load
 
 
 def zero_entropy(branch: Branch, start: Array | None) -> End:
-    """The capacity of a branch, from a point near to it or from nothing.
+    """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
 
-    The point is found on the usual rule, and found again at the same χ on one of half the step:
-    what Σ is there moves the load along its slope, and the two loads differ by the error of the
-    quadrature.
+    1. Find the point Σ = 0 with the usual quadrature, by the first of several ways that succeeds.
+    2. Solve again at the same χ (first coordinate, as ln χ) with half the quadrature step. Σ is not
+       quite 0 there: the slope ∂Σ/∂α tells the load where it is.
+    3. The two loads differ by the error of the quadrature; the rounding of Σ adds to it.
 
     Parameters
     ----------
@@ -69,12 +75,14 @@ def zero_entropy(branch: Branch, start: Array | None) -> End:
     if start is not None:
         ways.insert(0, lambda branch: branch.at_zero_entropy(start))
     coarse = first_success(lambda way: way(branch), ways)
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
+    log_chi = float(coarse.unknowns[0])
+    fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
 
-    # Σ is a sum of terms as large as F₀(ρ − q₀) and α⟨ln A⟩; its rounding, too, moves the load.
+    # Σ is a sum of terms as large as F₀(ρ − q₀), with the multiplier F₀ of the overlap q₀, and
+    # α ∂Σ/∂α; its rounding, too, moves the load.
     order = fine.state.order
     by_alpha = fine.state.entropy_by_alpha
     rounding = 4 * EPS * (order.F0 * (branch.rho - order.q0) + abs(alpha * by_alpha))
@@ -89,30 +97,36 @@ def _load_of_zero(state: RSState) -> float:
 
 def _from_entrance(branch: Branch) -> Solved[RSState]:
     """The point Σ = 0 by the whole way along the branch."""
-    *_, before, after = branch.from_entrance(lambda state: state.entropy <= 0)
-    return branch.point_where((before, after), lambda state: state.entropy)
+    bracket = last_two_points(branch.from_entrance(lambda state: state.entropy <= 0))
+    return branch.point_where(bracket, lambda state: state.entropy)
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point Σ = 0 by way of those of smaller densities, followed in logit(ρ/ρ_w).
+    """The point Σ = 0 by way of the points Σ = 0 of smaller densities.
 
-    ρ_w is the widest density of the ensemble. With errors the entrance of the branch is hard to
-    find near ρ = 1; it is entered at the share _FIRST_DENSITY of ρ_w.
+    With errors the entrance of a branch is hard to find near ρ = 1. So the branch of a smaller
+    density is entered, followed to Σ = 0, and that point is followed up to the density wanted. The
+    parameter is the logit of ρ/ρ_s, ρ_s the saturation density of the ensemble (1, or ½ with given
+    signs), which any step leaves inside 0 < ρ < ρ_s.
     """
     ensemble = branch.ensemble
+    saturation = ensemble.saturation_density
+    first_branch = Branch(_FIRST_DENSITY_SHARE * saturation, ensemble)
 
-    def solve_at(logit_rho: float, guess: Array) -> Solved[RSState]:
-        rho = ensemble.widest * float(expit(logit_rho))
+    def solve_at(logit_share: float, guess: Array) -> Solved[RSState]:
+        """The point Σ = 0 at the density whose share of ρ_s has this logit."""
+        rho = saturation * float(expit(logit_share))
         return Branch(rho, ensemble).at_zero_entropy(guess)
 
-    *_, last = follow(
-        solve_at,
-        first=_from_entrance(Branch(_FIRST_DENSITY * ensemble.widest, ensemble)),
-        begin=float(logit(_FIRST_DENSITY)),
-        step=_LOGIT_STEP,
-        until=float(logit(branch.rho / ensemble.widest)),
+    return last_point(
+        follow(
+            solve_at,
+            first=_from_entrance(first_branch),
+            begin=float(logit(_FIRST_DENSITY_SHARE)),
+            step=_LOGIT_STEP,
+            until=float(logit(branch.rho / saturation)),
+        )
     )
-    return last
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,23 +162,28 @@ def density_at(
     0 < α < α_c, the capacity with all variables kept (2 for equal classes without margin and
     errors, half of it with given signs); the other parameters are those of `capacity`.
 
-    Newton in x = logit ρ (of 2ρ with given signs), from where the ℓ₀-Gardner load is α: at each x
-    the capacity α_VS(ρ) and its slope are solved, started from the last point.
+    Newton in x = logit(ρ/ρ_s), ρ_s the density from which on more variables bring nothing (1, or ½
+    with given signs). It starts where the ℓ₀-Gardner load, a formula above the capacity, is α.
+    At each x the capacity α_VS(ρ) and its slope dα_VS/dρ are solved, started from the last point.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    widest = ensemble.widest
+    saturation = ensemble.saturation_density  # ρ_s
     x = _logit_of_l0_load(alpha, ensemble)
-    start: Array | None = None
+    start: Array | None = None  # the last point Σ = 0
     for _ in range(_DENSITY_NEWTON_STEPS):
-        rho = widest * float(expit(x))
+        # The capacity at this density, and Newton's step from it.
+        rho = saturation * float(expit(x))
         end = zero_entropy(Branch(rho, ensemble), start)
         start = end.solved.unknowns
         slope = _capacity_slope(end, alpha, ensemble)
         step = _logit_step(alpha, end.alpha, slope, rho, ensemble)
         x += step
-        if abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error:
-            rho = widest * float(expit(x))
+
+        # The error of the capacity over its slope is that of the density.
+        has_arrived = abs(step) < _LAST_STEP or abs(end.alpha - alpha) <= end.error
+        if has_arrived:
+            rho = saturation * float(expit(x))
             return Density(
                 alpha=alpha,
                 rho=rho,
@@ -173,25 +192,32 @@ def density_at(
                 threshold=end.solved.state.order.threshold,
             )
     raise ConvergenceError(
-        f"density at α = {alpha:g}: Newton stopped at ρ = {widest * expit(x):.10g}; "
+        f"density at α = {alpha:g}: Newton stopped at ρ = {saturation * expit(x):.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
     )
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit ρ (of 2ρ with given signs) where the ℓ₀-Gardner load is α, or InputError."""
-    top = gardner(ensemble).load
-    if alpha >= top:
+    """x = logit(ρ/ρ_s) where the ℓ₀-Gardner load is α, or InputError where there is none.
+
+    ρ_s is the saturation density, 1, or ½ with given signs. The ℓ₀-Gardner load, where the
+    replica-symmetric branch of density ρ ends, lies above the capacity and grows with ρ.
+    """
+    load_of_all = gardner(ensemble).load
+    if alpha >= load_of_all:
         raise InputError(
-            f"alpha must be below {top:.6g}, the capacity with all variables kept, but is {alpha:g}"
+            f"alpha must be below {load_of_all:.6g}, the capacity with all variables kept, "
+            f"but is {alpha:g}"
         )
 
     def excess(x: float) -> float:
-        return l0_load(ensemble.widest * float(expit(x)), ensemble) - alpha
+        """The ℓ₀-Gardner load at x less α."""
+        rho = ensemble.saturation_density * float(expit(x))
+        return l0_load(rho, ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):
         raise InputError(
-            f"alpha = {alpha:g} is too close to 0 or {top:.6g} to resolve; "
+            f"alpha = {alpha:g} is too close to 0 or {load_of_all:.6g} to resolve; "
             "choose a load further inside"
         )
     return float(brentq(excess, _LOWEST_LOGIT, _HIGHEST_LOGIT))
@@ -200,21 +226,26 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 def _logit_step(
     alpha: float, reached: float, slope: float, rho: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_w) from the capacity `reached` at ρ towards the load α.
+    """Newton's step in x = logit(ρ/ρ_s) from the capacity `reached` at ρ towards the load α.
 
-    ρ_w is `ensemble.widest`. It is taken on t = ln(α/(α_c − α)), nearly linear in x: the step is
-    [t(α) − t(reached)]/(dt/dx), where dρ/dx = ρ(1 − ρ/ρ_w) and dt/dα = α_c/[α(α_c − α)]. `slope` is
-    dα_VS/dρ.
+    ρ_s is `ensemble.saturation_density` and `slope` is dα_VS/dρ, that of the capacity. Loads lie
+    between 0 and α_c, the load of all variables, and t = ln(α/(α_c − α)) is nearly linear in x:
+    Newton is applied to t. The step is [t(α) − t(reached)]/(dt/dx), where dρ/dx = ρ(1 − ρ/ρ_s) and
+    dt/dα = α_c/[α(α_c − α)], cut to the longest step allowed.
     """
     load_of_all = gardner(ensemble).load  # α_c
-    distance = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
-    rho_by_x = rho * (1 - rho / ensemble.widest)
+    t_difference = np.log(alpha * (load_of_all - reached) / (reached * (load_of_all - alpha)))
+    rho_by_x = rho * (1 - rho / ensemble.saturation_density)
     t_by_x = slope * rho_by_x * load_of_all / (reached * (load_of_all - reached))
-    return float(np.clip(distance / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
+    return float(np.clip(t_difference / t_by_x, -_LONGEST_STEP, _LONGEST_STEP))
 
 
 def _capacity_slope(end: End, alpha: float, ensemble: Ensemble) -> float:
-    """dα_VS/dρ = −(∂Σ/∂ρ)/(∂Σ/∂α) at a point Σ = 0; ConvergenceError where it is not positive."""
+    """dα_VS/dρ, the slope of the capacity, at a point where the entropy Σ vanishes.
+
+    Σ stays 0 along the line of capacities, so that the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError
+    where it is not positive; `alpha` is the load asked for, which the error names.
+    """
     state = end.solved.state
     slope = -state.entropy_by_rho / state.entropy_by_alpha
     if slope <= 0:

@@ -18,10 +18,11 @@ def binary_entropy(rho: float) -> float:
 
 
 def first_moment_exponent(alpha: float, rho: float) -> float:
-    """lim ln E[𝒩]/N = H₂(ρ) + ln P(a given support separates)/N, 𝒩 the number of such supports.
+    """Growth rate of the expected number of supports that separate: lim ln E[𝒩]/N for N variables.
 
-    By Cover's count, P = 2^{1−P} Σ_{k<M} C(P−1, k): its exponent is α[H₂(ρ/α) − ln 2] for α > 2ρ
-    and 0 below.
+    A support is a choice of M = ρN of the N variables. There are e^{N H₂(ρ)} of them, H₂ the binary
+    entropy. By Cover's count one of them separates P = αN random patterns with the probability
+    2^{1−P} Σ_{k<M} C(P−1, k), which is e^{Nα[H₂(ρ/α) − ln 2]} for α > 2ρ and 1 below.
     """
     if alpha <= 2 * rho:
         return binary_entropy(rho)
@@ -29,8 +30,11 @@ def first_moment_exponent(alpha: float, rho: float) -> float:
 
 
 def union_bound(rho: float) -> float:
-    """The load where the first moment stops growing: a rigorous upper bound (Markov)."""
-    lower = 2 * rho
+    """The load where the expected number of separating choices of ρN variables stops growing.
+
+    By Markov's inequality it is a rigorous upper bound of the capacity.
+    """
+    lower = 2 * rho  # the expected number grows as e^{N H₂(ρ)} there
     upper = 4 * rho
     while first_moment_exponent(upper, rho) > 0:
         upper *= 2
@@ -39,20 +43,27 @@ def union_bound(rho: float) -> float:
 
 
 def l0_gardner(rho: float) -> float:
-    """α = 2[ρ + 2tφ(t)] with 2H(t) = ρ: annealed dilution, which allows a negative entropy.
+    """The load up to which the replica-symmetric branch of density ρ exists (annealed dilution).
 
-    The replica-symmetric branch exists up to this load, where χ → 0 and Σ → −∞. Without
-    cancellation as ρ → 1, 2 − α = 4[½ − H(t) − tφ(t)] = 4∫₀ᵗ s²φ(s) ds, an incomplete gamma
-    function; to leading order it is (π/3)(1 − ρ)³.
+    With the normal density φ and its upper tail H it is α = 2[ρ + 2tφ(t)], 2H(t) = ρ. The entropy
+    of separating choices may be negative on the way: Σ → −∞ there.
+
+    Computed without cancellation as ρ → 1: 2 − α = 4[½ − H(t) − tφ(t)] = 4∫₀ᵗ s²φ(s) ds is twice
+    the incomplete gamma function P(3/2, t²/2); to leading order it is (π/3)(1 − ρ)³.
     """
     t = math.sqrt(2) * float(erfcinv(rho))
     return 2 - 2 * float(gammainc(1.5, t * t / 2))
 
 
 def typical_overlap(rho: float) -> float:
-    """c = lim q₀/ρ at α = 2ρ: the root of c = 2ρ J(c), J of `overlap_kernel`."""
+    """The overlap of two typical choices of ρN variables at the load 2ρ, the largest they separate.
+
+    It is c = q₀/ρ there, q₀ the overlap of their weight vectors and ρ the squared length of each:
+    the root of c = 2ρ J(c), J of `overlap_kernel`.
+    """
 
     def excess(c: float) -> float:
+        """The right-hand side less c; positive at c = 0, negative at c = 1."""
         return 2 * rho * overlap_kernel(c) - c
 
     return float(brentq(excess, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
@@ -60,5 +71,5 @@ def typical_overlap(rho: float) -> float:
 
 def overlap_kernel(c: float) -> float:
     """J(c) = [√(1−c²) + c(π − arccos c)]/(2π), ⟨x₊y₊⟩ of two Gaussians of correlation c."""
-    c = min(c, 1.0)
+    c = min(c, 1.0)  # rounding may bring it above
     return (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / (2 * math.pi)

@@ -44,7 +44,9 @@ def follow(  # noqa: PLR0913
     smallest
         When the step falls below this, the last ConvergenceError is raised.
     """
-    goal = None if callable(until) else until
+    goal: float | None = None  # the parameter to end at, if that is how the end is given
+    if not callable(until):
+        goal = until
 
     def is_last(point: Solved[State], parameter: float) -> bool:
         if callable(until):
@@ -53,13 +55,14 @@ def follow(  # noqa: PLR0913
 
     parameter = begin
     solved = first
-    previous: tuple[float, Array] | None = None
+    previous: tuple[float, Array] | None = None  # the point before, none at first
     yield solved
     while not is_last(solved, parameter):
         target = parameter + step
         if goal is not None and (goal - target) * step <= 0:
-            target = goal
+            target = goal  # the step would reach it or pass it
 
+        # Try the next point; where Newton fails, again with half the step.
         guess = _secant_guess(previous, (parameter, solved.unknowns), target)
         try:
             following = solve_at(target, guess)
@@ -68,6 +71,7 @@ def follow(  # noqa: PLR0913
             if abs(step) < smallest:
                 raise
             continue
+
         previous = (parameter, solved.unknowns)
         parameter = target
         solved = following
@@ -76,12 +80,25 @@ def follow(  # noqa: PLR0913
             step *= _GROWTH
 
 
+def last_point(points: Iterable[Solved[State]]) -> Solved[State]:
+    """Run a continuation to its end; its last point."""
+    *_, last = points
+    return last
+
+
+def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Solved[State]]:
+    """Run a continuation to its end; its last two points, between which the end condition began."""
+    *_, before, last = points
+    return before, last
+
+
 def _secant_guess(
     previous: tuple[float, Array] | None, current: tuple[float, Array], target: float
 ) -> Array:
-    """The unknowns at a parameter on the line through two points, or the last ones of a single one.
+    """A guess of the unknowns at the parameter `target`.
 
-    A point is its parameter and its unknowns.
+    It lies on the line through the previous and the current point; without a previous point it is
+    the unknowns of the current one. A point is its parameter and its unknowns, (unknowns,).
     """
     parameter, unknowns = current
     if previous is None:
@@ -120,7 +137,11 @@ class ChiBranch(ABC, Generic[State]):
         value: Callable[[State], float],
         tolerance: float = 1e-14,
     ) -> Solved[State]:
-        """The point between two points of the branch where `value` vanishes."""
+        """The point of the branch where `value` vanishes, between two where its signs differ.
+
+        Brent's method in ln χ, which is the first unknown of every point. At each ln χ it tries,
+        Newton starts from the line between the two points. `tolerance` is that of ln χ.
+        """
         begin = bracket[0].unknowns
         end = bracket[1].unknowns
 
@@ -139,7 +160,10 @@ class ChiBranch(ABC, Generic[State]):
 
 
 def first_success(attempt: Callable[[Start], Success], starts: Iterable[Start]) -> Success:
-    """`attempt` from the first start that leads anywhere; the last failure if none does."""
+    """What `attempt` returns for the first of the starts that does not raise ConvergenceError.
+
+    If all do, the error of the last one is raised.
+    """
     *all_but_last, last = starts
     for start in all_but_last:
         try:

@@ -53,18 +53,23 @@ class Curve(Result):
         return {"kind": self.kind, "points": [point.to_dict() for point in self.points]}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a point: α_VC, α_CG, α_VS with its error, union bound, ℓ₀-Gardner.
+        """One row a point.
 
-        For densities ρ_VS with its error. Columns for balance, margin, errors, signs and the
-        threshold stand behind, where they are not the paper's.
+        A capacity has ρ, the loads α_VC and α_CG below which every choice and typical choices
+        separate, the capacity α_VS with its error, and its upper bounds, union and ℓ₀-Gardner. A
+        density has α and ρ with its error. Columns behind: the load where symmetry breaks if a
+        point has one; balance, margin, errors, signs and the threshold, unless they are the
+        paper's for all points.
         """
         import pandas as pd
 
+        # Columns that only some curves have; a density knows no `replicon_alpha`.
         more_columns = []
         if any(getattr(point, "replicon_alpha", None) for point in self.points):
             more_columns.append("replicon_alpha")
         if not all(point.ensemble.plain for point in self.points):
             more_columns += ["balance", "margin", "errors", "signs", "threshold"]
+
         rows = []
         for point in self.points:
             row = _row_of_point(point)
@@ -86,8 +91,9 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """The columns of a density, or those of a capacity with the loads around it."""
-    if not hasattr(point, "bounds"):
+    """The columns that every curve has of a point: a density, or a capacity with its bounds."""
+    is_density = not hasattr(point, "bounds")
+    if is_density:
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
     bounds = point.bounds
     return {

@@ -22,8 +22,9 @@ APPROXIMATE = (
     "errors make the set of weights non-convex: "
     "replica symmetry within a support is an approximation"
 )
-# A number is shown with at most this many decimals, which an error below 1e-9 leaves.
+# A number is shown with at most this many decimals, which smaller errors than this leave.
 _MOST_DECIMALS = 10
+_SMALLEST_ERROR_SHOWN = 1e-9
 
 
 class Signs(StrEnum):
@@ -34,18 +35,21 @@ class Signs(StrEnum):
 
 
 class PatternClass(NamedTuple):
-    """One class of patterns: it is violated by v = −y w·x + θ > 0, θ/√ρ = margin + σ·threshold."""
+    """One class of patterns x, of label y.
 
-    share: float  # f_c
-    sign: float  # σ_c
+    The weights w violate a pattern of it by v = −y w·x + θ > 0, where θ/√ρ = margin + σ·threshold.
+    """
+
+    share: float  # f_c, of all patterns
+    sign: float  # σ_c, −1 for positive patterns, 1 for negative ones, 0 without threshold
 
 
 class OffsetClass(NamedTuple):
-    """A class with its offset θ_c = √ρ(margin + σ_c b)."""
+    """A class with its offset θ_c = √ρ(margin + σ_c b), b the threshold in units of |w| = √ρ."""
 
-    share: float
-    sign: float
-    offset: float
+    share: float  # f_c
+    sign: float  # σ_c
+    offset: float  # θ_c
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,17 @@ class Ensemble:
 
     @classmethod
     def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
-        """The same with every value checked, or InputError."""
+        """An ensemble of values checked here, or InputError; `errors` becomes `error_rate`."""
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
         margin = real_number(margin, "margin")
         errors = real_number(errors, "errors")
-        rarer_class = min(balance, 1 - balance)
         if not 0 <= margin <= LARGEST_MARGIN:
             raise InputError(
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
+        # A constant rule is wrong on the rarer class alone.
+        rarer_class = min(balance, 1 - balance)
         if not 0 <= errors < rarer_class:
             raise InputError(
                 "errors (the share of patterns allowed wrong) must be at least 0 and smaller than "
@@ -91,7 +96,7 @@ class Ensemble:
             raise InputError(
                 "weights of given sign are solved for errors = 0 only; leave errors or signs out"
             )
-        return cls(balance, margin, errors, signs)
+        return cls(balance=balance, margin=margin, error_rate=errors, signs=signs)
 
     @property
     def signed(self) -> bool:
@@ -99,9 +104,15 @@ class Ensemble:
         return self.signs == Signs.GIVEN
 
     @property
-    def widest(self) -> float:
-        """The density from which on a choice does as well as all inputs: ½ with given signs."""
-        return 0.5 if self.signed else 1.0
+    def saturation_density(self) -> float:
+        """The density from which on a good choice of inputs reaches the load of all of them.
+
+        1 with free signs. With given signs ½: half of all weights are zero at the capacity of all
+        inputs, so that the other half suffice.
+        """
+        if self.signed:
+            return 0.5
+        return 1.0
 
     @property
     def plain(self) -> bool:
@@ -115,7 +126,11 @@ class Ensemble:
 
     @property
     def classes(self) -> tuple[PatternClass, ...]:
-        """Share and sign of each class; of equal classes one stands for both."""
+        """Share and sign of each class.
+
+        A positive threshold b helps positive patterns, sign −1, and hurts negative ones, sign 1. Of
+        equal classes, which have no threshold, one of sign 0 stands for both.
+        """
         if not self.free_threshold:
             return (PatternClass(share=1.0, sign=0.0),)
         return (
@@ -124,11 +139,16 @@ class Ensemble:
         )
 
     def offsets(self, rho: float, threshold: float) -> list[OffsetClass]:
-        """Share, sign and offset θ of each class; the threshold is b in units of |w|."""
-        return [
-            OffsetClass(share, sign, offset=math.sqrt(rho) * (self.margin + sign * threshold))
-            for share, sign in self.classes
-        ]
+        """Share, sign and offset θ_c = √ρ(margin + σ_c b) of each class, of sign σ_c.
+
+        θ_c is what margin and threshold add to the violation of a pattern; the threshold b is in
+        units of the length |w| = √ρ of the weights.
+        """
+        classes = []
+        for share, sign in self.classes:
+            offset = math.sqrt(rho) * (self.margin + sign * threshold)
+            classes.append(OffsetClass(share, sign, offset))
+        return classes
 
     def label(self, at: str) -> str:
         """`at`, followed by whatever differs from the paper's ensemble."""
@@ -176,10 +196,14 @@ class EnsembleResult(Result):
 
 
 def with_error(value: float, error: float) -> str:
-    """A number with as many of its first ten decimals as its error leaves, and the error."""
+    """A number and its error, as in "0.123 ± 1.2e-02".
+
+    The number has decimals down to the second digit of its error, but ten at most.
+    """
     decimals = _MOST_DECIMALS
-    if error >= 1e-9:
-        decimals = max(0, 1 - math.floor(math.log10(error)))
+    if error >= _SMALLEST_ERROR_SHOWN:
+        exponent = math.floor(math.log10(error))  # of the first digit of the error
+        decimals = max(0, 1 - exponent)
     return f"{value:.{decimals}f} ± {error:.1e}"
 
 

@@ -55,35 +55,52 @@ class Gardner:
 
 @lru_cache(maxsize=256)
 def gardner(ensemble: Ensemble) -> Gardner:
-    """α_c, the best threshold and t*: 1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x² at that threshold.
+    """Gardner's load α_c, that of all variables, with the best threshold b and the ceiling t*.
 
-    With given signs α_c is half of that (`Ensemble.widest`).
+        1/α_c = Σ_c f_c ∫_0^{t*} dx φ(x − τ_c) x²    at the best threshold,
+
+    where φ is the normal density and x the violation of a pattern in units of |w|, of mean
+    τ_c = margin + σ_c b in class c, of share f_c and sign σ_c. Larger violations than t* are left
+    as errors. With given signs α_c is half of that: ½ is their `Ensemble.saturation_density`.
     """
-    threshold = 0.0
+    threshold = 0.0  # by symmetry, for equal classes
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
-    inverse_load = _threshold_moments(ensemble, threshold).second
+    inverse_load = _threshold_moments(ensemble, threshold).second  # 1/α_c of free signs
     return Gardner(
-        load=ensemble.widest / inverse_load,
+        load=ensemble.saturation_density / inverse_load,
         threshold=threshold,
         ceiling=_ceiling(ensemble, threshold),
     )
 
 
 def l0_load(rho: float, ensemble: Ensemble) -> float:
-    """α_c[ρ + 2tφ(t)] with 2H(t) = ρ, ℓ₀-Gardner; with given signs min(2ρ, 1) stands for ρ."""
-    return gardner(ensemble).load * l0_gardner(min(rho / ensemble.widest, 1.0)) / 2
+    """The ℓ₀-Gardner load, where the replica-symmetric branch of density ρ ends.
+
+    It is α_c[ρ + 2tφ(t)] with 2H(t) = ρ: α_c is the load of all variables, φ the normal density, H
+    its upper tail. With given signs min(2ρ, 1) stands for ρ. `l0_gardner` has the formula for the
+    plain ensemble, where α_c = 2.
+    """
+    share_of_saturation = min(rho / ensemble.saturation_density, 1.0)
+    return gardner(ensemble).load * l0_gardner(share_of_saturation) / 2
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
-    """The stationary threshold; of several, which errors can bring, that of the largest load."""
+    """The threshold of the largest load: of the minima of 1/α_c, the lowest one.
+
+    1/α_c has one minimum without errors; with them it can have several, which a grid of thresholds
+    tells apart.
+    """
 
     def slope(threshold: float) -> float:
+        """Proportional to the derivative of 1/α_c by the threshold."""
         return _threshold_moments(ensemble, threshold).first_by_sign
 
     def inverse_load(threshold: float) -> float:
+        """1/α_c."""
         return _threshold_moments(ensemble, threshold).second
 
+    # The grid: one interval that holds every threshold, or many where errors are allowed.
     if ensemble.error_rate:
         reach = _REACH_WITH_ERRORS + 2 * ensemble.margin
         n_intervals = _INTERVALS_WITH_ERRORS
@@ -102,14 +119,22 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
 
 class _ThresholdMoments(NamedTuple):
-    """Moments over both classes at one threshold."""
+    """Moments of the violation x over both classes c, of share f_c and sign σ_c, at one threshold.
 
-    first_by_sign: float  # Σ_c σ_c f_c ∫x, which vanishes at the best threshold
-    second: float  # Σ_c f_c ∫x² = 1/α_c
+    E[·] is the mean over the violations of a class, restricted to 0 < x < t*.
+    """
+
+    first_by_sign: float  # Σ_c σ_c f_c E[x], which vanishes at the best threshold
+    second: float  # Σ_c f_c E[x²] = 1/α_c
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Σ_c σ_c f_c ∫ and Σ_c f_c ∫ of the partial moments, with τ_c = margin + σ_c·threshold."""
+    """First moment Σ_c σ_c f_c M₁(τ_c) and second moment Σ_c f_c M₂(τ_c) of the violation.
+
+    Class c has the share f_c, the sign σ_c and the mean violation τ_c = margin + σ_c·threshold in
+    units of |w|; M_k(τ) are the moments of `_partial_moments`, up to the largest violation that is
+    no error.
+    """
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
     second = 0.0
@@ -122,27 +147,41 @@ def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoment
 
 
 def _partial_moments(tau: float, ceiling: float) -> tuple[float, float]:
-    """M_k = ∫_0^{t*} dx φ(x − τ) x^k for k = 1, 2; t* is the ceiling, perhaps infinite.
+    """(M₁, M₂), the moments M_k = E[x^k 1_{0 < x < t*}] of x ~ N(τ, 1).
 
-    By parts M₁ = τM₀ + φ(τ) − φ(t* − τ) and M₂ = τM₁ + M₀ − t*φ(t* − τ), M₀ the weight.
+    t* is the ceiling, perhaps infinite. With the normal density φ the weight M₀ gives, by parts,
+
+        M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ),
+
+    where φ(τ) is the density of x at 0 and φ(t* − τ) that at t*, zero if t* is infinite.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI
     if math.isinf(ceiling):
         weight = float(ndtr(tau))
         first = tau * weight + density_at_zero
-        return first, tau * first + weight
+        second = tau * first + weight
+        return first, second
+
     density_at_ceiling = math.exp(-0.5 * (ceiling - tau) ** 2) / _ROOT_2PI
     weight = float(ndtr(ceiling - tau) - ndtr(-tau))
     first = tau * weight + density_at_zero - density_at_ceiling
-    return first, tau * first + weight - ceiling * density_at_ceiling
+    second = tau * first + weight - ceiling * density_at_ceiling
+    return first, second
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
-    """t* at which the error rate Σ_c f_c H(t* − τ_c) is ε; 0 where it is less, ∞ without errors."""
+    """t*, the largest violation that is no error, in units of |w|.
+
+    Patterns with larger violations are the errors: their share Σ_c f_c H(t* − τ_c) is the error
+    rate ε, where H is the upper tail of a Gaussian and τ_c = margin + σ_c·threshold the mean
+    violation in class c, of share f_c and sign σ_c. t* is 0 where not even ε of the patterns are
+    violated, and ∞ if no errors are allowed.
+    """
     if not ensemble.error_rate:
         return math.inf
 
     def excess(ceiling: float) -> float:
+        """The share of violations above this ceiling less ε; falls with the ceiling."""
         wrong = sum(
             share * ndtr(ensemble.margin + sign * threshold - ceiling)
             for share, sign in ensemble.classes

@@ -36,9 +36,9 @@ class Solved(Generic[State]):
     """A converged point with all that the equations returned there, and the Jacobian."""
 
     unknowns: Array  # (unknowns,)
-    state: State
-    iterations: int
-    residual: float  # the largest
+    state: State  # what the equations returned
+    iterations: int  # Newton steps that it took
+    residual: float  # largest absolute one
     jacobian: Array  # (equations, unknowns)
 
 
@@ -99,21 +99,31 @@ class Newton:
                 f"{name}: the start lies outside the domain ({outside}); start nearer"
             ) from None
         problem = _Problem(equations, residual, jacobian)
+
+        # Each turn decides whether the point is the solution, and else moves it.
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
                 break
-            size = float(np.abs(residual(state)).max())
-            solved = Solved(unknowns, state, iteration, size, direction.slopes)
-            if size <= self.tolerance and direction.length <= self.step_tolerance:
+            largest_residual = float(np.abs(residual(state)).max())
+            solved = Solved(
+                unknowns=unknowns,
+                state=state,
+                iterations=iteration,
+                residual=largest_residual,
+                jacobian=direction.jacobian,
+            )
+            is_small = largest_residual <= self.tolerance
+            if is_small and direction.length <= self.step_tolerance:
                 return solved
-            better = self._shortened_step(problem, direction, unknowns, size)
+            better = self._shortened_step(problem, direction, unknowns, largest_residual)
             if better is None:
-                if size <= self.tolerance:
+                if is_small:
                     # Rounding is all that is left, and the equations are ill-conditioned.
                     return solved
                 break
             unknowns, state = better
+
         raise ConvergenceError(
             f"{name}: Newton stopped with residual {np.abs(residual(state)).max():.2e} at "
             f"{np.array2string(unknowns, precision=6)}; try a start nearer to the solution or a "
@@ -125,11 +135,13 @@ class Newton:
         problem: _Problem[State],
         direction: _Direction,
         unknowns: Array,
-        size: float,
+        largest_residual: float,
     ) -> tuple[Array, State] | None:
         """The next point along the direction, and its state: the longest step that improves.
 
-        None if even a very short step does not. `size` is the largest residual at `unknowns`.
+        The full step, or the share of it that has the longest length allowed, is halved until the
+        point lies in the domain and is better than `unknowns`, (unknowns,), where the largest
+        residual is `largest_residual`. None if even a very short step is not.
         """
         fraction = min(1.0, self.longest_step / direction.length)
         while fraction > _SMALLEST_FRACTION:
@@ -144,10 +156,14 @@ class Newton:
             # Problems, 2004, section 3.3). Where rounding blurs that test a smaller residual will
             # do.
             errors = problem.residual(trial)
-            next_length = np.abs(np.linalg.solve(direction.slopes, errors)).max()
-            next_size = np.abs(errors).max()
+            next_length = np.abs(np.linalg.solve(direction.jacobian, errors)).max()
+            next_residual = np.abs(errors).max()
+            # A full step promises to remove the error, a fraction of it that part of the error; a
+            # quarter of what is promised will do.
             enough = 1 - fraction / 4
-            if next_length <= enough * direction.length or next_size <= enough * size:
+            has_shorter_correction = next_length <= enough * direction.length
+            has_smaller_residual = next_residual <= enough * largest_residual
+            if has_shorter_correction or has_smaller_residual:
                 return trial_point, trial
             fraction /= 2
         return None
@@ -155,11 +171,11 @@ class Newton:
 
 @dataclass(frozen=True)
 class _Direction:
-    """A full Newton step, its largest component, and the Jacobian it came from."""
+    """A full Newton step and the Jacobian it came from."""
 
-    step: Array
-    length: float
-    slopes: Array
+    step: Array  # (unknowns,)
+    length: float  # its largest component
+    jacobian: Array  # (equations, unknowns)
 
 
 @dataclass(frozen=True)
@@ -171,18 +187,23 @@ class _Problem(Generic[State]):
     jacobian: Callable[[State], Array] | None
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
-        """The full Newton step; None where the Jacobian is singular or leaves the domain."""
+        """The full Newton step from `unknowns`, (unknowns,), where the equations gave `state`.
+
+        None where there is none: the Jacobian is singular or not finite, or a point needed for its
+        central differences lies outside the domain.
+        """
         try:
-            slopes = self._slopes(unknowns, state)
-            step = np.asarray(np.linalg.solve(slopes, -self.residual(state)), dtype=float)
+            jacobian = self._jacobian_at(unknowns, state)
+            step = np.asarray(np.linalg.solve(jacobian, -self.residual(state)), dtype=float)
         except (np.linalg.LinAlgError, OutsideDomain):
             return None
         length = np.abs(step).max()
         if not np.isfinite(length):
             return None
-        return _Direction(step, length, slopes)
+        return _Direction(step=step, length=length, jacobian=jacobian)
 
-    def _slopes(self, unknowns: Array, state: State) -> Array:
+    def _jacobian_at(self, unknowns: Array, state: State) -> Array:
+        """The analytic Jacobian if the state has one, else that of central differences."""
         if self.jacobian is not None:
             return self.jacobian(state)
         return difference_jacobian(lambda point: self.residual(self.equations(point)), unknowns)
@@ -195,8 +216,8 @@ def difference_jacobian(
 
     One-sided ones would slow Newton down where the equations are stiff.
     """
-    columns = [
-        (residual(point + move) - residual(point - move)) / (2 * step)
-        for move in step * np.eye(len(point))
-    ]
+    columns = []
+    for move in step * np.eye(len(point)):  # each row moves one unknown
+        difference = residual(point + move) - residual(point - move)
+        columns.append(difference / (2 * step))
     return np.column_stack(columns)

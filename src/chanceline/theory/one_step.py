@@ -16,7 +16,12 @@ from scipy.special import expit, logit
 
 from chanceline.errors import InputError
 from chanceline.theory.capacity_table import capacity_table
-from chanceline.theory.continuation import first_success, follow
+from chanceline.theory.continuation import (
+    first_success,
+    follow,
+    last_point,
+    last_two_points,
+)
 from chanceline.theory.ensemble import PLAIN, Ensemble
 from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import Array
@@ -24,9 +29,9 @@ from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
 from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 
-# Coordinates of `rsb.pack_order` that hold ln (p₁ − p₀)/(ρ − p₁) and ln x₁ when k = 1.
-_AMPLITUDE = 3
-_BREAK = 4
+# Where a point of `rsb.pack_order` with one step of breaking holds ln (p₁ − p₀)/(ρ − p₁) and ln x.
+_LOG_AMPLITUDE = 3
+_LOG_BREAK = 4
 # (p₁ − p₀)/(ρ − p₁) of the first point of the branch, and the break points tried there.
 _FIRST_AMPLITUDE = 0.15
 _FIRST_BREAKS = (0.8, 0.9, 0.7)
@@ -41,9 +46,9 @@ _LARGEST_BREAK = 0.97
 # The first step from the plain ensemble towards the one wanted, and the smallest.
 _FIRST_SHARE = 0.05
 _SMALLEST_SHARE = 1e-3
-# Steps of ln χ from Σ = 0 back to smaller loads, and on to larger ones.
-_STEP_BACK = 0.1
-_STEP_ON = -0.05
+# First steps of ln χ along the branch: loads grow as χ falls.
+_STEP_TO_SMALLER_LOADS = 0.1
+_STEP_TO_LARGER_LOADS = -0.05
 # One step of breaking is solved for margins up to this.
 LARGEST_BROKEN_MARGIN = 1.0
 # The error is seen on grids finer by this factor.
@@ -64,15 +69,23 @@ def check_breaking(ensemble: Ensemble) -> None:
 
 
 def replicon_line(rho: float, ensemble: Ensemble = PLAIN) -> Solved[RSState]:
-    """The replica-symmetric point where the replicon is 1; below it that symmetry is exact."""
+    """The replica-symmetric point where the replicon between supports is 1.
+
+    Below its load replica symmetry is exact, above it is unstable.
+    """
     branch = Branch(rho, ensemble)
-    *_, stable, unstable = branch.from_entrance(lambda state: state.between > 1)
-    return branch.point_where((stable, unstable), lambda state: state.between - 1)
+    bracket = last_two_points(branch.from_entrance(lambda state: state.between > 1))
+    return branch.point_where(bracket, lambda state: state.between - 1)
 
 
 @lru_cache(maxsize=1)
 def _start_spline() -> CubicSpline:
-    """The points Σ = 0 of the shipped table, as functions of logit ρ."""
+    """Points with one step of breaking where the entropy Σ vanishes, as a function of logit ρ.
+
+    A row of the shipped table has the order parameters of such a point: χ, the multipliers K, E and
+    F₁, the overlaps p₀ and p₁ with their multipliers G₀ and G₁, and the break point x. They become
+    coordinates of the solver, (coordinates,), and these are interpolated.
+    """
     rows = capacity_table()
     points = []
     for row in rows:
@@ -99,14 +112,17 @@ def branch_off(
 ) -> Solved[RSBState]:
     """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
 
+    p₁ is the overlap of two supports of the same group, p₀ that of different groups, and G₁, G₀ are
+    their multipliers; x is the break point. Where replica symmetry breaks (`critical`) p₀ = p₁ = q₀
+    and G₀ = G₁ = F₀. The start has them a little apart: p₀ and p₁ on either side of q₀, G₀ and G₁
+    in proportion on either side of F₀.
+
     ∂Σ/∂x is of third order in the amplitude, so the break point x is only fixed once the other
-    equations hold: it is held first, then freed. Several values to hold are tried. `critical` is
-    the replica-symmetric state where the branch begins.
+    equations hold: it is held first, then freed. Several values to hold are tried.
     """
-    # p₀ and p₁ lie on either side of q₀, G₀ and G₁ in proportion on either side of F₀.
     symmetric = critical.order
-    p_part = amplitude * (branch.rho - symmetric.q0)
-    G_part = p_part * (symmetric.F0 / symmetric.q0)
+    p_gap = amplitude * (branch.rho - symmetric.q0)  # p₁ − p₀
+    G_gap = p_gap * (symmetric.F0 / symmetric.q0)  # G₁ − G₀
     name = "the beginning of 1RSB"
 
     def with_break_at(x: float) -> Solved[RSBState]:
@@ -116,27 +132,28 @@ def branch_off(
             K=symmetric.K,
             E=symmetric.E,
             F1=symmetric.F1,
-            p=(symmetric.q0 - p_part / 2, symmetric.q0 + p_part / 2),
-            G=(symmetric.F0 - G_part / 2, symmetric.F0 + G_part / 2),
+            p=(symmetric.q0 - p_gap / 2, symmetric.q0 + p_gap / 2),
+            G=(symmetric.F0 - G_gap / 2, symmetric.F0 + G_gap / 2),
             x=(x,),
             threshold=symmetric.threshold,
         )
         point = pack_order(order, branch.rho, branch.ensemble)
-        # p₁ − p₀ is `amplitude` times ρ − q₀, and that is not quite ρ − p₁.
-        point[_AMPLITUDE] = np.log(amplitude)
+        # The gap was taken relative to ρ − q₀, and that is not quite ρ − p₁: set it right.
+        point[_LOG_AMPLITUDE] = np.log(amplitude)
         with_break_held = branch.solve_with(
-            point, held=(_AMPLITUDE, _BREAK), name=name, hold_breaks=True
+            point, held=(_LOG_AMPLITUDE, _LOG_BREAK), name=name, hold_breaks=True
         )
-        return branch.solve_with(with_break_held.unknowns, held=(_AMPLITUDE,), name=name)
+        return branch.solve_with(with_break_held.unknowns, held=(_LOG_AMPLITUDE,), name=name)
 
     return first_success(with_break_at, _FIRST_BREAKS)
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
-    """The point Σ = 0 of the one-step branch, 0.02 ≤ ρ ≤ 0.95.
+    """The point of the one-step branch where the entropy Σ vanishes, 0.02 ≤ ρ ≤ 0.95.
 
-    For the plain ensemble the shipped table has a start; from there balance (in its logit) and
-    margin are followed to those of the branch, as a share 0 … 1 of the way.
+    For the plain ensemble the shipped table has a start. For another one the point is followed from
+    the plain ensemble to that of the branch. The parameter is a share 0 … 1 of the way, by which
+    the margin and the logit of the balance grow from 0.
     """
     lowest, highest = capacity_table().rho[[0, -1]]
     if not lowest <= branch.rho <= highest:
@@ -149,44 +166,53 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     if wanted.plain:
         return branch.at_zero_entropy(start)
     if wanted.free_threshold:
-        start = np.append(start, 0.0)
+        start = np.append(start, 0.0)  # the threshold is the last coordinate, 0 for equal classes
 
-    def on_the_way(share: float) -> RSBBranch:
-        """From the plain ensemble (share 0) to the one wanted (share 1)."""
+    def branch_on_the_way(share: float) -> RSBBranch:
+        """The branch of an ensemble between the plain one (share 0) and that wanted (share 1)."""
         if share >= 1:
             return branch
         balance = 0.5
         if wanted.free_threshold:
             balance = float(expit(share * logit(wanted.balance)))
-        return RSBBranch(branch.rho, 1, Ensemble(balance, share * wanted.margin))
+        ensemble = Ensemble(balance=balance, margin=share * wanted.margin)
+        return RSBBranch(branch.rho, steps=1, ensemble=ensemble)
 
-    *_, last = follow(
-        lambda share, guess: on_the_way(share).at_zero_entropy(guess),
-        first=on_the_way(_FIRST_SHARE).at_zero_entropy(start),
-        begin=_FIRST_SHARE,
-        step=_FIRST_SHARE,
-        until=lambda point: point.state.ensemble == wanted,
-        smallest=_SMALLEST_SHARE,
+    return last_point(
+        follow(
+            lambda share, guess: branch_on_the_way(share).at_zero_entropy(guess),
+            first=branch_on_the_way(_FIRST_SHARE).at_zero_entropy(start),
+            begin=_FIRST_SHARE,
+            step=_FIRST_SHARE,
+            until=lambda point: point.state.ensemble == wanted,
+            smallest=_SMALLEST_SHARE,
+        )
     )
-    return last
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:
-    """A point of the branch near load α; None where replica symmetry is exact.
+    """A point of the branch near load α, (coordinates,); None where replica symmetry is exact.
 
-    It is sought from whichever end of the branch is nearer: where it begins, on the replicon line,
-    or Σ = 0. With a margin above about ½ symmetry breaks discontinuously, p₁ − p₀ is finite where x
-    = 1, a little below that line: then the way is from Σ = 0, and ends where x comes near 1.
+    It is sought from whichever end of the branch is nearer in load: where the branch begins, on the
+    replicon line (above which replica symmetry is unstable), or where its entropy Σ vanishes. The
+    second end is known for the densities of the shipped table only.
+
+    With a margin above about ½ symmetry breaks discontinuously: a little below the replicon line
+    the overlaps within and between groups differ by a finite p₁ − p₀ where the break point x is 1.
+    So with a margin the way is always from Σ = 0, and ends where x comes near 1.
     """
     if branch.ensemble.margin:
-        return _from_end(alpha, branch, end_of_branch(branch), _LARGEST_BREAK)
+        return _from_end(alpha, branch, end_of_branch(branch), largest_break=_LARGEST_BREAK)
+
     critical = replicon_line(branch.rho, branch.ensemble).state
     if alpha <= critical.alpha:
         return None
+
     lowest, highest = capacity_table().rho[[0, -1]]
     if lowest <= branch.rho <= highest:
         end = end_of_branch(branch)
-        if alpha > 0.5 * (critical.alpha + end.state.alpha):
+        middle_load = 0.5 * (critical.alpha + end.state.alpha)
+        if alpha > middle_load:
             return _from_end(alpha, branch, end, largest_break=1.0)
     return _from_beginning(alpha, branch, critical)
 
@@ -194,44 +220,55 @@ def start_at_load(alpha: float, branch: RSBBranch) -> Array | None:
 def _from_end(
     alpha: float, branch: RSBBranch, end: Solved[RSBState], largest_break: float
 ) -> Array | None:
-    """A point near load α, followed from `end`, where Σ = 0; None if x passes `largest_break`.
+    """A point near load α, (coordinates,), followed from `end`, where the entropy is 0.
 
-    Larger loads than that of Σ = 0 lie onwards on the branch, smaller ones back.
+    None if the break point x passes `largest_break` on the way to a smaller load: below, replica
+    symmetry is exact. A load larger than that of `end` lies farther along the branch, where the
+    entropy is negative.
     """
     if alpha > end.state.alpha:
-        return _onwards(alpha, branch, end)
+        return _up_to_load(alpha, branch, end)
 
-    def far_enough(state: RSBState) -> bool:
-        return state.alpha <= alpha or state.order.x[0] > largest_break
+    def is_last(state: RSBState) -> bool:
+        break_point = state.order.x[0]
+        return state.alpha <= alpha or break_point > largest_break
 
-    *_, last = branch.follow(end, _STEP_BACK, far_enough)
+    last = last_point(branch.follow(end, _STEP_TO_SMALLER_LOADS, is_last))
     if last.state.alpha > alpha:
         return None
     return last.unknowns
 
 
 def _from_beginning(alpha: float, branch: RSBBranch, critical: RSState) -> Array:
-    """A point near load α, followed from the replicon line, where the branch begins.
+    """A point near load α, (coordinates,), followed from the replicon line.
 
-    `critical` is the replica-symmetric state there. The first point has a finite amplitude; for a
-    load before it the amplitude is scaled down, as α − α_critical grows linearly with it.
+    The branch begins there, at the replica-symmetric state `critical`, with the amplitude
+    (p₁ − p₀)/(ρ − p₁) = 0, p₁ and p₀ the overlaps of supports within and between groups. The first
+    point solved has a finite amplitude. For a load before it the amplitude is scaled down, as
+    α − α_critical grows linearly with it.
     """
     first = branch_off(branch, critical)
     if first.state.alpha < alpha:
-        return _onwards(alpha, branch, first)
+        return _up_to_load(alpha, branch, first)
     share = (alpha - critical.alpha) / (first.state.alpha - critical.alpha)
     amplitude = _FIRST_AMPLITUDE * max(share, _SMALLEST_AMPLITUDE_SHARE)
     return branch_off(branch, critical, amplitude).unknowns
 
 
-def _onwards(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Array:
-    """From a point at a smaller load on to load α, or InputError where the branch ends."""
+def _up_to_load(alpha: float, branch: RSBBranch, start: Solved[RSBState]) -> Array:
+    """A point near load α, (coordinates,), followed from `start`, a point at a smaller load.
 
-    def far_enough(state: RSBState) -> bool:
-        too_small = state.order.x[0] < _SMALLEST_BREAK
-        return state.alpha >= alpha or too_small or state.entropy < _LOWEST_ENTROPY
+    InputError where the branch is given up before: where its entropy is well below 0, or its break
+    point x is small. The second comes after the entropy has become negative, too: in the shipped
+    table x is at least 0.3 where the entropy vanishes.
+    """
 
-    *_, last = branch.follow(start, _STEP_ON, far_enough)
+    def is_last(state: RSBState) -> bool:
+        has_small_break = state.order.x[0] < _SMALLEST_BREAK
+        has_low_entropy = state.entropy < _LOWEST_ENTROPY
+        return state.alpha >= alpha or has_small_break or has_low_entropy
+
+    last = last_point(branch.follow(start, _STEP_TO_LARGER_LOADS, is_last))
     if last.state.alpha < alpha:
         raise InputError(
             f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its "

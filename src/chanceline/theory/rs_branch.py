@@ -23,7 +23,7 @@ from chanceline.theory.quadrature import QUADRATURE_STEP, Array, gaussian_rule
 from chanceline.theory.rs_equations import RSState, equations
 
 # The first point has χ = this times ρ, where the branch is still that of leading order in 1/χ.
-_FIRST_CHI = 100
+_FIRST_CHI_OVER_RHO = 100
 # … and if its load is not yet small enough, ln χ is raised by this.
 _LOG_CHI_BACK = 2.0
 # First step of ln χ along the branch.
@@ -44,12 +44,13 @@ class Branch(ChiBranch[RSState]):
     ) -> Solved[RSState]:
         """The saddle at a given χ, by Newton in the other coordinates; the whole point comes back.
 
-        `start` is a point near to it, (coordinates,), whose ln χ is not used; `step` is that of the
-        quadrature.
+        `start` is a point near to it, (coordinates,), whose first coordinate ln χ is not used;
+        `step` is that of the quadrature.
         """
+        # Newton's tolerance is raised to what rounding leaves of the residual. With errors the
+        # share of patterns at the margin is a difference of terms larger than it by 1/χ.
         rounding = 0.0
         if self.ensemble.error_rate:
-            # The share of patterns at the margin is a difference of terms larger than it by 1/χ.
             rounding = 4 * EPS * self.rho * np.exp(-log_chi)
         solved = Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda values: equations(np.array([log_chi, *values]), self.rho, self.ensemble, step),
@@ -60,9 +61,14 @@ class Branch(ChiBranch[RSState]):
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """The point where no choice is left to count: Σ/H₂(ρ) = 0 is one more equation for ln χ."""
-        scale = binary_entropy(self.rho)
-        # Σ is a small difference of terms as large as α⟨ln A⟩.
+        """The point where no separating choice of variables is left: their entropy Σ is 0.
+
+        Newton in all coordinates from a point near to it, `start`, (coordinates,), whose first
+        coordinate is ln χ. Σ = 0 is the one more equation that ln χ needs, divided by the entropy
+        H₂(ρ) of all choices.
+        """
+        scale = binary_entropy(self.rho)  # H₂(ρ)
+        # Σ is a small difference of terms that grow as ρ/χ; their rounding limits the tolerance.
         rounding = 16 * EPS * self.rho * np.exp(-start[0]) / scale
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
@@ -75,11 +81,12 @@ class Branch(ChiBranch[RSState]):
     def from_entrance(
         self, until: Callable[[RSState], bool], below: float = np.inf
     ) -> Iterator[Solved[RSState]]:
-        """Continuation from the entrance; ends with the first point where `until` holds.
+        """Yield points from the entrance of the branch, where χ → ∞, towards smaller χ.
 
-        The first point has χ = 100ρ, or more if its load is not yet below `below`.
+        Ends with the first point where `until` holds. The first point has χ = 100ρ; if the load
+        there is not below `below`, χ is raised, nearer to the entrance, until it is.
         """
-        log_chi = float(np.log(_FIRST_CHI * self.rho))
+        log_chi = float(np.log(_FIRST_CHI_OVER_RHO * self.rho))
         first = self._near_entrance(log_chi)
         while first.state.alpha >= below:
             log_chi += _LOG_CHI_BACK
@@ -87,11 +94,15 @@ class Branch(ChiBranch[RSState]):
         yield from self.follow(first, _LOG_CHI_STEP, until)
 
     def _near_entrance(self, log_chi: float) -> Solved[RSState]:
-        """The saddle at a large χ."""
+        """The saddle at a large χ, from the formulas of leading order in 1/χ."""
         return self.at_chi(log_chi, branch_start(np.exp(log_chi), self.rho, self.ensemble))
 
     def excess_load(self, state: RSState, alpha: float) -> float:
-        """How far the load of a point lies above α, without cancellation near α_c."""
+        """How far the load of a point lies above α, without cancellation near α_c.
+
+        α_c is Gardner's load, that of all variables, to which loads come near as ρ → 1;
+        `state.to_gardner` is α_c less the load of the point, computed without cancellation.
+        """
         if self.rho <= 0.5:
             return state.alpha - alpha
         return gardner(self.ensemble).load - alpha - state.to_gardner
@@ -100,22 +111,30 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """A point of `rs_equations.equations` on the branch, to leading order in 1/χ, (coordinates,).
 
-    There q₀/ρ = c of `entrance_overlap`, e^{−K} = ρ/(1 − ρ), and b and t* are those of all
-    variables. With E = ρ₊/χ and the load α = ρ₊/⟨p₊ − v*e* + κR₁/ρ⟩ equations (4) and (5),
-    F₀ = (α/χ²)⟨R₁²⟩ and V = (α/χ²)⟨R₂ − R₁²⟩, give F₀/E and V/E.
+    χ is large: the branch begins there. The overlap of two choices is q₀ = ρc with c of
+    `entrance_overlap`; every variable is chosen with probability ρ, so that e^{−K} = ρ/(1 − ρ);
+    the threshold b and the largest violation t* that is no error are those of all variables.
+
+    The multipliers E, F₀ and V follow from three saddle equations,
+
+        E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩,
+
+    where ρ₊ is the share of variables with a weight, α = ρ₊/`isostatic` the load, and
+    ⟨R₁²⟩ = `means.square[0]`, ⟨R₂ − R₁²⟩ = `means.variance[0]` are means over patterns of moments
+    of the violation. In the ratios F₀/E and V/E ρ₊ drops out.
     """
     c = entrance_overlap(rho, ensemble)
     all_variables = gardner(ensemble)
     order = PatternOrder(
         rho=rho,
         q0=rho * c,
-        s2=rho * (1 - c),
+        s2=rho * (1 - c),  # ρ − q₀
         chi=chi,
         threshold=all_variables.threshold,
-        ceiling=np.sqrt(rho) * all_variables.ceiling,
+        ceiling=np.sqrt(rho) * all_variables.ceiling,  # v* = √ρ t*, as |w| = √ρ
     )
     means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho)
-    isostatic = means.isostatic[0]  # ⟨p₊ − v*e* + κR₁/ρ⟩
+    isostatic = means.isostatic[0]  # ρ₊/α
     F0_over_E = means.square[0] / (isostatic * chi)
     V_over_E = means.variance[0] / (isostatic * chi)
 
@@ -123,7 +142,7 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     log_chi = np.log(chi)
     logit_q0 = logit(c)
     K = -logit(rho)
-    log_V_over_d = logit(V_over_E)  # d = E − V
+    log_V_over_d = logit(V_over_E)  # as d = E − V
     log_F0_over_E = np.log(F0_over_E)
     point = [log_chi, logit_q0, K, log_V_over_d, log_F0_over_E]
     if ensemble.free_threshold:
@@ -134,49 +153,71 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """c = lim q₀/ρ at α_CG, the overlap of two typical choices: a root in 0 < c < 1.
+    """The overlap of two typical choices of ρN variables, where the branch begins.
 
-    For the plain ensemble it is the root of c = 2ρ J(c), J of `overlap_kernel`. Else it solves
-    c = ρ F₀/F₁, or c = 2ρ J(F₀/F₁) with given signs, where F₀/F₁ depends on c (`_F0_over_F1`).
+    It is c = lim q₀/ρ at the Cover–Gardner load, the largest at which typical choices separate: q₀
+    is the overlap of their weight vectors, ρ the squared length of each. 0 < c < 1 is a root of
+
+        c = ρ F₀/F₁            with free signs,
+        c = 2ρ J(F₀/F₁)        with given signs.
+
+    F₀ and F₁ are the multipliers of the overlaps between choices and within one. The field that
+    drives the weight of a variable has the correlation F₀/F₁ in two choices that both contain it;
+    it depends on c (`_F0_over_F1`). J(r) = ⟨x₊y₊⟩ of two Gaussians x, y of correlation r
+    (`overlap_kernel`), as only fields of the right sign make a weight then. For the plain ensemble
+    F₀/F₁ = 2J(c), and `typical_overlap` solves c = 2ρ J(c) to all digits.
     """
     if ensemble.plain:
         return typical_overlap(rho)
 
     def excess(c: float) -> float:
-        """The right-hand side of the equation less c."""
+        """The right-hand side of the equation less c; positive at c = 0."""
         ratio = _F0_over_F1(c, ensemble)
         if ensemble.signed:
             return rho * (2 * overlap_kernel(ratio)) - c
         return rho * ratio - c
 
+    # The root can lie nearer to 1 than the quadrature resolves. As the result only starts Newton,
+    # the largest overlap that is resolved will do then.
     if excess(_LARGEST_OVERLAP) >= 0:
         return _LARGEST_OVERLAP
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
 
 
 def _F0_over_F1(c: float, ensemble: Ensemble) -> float:
-    """α_c Σ_k f_k ∫Dz E[x; 0 < x < t*]², x ~ N(τ_k + √c z, 1 − c), at the entrance.
+    """Ratio of the multipliers F₀ (between choices) and F₁ (within one) where the branch begins:
 
-    The classes k have the shares f_k and τ_k = margin + σ_k b. α_c (of free signs: that of given
-    ones over ½, the widest density), b and t* are those of all variables. E[x; 0 < x < t*] =
-    E[x 1_{0<x<t*}] is a partial mean; it is taken of x/√(1−c), which has unit variance.
+        F₀/F₁ = α_c Σ_k f_k ∫Dz E[x 1_{0 < x < t*}]²,    x ~ N(τ_k + √c z, 1 − c).
+
+    x is the violation of a pattern before it is moved to the margin, in units of |w|; √c z is the
+    part that two choices of overlap c share. Class k has the share f_k, the sign σ_k and
+    τ_k = margin + σ_k b. Load α_c, threshold b and largest violation t* that is no error are those
+    of all variables, α_c that of free signs.
+
+    The partial mean E[x 1_{0 < x < t*}] is √(1 − c) times that of x/√(1 − c), of unit variance.
     """
     all_variables = gardner(ensemble)
-    rule = gaussian_rule(step=QUADRATURE_STEP / 8)
+    rule = gaussian_rule(step=QUADRATURE_STEP / 8)  # ∫Dz; fine, as c comes near to 1
     width = np.sqrt(1 - c)
-    scaled_top = all_variables.ceiling / width
-    total = 0.0
+    scaled_top = all_variables.ceiling / width  # t*
+    total = 0.0  # of the sum over classes
     for share, sign in ensemble.classes:
         tau = ensemble.margin + sign * all_variables.threshold
         scaled_mean = (tau + np.sqrt(c) * rule.nodes) / width  # (nodes,)
         partial_mean = width * _partial_mean(scaled_mean, scaled_top)
         total += share * float(rule.mean(partial_mean**2))
-    return all_variables.load / ensemble.widest * total
+
+    # Given signs halve the load: dividing by their saturation density, ½, gives that of free ones.
+    load_of_free_signs = all_variables.load / ensemble.saturation_density
+    return load_of_free_signs * total
 
 
 def _partial_mean(mean: Array, top: float) -> Array:
-    """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m)."""
-    weight = ndtr(top - mean) - ndtr(-mean)
+    """E[x 1_{0<x<top}] for x ~ N(m, 1): m [Φ(top − m) − Φ(−m)] + φ(m) − φ(top − m).
+
+    Φ and φ are the normal distribution function and density; one value for each mean m, (nodes,).
+    """
+    weight = ndtr(top - mean) - ndtr(-mean)  # P(0 < x < top)
     return mean * weight + _normal_density(mean) - _normal_density(top - mean)
 
 

@@ -62,26 +62,29 @@ from chanceline.theory.support_averages import SupportMeans, support_means
 
 @dataclass(frozen=True)
 class Order:
-    """Order parameters and their conjugates; `threshold` is b/|w|, an error weighs e^{−price}."""
+    """Order parameters and their conjugates (Lagrange multipliers) at one point."""
 
-    q0: float
-    chi: float
-    E: float
-    F1: float
-    F0: float
-    K: float
-    threshold: float = 0.0
-    price: float = np.inf
+    q0: float  # overlap of the weights of two typical choices of variables
+    chi: float  # (ρ − q₁)/m as m → 0, q₁ the overlap of two weight vectors on the same choice
+    E: float  # conjugate to the norm of the weights
+    F1: float  # conjugate to q₁
+    F0: float  # conjugate to q₀
+    K: float  # conjugate to the density ρ: what choosing a variable costs
+    threshold: float = 0.0  # b/|w|
+    price: float = np.inf  # y: an error weighs e^{−y}
 
 
 @dataclass(frozen=True)
 class RSState:
     """The equations at one point: order parameters, relative residual, Jacobian, what follows.
 
-    Gradients are by all coordinates of the point, (coordinates,).
+    Gradients are by all coordinates of the point, (coordinates,). Letters: z is the field of a
+    variable or of a pattern, p the probability that a variable is chosen and w its weight then, p₊
+    the probability that a pattern is at the margin, R₁ its mean violation; ⟨·⟩ is the mean over
+    fields and classes of patterns.
     """
 
-    alpha: float
+    alpha: float  # the load
     # α_c − α, the load left to that of all variables; without cancellation for the plain ensemble
     # and ρ > ½.
     to_gardner: float
@@ -89,48 +92,55 @@ class RSState:
     residual: Array  # (equations,)
     jacobian: Array  # (equations, coordinates)
     alpha_gradient: Array
-    isostatic: float  # ⟨p₊ − v*e* + κR₁/ρ⟩
+    # ⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊/α, where v* is the largest violation that is no error, e* the density
+    # of violations there and κ = margin·√ρ.
+    isostatic: float
     nonzero: float  # ρ₊, the share of variables with a weight other than zero
-    tight: float  # ⟨p₊⟩
+    tight: float  # ⟨p₊⟩, the share of patterns at the margin
     norm: float  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
     overlap: float  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
-    entropy: float
+    entropy: float  # Σ = ln(number of separating choices)/N
     entropy_gradient: Array
     entropy_by_alpha: float  # ∂Σ/∂α at the saddle
     entropy_by_rho: float  # ∂Σ/∂ρ at the saddle
-    between: float  # the replicon between supports
+    between: float  # the replicon between supports: above 1 replica symmetry is unstable
 
 
 def equations(
     point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSState:
-    """Residuals of (1), (2) with (3), (4)–(7) and their analytic Jacobian in all coordinates.
+    """Residuals of the saddle equations, their analytic Jacobian, and all that is known at a point.
 
     Parameters
     ----------
     point : (coordinates,)
         (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then ln t* if
-        errors are allowed.
+        errors are allowed. χ, q₀, K, E and F₀ are the order parameters and multipliers of `Order`,
+        V = F₁ − F₀, d = E − V, b is the threshold and t* the largest violation that is no error,
+        both in units of |w|.
     rho, ensemble
-        The density and the patterns.
+        The density (share of variables kept) and the kind of patterns.
     step
         Step of the quadrature.
     """
-    check_logarithms(np.delete(point, K_INDEX))  # K is none
+    # Every coordinate but K is a logarithm (b, which is none, is small enough to pass).
+    check_logarithms(np.delete(point, K_INDEX))
 
-    # Decode the point, take the means over supports and patterns, and what they give.
+    # Decode the point and average over the fields of variables and of patterns.
     coords = decode_point(point, rho, ensemble)
     support = support_means(
         coords.F0_over_E.value, coords.log_V_over_d, coords.K.value, step, ensemble.signed
     )
     sides = class_sides(ensemble, coords.patterns, step)
     means = pattern_means(sides, ensemble, rho)
+
+    # What the averages give: the load and the multipliers, the errors of the equations, Σ.
     values = evaluate(coords, ensemble, means, support)
     residual = _residual(values, coords, ensemble, support)
     entropy = _entropy(values, coords, ensemble, means, support)
-
     alpha = values.alpha.value
-    price = np.inf
+
+    price = np.inf  # no error is allowed
     if ensemble.error_rate:
         price = values.price.value
     order = Order(
@@ -143,6 +153,9 @@ def equations(
         threshold=coords.threshold.value,
         price=price,
     )
+
+    # The replicon between supports is α⟨g''²⟩∫Dz f''², where g = ln A of a pattern and
+    # f = ln(1 + e^{−K}B) of a variable. The mean of f''² was taken at E = 1 and scales as 1/E².
     between = alpha * means.curvature_square * support.curvature_square / values.E.value**2
     return RSState(
         alpha=float(alpha),
@@ -169,24 +182,29 @@ def _residual(
 ) -> list[Dual]:
     """The relative error of each equation, with its differential: a row of the Jacobian.
 
-    (1) ∫Dz p = ρ, or ∫Dz (1 − p) = 1 − ρ where that is the smaller one;
-    (2) ∫Dz p⟨w²⟩ = ρ and (3) ∫Dz (p⟨w⟩)² = q₀ as one equation,
-        norm_excess − overlap_excess·d/(F₀ + d) = 0, where norm_excess = ∫Dz p⟨w²⟩ − ρ and
-        overlap_excess = ∫Dz (p⟨w⟩)² − q₀;
-    (4) (α/χ²)⟨R₁²⟩ = F₀;
-    (5) (α/χ²)⟨R₂ − R₁²⟩ = V, relative to V d/E, the smaller one of V and d within a factor 2;
-    (6) Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free;
-    (7) ⟨wrong⟩ = ε, if errors are allowed.
+    Each equation compares an average with what it must be, in the fields of `values`:
 
-    p is the probability that a variable of field z is chosen, w its weight then; R_k are moments of
-    the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes.
+        chosen = ρ                  share of variables chosen, ∫Dz p;
+        norm = ρ                    squared length of the weights, ∫Dz p⟨w²⟩, and
+        overlap = q₀                overlap of two choices, ∫Dz (p⟨w⟩)²: both in one equation;
+        F0_of_patterns = F₀         (α/χ²)⟨R₁²⟩;
+        V_of_patterns = V           (α/χ²)⟨R₂ − R₁²⟩;
+        violation_by_sign = 0       Σ_c σ_c f_c ∫Dz R₁, if the threshold is free;
+        wrong = ε                   share of errors, if errors are allowed.
 
-    One equation is enough for (2) and (3), because the load already comes from an identity: with it
-    the other equations imply F₀·overlap_excess = (F₀ − d)·norm_excess. Put into the combination,
-    this leaves norm_excess·(F₀² + d²)/[F₀(F₀ + d)] = 0, so that both excesses vanish. Neither would
-    do by itself: (2) hardly depends on q₀ where F₀ ≪ d, and (3) is always true at F₀ = d.
+    p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are the
+    first two moments of the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields z and
+    classes c, of share f_c and sign σ_c. F₀, V and d = E − V are multipliers.
+
+    One equation is enough for norm and overlap, because the load already comes from an identity:
+    with it the other equations imply F₀·overlap_excess = (F₀ − d)·norm_excess. Put into the
+    combination norm_excess − overlap_excess·d/(F₀ + d) = 0, this leaves
+    norm_excess·(F₀² + d²)/[F₀(F₀ + d)] = 0, so that both excesses vanish. Neither equation would do
+    by itself: norm hardly depends on q₀ where F₀ ≪ d, and overlap = q₀ always holds at F₀ = d.
     """
     rho = coords.rho
+
+    # Of the shares chosen and rejected the smaller one is compared: its relative error says more.
     if rho <= 0.5:
         chosen_error = (values.chosen - rho) / rho
     else:
@@ -199,22 +217,23 @@ def _residual(
     norm_and_overlap_error = (norm_excess - d_share * overlap_excess) / rho
 
     F0_error = values.F0_of_patterns / values.F0 - 1
+    # Relative to V d/E, the smaller one of V and d within a factor 2, as both must be accurate.
     V_error = (values.V_of_patterns - values.V) * values.E / (values.V * values.d)
 
     errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
     if ensemble.free_threshold:
-        errors.append(values.by_threshold / np.sqrt(rho))
+        errors.append(values.violation_by_sign / np.sqrt(rho))  # violations have the scale √ρ
     if ensemble.error_rate:
         errors.append(values.wrong / ensemble.error_rate - 1)
     return errors
 
 
 class _Entropy(NamedTuple):
-    """Σ, and its derivatives at the saddle."""
+    """The entropy Σ, and its derivatives at the saddle."""
 
-    value: float
-    by_alpha: float
-    by_rho: float
+    value: float  # Σ
+    by_alpha: float  # ∂Σ/∂α
+    by_rho: float  # ∂Σ/∂ρ
 
 
 def _entropy(
@@ -224,30 +243,40 @@ def _entropy(
     means: PatternMeans,
     support: SupportMeans,
 ) -> _Entropy:
-    """Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary at the saddle.
+    """The entropy Σ, ∂Σ/∂α and ∂Σ/∂ρ; by the other order parameters Σ is stationary.
 
         Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + order_terms,
         order_terms = ½[(E − F₁)ρ − F₁χ + F₀q₀] = ½[dρ − F₀s² − F₁χ],
 
     in the second form, where no term is larger than it need be: E − F₁ = d − F₀ and q₀ = ρ − s².
-    ⟨·⟩ is the mean over the fields z and the classes c, of share f_c and sign σ_c; e^{−y} is the
-    weight of an error, ε the error rate, b the threshold.
+    Where the terms are held:
 
-    ρ stands in Kρ and ½(E − F₁)ρ, and ln A(μ) depends on it by s² = ρ − q₀ and by the offset
-    θ_c = √ρ(margin + σ_c b) of μ, ∂θ_c/∂ρ = θ_c/2ρ. With ∂ ln A/∂μ = −R₁/χ the offset gives
-    −⟨θ_c R₁⟩/2ρχ; its part with b vanishes at the saddle, where Σ_c σ_c f_c ∫Dz R₁ = 0, and the
-    part with κ = margin·√ρ is left.
+        ⟨ln A⟩: `means.log_a`. A(μ) is the weight of a pattern whose field has the mean μ, ⟨·⟩ the
+            mean over fields z and classes c of patterns, of share f_c and sign σ_c.
+        ⟨R₁⟩: `means.first`, the mean violation of a pattern.
+        y, ε: `values.price` and `ensemble.error_rate`; an error weighs e^{−y}.
+        ∫Dz ln(1 + e^{−K}B): `support.log_one_plus`. e^{−K}B is the weight of a variable if chosen,
+            1 if rejected.
+        q₀, s² = ρ − q₀: overlap of two choices, and `coords.patterns.s2`.
+        χ; K, E, F₁, F₀: width of the weights of one choice; the multipliers. d = E − F₁ + F₀.
+
+    ρ stands in Kρ and ½(E − F₁)ρ, and ln A(μ) depends on it by s² and by the offset
+    θ_c = √ρ(margin + σ_c b) of μ, where b is the threshold and ∂θ_c/∂ρ = θ_c/2ρ. With
+    ∂ ln A/∂μ = −R₁/χ the offset gives −⟨θ_c R₁⟩/2ρχ; its part with b vanishes at the saddle, where
+    Σ_c σ_c f_c ∫Dz R₁ = 0, and the part with κ = margin·√ρ is left.
     """
     rho = coords.rho
     chi = coords.chi.value
     alpha = values.alpha.value
     K = coords.K.value
     F1 = values.F1.value
-    by_alpha = means.log_a + values.price.value * ensemble.error_rate
 
+    # Σ, which is linear in α.
+    by_alpha = means.log_a + values.price.value * ensemble.error_rate
     order_terms = 0.5 * (values.d.value * rho - values.F0.value * coords.patterns.s2 - F1 * chi)
     value = alpha * by_alpha + support.log_one_plus + K * rho + order_terms
 
+    # ∂Σ/∂ρ.
     kappa = ensemble.margin * np.sqrt(rho)
     log_a_by_offset = -0.5 * kappa * means.first / (rho * chi)
     log_a_by_rho = means.log_a_by_s2 + log_a_by_offset
@@ -266,18 +295,23 @@ def _entropy_gradient(
 
         Σ = α(⟨ln A⟩ + yε) + ∫Dz ln(1 + e^{−K}B) + Kρ + ½(E − F₁)ρ − ½F₁χ + ½F₀q₀.
 
-    ∂Σ/∂α is the argument `by_alpha`; every other partial derivative vanishes at the saddle. They
-    are, with f = ln(1 + e^{−K}B), p the probability that a variable is chosen and w its weight,
+    A is the weight of a pattern, e^{−K}B that of a chosen variable; b is the threshold, e^{−y} the
+    weight of an error, ε the error rate. Each a is a `Dual`: its value, and da as `differential`.
 
-        K:   ρ − ∫Dz p,                     as ∂f/∂K = −p;
-        E:   ½(ρ − ∫Dz p⟨w²⟩),              as ∂f/∂E = −½p⟨w²⟩;
-        F₁:  ½(∫Dz p⟨w²⟩ − ρ + ρ₊/E − χ),   as ∂f/∂V = ½p(⟨w²⟩ + P(w ≠ 0)/E), V = F₁ − F₀, with
-                                            ρ₊ = ∫Dz p P(w ≠ 0);
-        F₀:  ½(q₀ − ∫Dz (p⟨w⟩)²);
-        χ:   ½[(α/χ²)⟨R₂⟩ − F₁];
-        q₀:  ½[F₀ − (α/χ²)⟨R₁²⟩];
-        b:   −(α/χ)√ρ Σ_c σ_c f_c ∫Dz R₁;
-        y:   α(ε − ⟨wrong⟩).
+    ∂Σ/∂α is the argument `by_alpha`; every other partial derivative vanishes at the saddle. They
+    are, with the averages as fields of `values` (the formulas of which stand behind),
+
+        K:   ρ − chosen                 chosen = ∫Dz p, the share of variables chosen;
+        E:   ½(ρ − norm)                norm = ∫Dz p⟨w²⟩, w the weight of a chosen variable;
+        F₁:  ½(norm − ρ + ρ₊/E − χ)     ρ₊ = ∫Dz p P(w ≠ 0), `support.nonzero[0]`;
+        F₀:  ½(q₀ − overlap)            overlap = ∫Dz (p⟨w⟩)²;
+        χ:   ½[F1_of_patterns − F₁]     F1_of_patterns = (α/χ²)⟨R₂⟩, the sum of
+                                        V_of_patterns = (α/χ²)⟨R₂ − R₁²⟩ and
+        q₀:  ½[F₀ − F0_of_patterns]     F0_of_patterns = (α/χ²)⟨R₁²⟩;
+        b:   −(α/χ)√ρ violation_by_sign     violation_by_sign = Σ_c σ_c f_c ∫Dz R₁;
+        y:   α(ε − wrong)               wrong, the share of errors.
+
+    R₁ and R₂ are the first two moments of the violation of a pattern.
     """
     rho = coords.rho
     chi = coords.chi.value
@@ -286,16 +320,19 @@ def _entropy_gradient(
     F0 = values.F0.value
     F0_of_patterns = values.F0_of_patterns.value
     F1_of_patterns = F0_of_patterns + values.V_of_patterns.value
-    nonzero_of_supports = support.nonzero[0] / values.E.value
+    nonzero_over_E = support.nonzero[0] / values.E.value  # ρ₊/E, equal to χ at the saddle
 
+    # The partial derivatives of Σ.
     by_K = rho - values.chosen.value
     by_E = 0.5 * (rho - norm)
-    by_F1 = 0.5 * (norm - rho + nonzero_of_supports - chi)
+    by_F1 = 0.5 * (norm - rho + nonzero_over_E - chi)
     by_F0 = 0.5 * (coords.q0.value - values.overlap.value)
     by_chi = 0.5 * (F1_of_patterns - values.F1.value)
     by_q0 = 0.5 * (F0 - F0_of_patterns)
-    by_threshold = -alpha / chi * np.sqrt(rho) * values.by_threshold.value
+    by_threshold = -alpha / chi * np.sqrt(rho) * values.violation_by_sign.value
     by_price = alpha * (ensemble.error_rate - values.wrong.value)
+
+    # The chain rule.
     return np.asarray(
         by_K * coords.K.differential
         + by_E * values.E.differential
@@ -312,17 +349,21 @@ def _entropy_gradient(
 def _load_below_gardner(
     sides: list[ClassSide], rho: float, ensemble: Ensemble, alpha: float
 ) -> float:
-    """α_c − α; for the plain ensemble at ρ > ½ from a sum of small terms.
+    """How far the load α lies below Gardner's load α_c, that of all variables.
 
-    There α_c = 2 and α = ρ/∫Dz p₊, so that α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊. The numerator is
-    1 − ρ + ∫Dz D(z) with D(z) = p₊(−z) − [1 − p₊(z)]: small, and even in z, so that it is summed
-    over z ≥ 0 on the nodes of a rule symmetric about z = 0.
+    For the plain ensemble at ρ > ½ the small difference comes from a sum of small terms. There
+    α_c = 2 and α = ρ/∫Dz p₊, where p₊(z) is the probability that a pattern of field z is at the
+    margin, so that α_c − α = (2∫Dz p₊ − ρ)/∫Dz p₊. The numerator is 1 − ρ + ∫Dz D(z) with
+    D(z) = p₊(−z) − [1 − p₊(z)]: small, and even in z, so that it is summed over z ≥ 0 on the nodes
+    of a rule symmetric about z = 0.
     """
     if not ensemble.plain or rho <= 0.5:
         return gardner(ensemble).load - alpha
     only_class = sides[0]  # of equal classes one stands for both
     tight = only_class.side.tight  # p₊, (nodes,)
     middle = only_class.rule.nodes.size // 2  # where z = 0
-    weighted = only_class.rule.weights * (tight[::-1] - only_class.side.loose)  # of D
-    numerator = 1 - rho + weighted[middle] + 2 * weighted[middle + 1 :].sum()
+    not_tight = only_class.side.loose  # 1 − p₊
+    tight_at_minus_z = tight[::-1]
+    terms = only_class.rule.weights * (tight_at_minus_z - not_tight)  # of ∫Dz D(z)
+    numerator = 1 - rho + terms[middle] + 2 * terms[middle + 1 :].sum()
     return float(numerator / only_class.rule.mean(tight))

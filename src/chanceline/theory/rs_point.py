@@ -28,17 +28,22 @@ THRESHOLD = 5  # if it is free
 
 
 class Coordinates(NamedTuple):
-    """A point decoded; V, d and F₀ are known as shares of E, which follows from χE = ρ₊."""
+    """A point decoded.
 
-    rho: float
-    chi: Dual
-    q0: Dual
-    K: Dual
+    E, F₁ and F₀ are the multipliers of the norm of the weights, of q₁ (overlap of two weight
+    vectors on the same choice of variables) and of q₀. V = F₁ − F₀, d = E − V and F₀ are known as
+    shares of E, which follows later from χE = ρ₊, the share of variables with a weight.
+    """
+
+    rho: float  # the density, share of variables chosen
+    chi: Dual  # (ρ − q₁)/m as m → 0
+    q0: Dual  # overlap of the weights of two typical choices
+    K: Dual  # the multiplier of ρ
     V_over_E: Dual
     d_over_E: Dual
     F0_over_E: Dual
-    threshold: Dual  # b; zero where it is fixed
-    ceiling: Dual  # v*; infinite without errors
+    threshold: Dual  # b in units of |w|; zero where it is fixed
+    ceiling: Dual  # v*, the largest violation that is no error; infinite without errors
     patterns: PatternOrder  # what the pattern side depends on, as plain numbers
     log_V_over_d: float
     pattern_differentials: Array  # differentials of ln χ, q₀, b, ln v*, (4, coordinates)
@@ -54,15 +59,21 @@ class Coordinates(NamedTuple):
 
 
 def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
-    """The order parameters of a point; s² = ρ − q₀ and d = E − V come without cancellation.
+    """The order parameters of a point, each with its differential by all coordinates.
+
+    `point` is (ln χ, logit(q₀/ρ), K, ln(V/d), ln(F₀/E)), then b if the threshold is free, then
+    ln t* if errors are allowed; the letters are those of `Coordinates`, and v* = √ρ t*. As
+    V + d = E, ln(V/d) is the logit of V/E.
 
     The differential of each follows from its coordinate x: that of e^x is e^x dx, that of the
-    logistic function s(x) is s(x) s(−x) dx.
+    logistic function s(x) is s(x) s(−x) dx. With 1 − s(x) = s(−x) the differences ρ − q₀ and
+    E − V come without cancellation.
     """
     unit = np.eye(len(point))  # row i is the differential of coordinate i
     zero = np.zeros(len(point))
     values = point.tolist()
 
+    # The five coordinates that every point has.
     chi = np.exp(values[LOG_CHI])
     q0_over_rho = expit(values[LOGIT_Q0])
     one_minus_q0_over_rho = expit(-values[LOGIT_Q0])
@@ -70,16 +81,17 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
     q0_differential = q0 * one_minus_q0_over_rho * unit[LOGIT_Q0]
     V_over_E = expit(values[LOG_V_OVER_D])
     d_over_E = expit(-values[LOG_V_OVER_D])
-    V_share_differential = V_over_E * d_over_E * unit[LOG_V_OVER_D]
+    V_over_E_differential = V_over_E * d_over_E * unit[LOG_V_OVER_D]
     F0_over_E = np.exp(values[LOG_F0_OVER_E])
 
+    # Threshold and largest violation, each only where it is free.
     threshold = Dual(0.0, zero)
     if ensemble.free_threshold:
         threshold = Dual(values[THRESHOLD], unit[THRESHOLD])
     ceiling = Dual(np.inf, zero)
     log_ceiling_differential = zero
     if ensemble.error_rate:
-        log_ceiling_differential = unit[-1]
+        log_ceiling_differential = unit[-1]  # ln t* is the last coordinate
         v_star = float(np.sqrt(rho) * np.exp(values[-1]))
         ceiling = Dual(v_star, v_star * log_ceiling_differential)
 
@@ -88,15 +100,15 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
         chi=Dual(chi, chi * unit[LOG_CHI]),
         q0=Dual(q0, q0_differential),
         K=Dual(values[K_INDEX], unit[K_INDEX]),
-        V_over_E=Dual(V_over_E, V_share_differential),
-        d_over_E=Dual(d_over_E, -V_share_differential),
+        V_over_E=Dual(V_over_E, V_over_E_differential),
+        d_over_E=Dual(d_over_E, -V_over_E_differential),
         F0_over_E=Dual(F0_over_E, F0_over_E * unit[LOG_F0_OVER_E]),
         threshold=threshold,
         ceiling=ceiling,
         patterns=PatternOrder(
             rho=rho,
             q0=q0,
-            s2=rho * one_minus_q0_over_rho,
+            s2=rho * one_minus_q0_over_rho,  # ρ − q₀
             chi=chi,
             threshold=threshold.value,
             ceiling=ceiling.value,
@@ -110,43 +122,57 @@ def decode_point(point: Array, rho: float, ensemble: Ensemble) -> Coordinates:
 
 
 class PointValues(NamedTuple):
-    """What the averages give at a point."""
+    """What the averages give at a point.
 
-    nonzero: Dual  # ρ₊
-    E: Dual
-    V: Dual
-    d: Dual
-    F0: Dual
-    F1: Dual
-    alpha: Dual
+    p is the probability that a variable of field z is chosen, w its weight then; R₁ and R₂ are
+    moments of the violation of a pattern, ⟨·⟩ = Σ_c f_c ∫Dz their mean over fields and classes c,
+    of share f_c and sign σ_c.
+    """
+
+    nonzero: Dual  # ρ₊, the share of variables with a weight other than zero
+    E: Dual  # conjugate to the norm
+    V: Dual  # F₁ − F₀
+    d: Dual  # E − V
+    F0: Dual  # conjugate to the overlap q₀ of two choices
+    F1: Dual  # conjugate to the overlap q₁ within a choice
+    alpha: Dual  # the load
     F0_of_patterns: Dual  # (α/χ²)⟨R₁²⟩, equal to F₀ at the saddle
     V_of_patterns: Dual  # (α/χ²)⟨R₂ − R₁²⟩, equal to V at the saddle
     chosen: Dual  # ∫Dz p, equal to ρ at the saddle
     norm: Dual  # ∫Dz p⟨w²⟩, equal to ρ at the saddle
     overlap: Dual  # ∫Dz (p⟨w⟩)², equal to q₀ at the saddle
-    by_threshold: Dual  # Σ_c σ_c f_c ∫Dz R₁, zero at the saddle
+    violation_by_sign: Dual  # Σ_c σ_c f_c ∫Dz R₁, zero at the saddle
     wrong: Dual  # ⟨wrong⟩, equal to ε at the saddle
-    price: Dual  # y = v*²/2χ, 0 without errors
+    price: Dual  # y = v*²/2χ, where an error weighs e^{−y}; 0 without errors
 
 
 def evaluate(
     coords: Coordinates, ensemble: Ensemble, means: PatternMeans, support: SupportMeans
 ) -> PointValues:
-    """E from χE = ρ₊, the load from the identity, and the averages that the equations compare.
+    """E from χE = ρ₊, the load from an identity, and the averages that the equations compare.
 
-    ρ₊, the share of variables with a weight other than zero, is ρ where signs are free. The
-    identity is α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊. Means over the supports are taken at E = 1: norm and
-    overlap are theirs over E.
+    ρ₊, the share of variables with a weight other than zero, is ρ where signs are free.
+
+    The identity α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊ says that there are as many tight constraints as weights
+    (with corrections for errors and margin). p₊ is the probability that a pattern is at the margin,
+    v* the largest violation that is no error, e* the density of violations at v*, R₁ the mean
+    violation, κ = margin·√ρ; `means.isostatic` is the whole mean.
+
+    `means.square` is ⟨R₁²⟩ and `means.variance` ⟨R₂ − R₁²⟩, R₂ the second moment of the violation.
+    Means over the supports were taken at E = 1: norm and overlap are theirs over E.
     """
     chi = coords.chi
     no_differential = np.zeros_like(chi.differential)
     nonzero = Dual(coords.rho, no_differential)
     if ensemble.signed:
         nonzero = coords.support_mean(support.nonzero)
+
+    # The multipliers.
     E = nonzero / chi
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
 
+    # The load.
     isostatic = coords.pattern_mean(means.isostatic)
     if not isostatic.value > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
@@ -156,6 +182,7 @@ def evaluate(
     price = Dual(0.0, no_differential)
     if ensemble.error_rate:
         price = coords.ceiling * coords.ceiling / (2 * chi)
+
     return PointValues(
         nonzero=nonzero,
         E=E,
@@ -169,7 +196,7 @@ def evaluate(
         chosen=coords.support_mean(support.chosen),
         norm=coords.support_mean(support.norm) / E,
         overlap=coords.support_mean(support.overlap) / E,
-        by_threshold=coords.pattern_mean(means.by_threshold),
+        violation_by_sign=coords.pattern_mean(means.by_threshold),
         wrong=coords.pattern_mean(means.wrong),
         price=price,
     )
