@@ -25,9 +25,10 @@ _SHARP_SWITCH = 25.0
 
 @dataclass(frozen=True)
 class SupportMeans:
-    """Everything that the equations take from the variables at E = 1.
+    """Everything that the equations take from the variables: means over z, at E = 1.
 
-    Arrays hold a mean and its derivatives by (K, v, ln F₀), shape (4,).
+    p is the probability that a variable is chosen and w its weight then; ⟨·⟩ is the mean over w at
+    one z. Arrays hold a mean and its derivatives by (K, v, ln F₀), v = ln(V/d), shape (4,).
     """
 
     chosen: Array  # p
@@ -44,8 +45,8 @@ class SupportOrder(NamedTuple):
 
     F0: float  # variance of the mean field u
     V: float  # variance of the field h around u
-    d: float
-    K: float
+    d: float  # E − V > 0, where a field h gives the weight w = h/E
+    K: float  # price of a chosen variable: the odds have the factor e^{−K}
 
 
 def resolved_support_side(
@@ -53,7 +54,9 @@ def resolved_support_side(
 ) -> tuple[SupportSide, GaussianRule]:
     """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
 
-    With given signs the nodes resolve where the weight switches on, too.
+    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen. `signed`:
+    whether the sign of its weight is given; then the nodes resolve where the weight switches on,
+    too. `step` is that of the quadrature.
     """
     rule = _rule_of_switch(order, step, signed)
     u = np.sqrt(order.F0) * rule.nodes
@@ -61,9 +64,10 @@ def resolved_support_side(
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
-    """The rule for ∫Dz that resolves the support side, a function of u = √F₀ z; E = V + d.
+    """The rule for ∫Dz that resolves the support side, a function of the mean field u = √F₀ z.
 
-    Around u = 0 it changes on the scale √d, that of B = √(E/d) e^{u²/2d}. With given signs the
+    A variable is chosen with the odds e^{−K}B(u); V is the variance of its field around u, and
+    E = V + d. Around u = 0 it changes on the scale √d, that of B = √(E/d) e^{u²/2d}. With given signs the
     weight switches on there, as Φ(u√(E/(V d))) in B: on the scale √(V d/E).
 
     A variable is as likely chosen as rejected where ln B = K, that is at u²/2d = `switch` =
@@ -78,16 +82,18 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     square_scale = d
     if signed:
         square_scale = d * (V / E)
-    edge = np.sqrt(square_scale / F0)  # in units of z, as all lengths below
+    edge = np.sqrt(square_scale / F0)  # of what changes around u = 0; in units of z, as all below
 
     switch = K - 0.5 * np.log1p(V / d)  # E/d = 1 + V/d
     if switch < _SHARP_SWITCH:
         # The poles are far enough from the real axis for a rule of half the step.
         return rule_for(edge, step / 2)
     position = np.sqrt(2 * d * switch / F0)
-    distance = position * np.pi / (2 * switch)
+    pole_distance = position * np.pi / (2 * switch)
     return focused_rule(
-        centres=(-position, 0.0, position), sizes=(distance, edge, distance), step=step
+        centres=(-position, 0.0, position),
+        sizes=(pole_distance, edge, pole_distance),
+        step=step,
     )
 
 

@@ -99,7 +99,9 @@ def _support_side_given_signs(u: Array, V: float, d: float, K: float) -> Support
 
     u are the means and V is the variance of the field h on a variable; K is the price of choosing
     it, so that e^{−K}B are the odds of this. B = ∫ N(h; u, V) e^{h₊²/2E} dh is an integral that the
-    patterns have, too, and `law` is their result. The field h ~ N(u, V) is tilted by e^{h²/2E} for h > 0 and by 1 below. In `pattern_side` a
+    patterns have, too, and `law` is their result.
+
+    The field h ~ N(u, V) is tilted by e^{h²/2E} for h > 0 and by 1 below. In `pattern_side` a
     violation v ~ N(μ, s²) is tilted by e^{−v²/2χ} for v > 0 and by 1 below. Its law is that of h:
 
         there    μ    s²    χ     T = v₊      A    p₊          density at v = 0⁺, e₀
