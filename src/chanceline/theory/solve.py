@@ -38,9 +38,9 @@ class OneStepSolution(ReplicaSolution):
     p0: float
     G1: float
     G0: float
-    x: float | None
-    replicon_inner: float
-    replicon_outer: float
+    x: float | None  # None where symmetry is not broken
+    replicon_inner: float  # within a group
+    replicon_outer: float  # between groups
 
     ansatz = "1rsb"
     kind = "asymptotic (one step of replica symmetry breaking)"
@@ -174,6 +174,7 @@ def _unbroken(alpha: float, rho: float, ensemble: Ensemble) -> OneStepSolution:
     both replicons.
     """
     symmetric = solve_rs(alpha, rho, ensemble)
+    # What both kinds of solution have.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }

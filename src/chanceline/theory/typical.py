@@ -99,23 +99,24 @@ class Field:
         f_k is the share of class k; c = q₀/q₁ is the part of the field that two choices of
         variables have in common, √c z, while y is of one choice alone.
 
-        With narrow = √(1−c), wide = √c and shift(z) = wide·z + offset_k/γ the function is taken at
-        γ(narrow·y + shift). The functions averaged change where this is 0, over a distance of order
-        1: for y around −shift/narrow, over 1/(γ·narrow). The rule for y is centred there for each
-        z. Its mean changes with z where that centre passes y = 0, the middle of Dy: around
-        z = −offset_k/(γ·wide), where shift = 0, over narrow/wide.
+        With own = √(1−c), common = √c and shift(z) = common·z + offset_k/γ the function is taken at
+        γ(own·y + shift). The functions averaged change where this is 0, over a distance of order 1:
+        for y around −shift/own, over 1/(γ·own). The rule for y is centred there for each z. Its
+        mean changes with z where that centre passes y = 0, the middle of Dy: around
+        z = −offset_k/(γ·common), where shift = 0, over own/common.
         """
         gamma = self.gamma
-        narrow = np.sqrt(1 - c)
-        wide = np.sqrt(c)
-        feature_in_y = 1 / (gamma * narrow)
+        own = np.sqrt(1 - c)
+        common = np.sqrt(c)
+        feature_in_y = 1 / (gamma * own)
         y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
+
         total = 0.0
         for share, _, offset in self.classes:
-            z_rule = rule_for(narrow / wide, self.step, centre=-offset / (gamma * wide))
-            shift = wide * z_rule.nodes + offset / gamma  # (z nodes,)
-            y, y_weights = centred_rule(-shift / narrow, y_width, self.step)  # (z nodes, y nodes)
-            argument = gamma * (narrow * y + shift[:, None])
+            z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
+            shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
+            y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
+            argument = gamma * (own * y + shift[:, None])
             mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
             total += share * float(z_rule.mean(mean_over_y**2))
         return total
