@@ -39,6 +39,7 @@ class Dual:
         return -self + other
 
     def __mul__(self, other: Dual | float) -> Dual:
+        """d(ab) = a db + b da."""
         if isinstance(other, Dual):
             differential = self.value * other.differential + other.value * self.differential
             return Dual(self.value * other.value, differential)
@@ -47,6 +48,7 @@ class Dual:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Dual | float) -> Dual:
+        """d(a/b) = (da − (a/b) db)/b."""
         if isinstance(other, Dual):
             ratio = self.value / other.value
             differential = (self.differential - ratio * other.differential) / other.value

@@ -35,12 +35,12 @@ from chanceline.theory.quadrature import Array, GaussianRule, focused_rule, rule
 class ClassSide:
     """The pattern side of one class on the nodes of its own rule."""
 
-    share: float  # f_c
-    sign: float  # σ_c
-    side: PatternSide
-    rule: GaussianRule
-    mu: Array  # (nodes,)
-    s2: float
+    share: float  # f_c, of the patterns
+    sign: float  # σ_c: how the threshold b moves the class's offset, θ_c = √ρ(margin + σ_c b)
+    side: PatternSide  # its arrays have the shape (nodes,)
+    rule: GaussianRule  # for ∫Dz
+    mu: Array  # mean μ = √q₀ z + θ_c of the violation v at each node z, (nodes,)
+    s2: float  # variance s² = ρ − q₀ of v around μ
 
     def mean(self, values: Array) -> float:
         """f_c ∫Dz values."""
@@ -51,18 +51,20 @@ class ClassSide:
 class PatternOrder:
     """The order parameters on which the pattern side depends."""
 
-    rho: float
-    q0: float
+    rho: float  # ρ, the share of variables chosen; also |w|² per variable
+    q0: float  # q₀, the overlap of the weights of two choices of variables
     s2: float  # ρ − q₀, by itself: the difference would cancel
-    chi: float
+    chi: float  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
     threshold: float = 0.0  # b, in units of |w| = √ρ
-    ceiling: float = np.inf  # v*
+    ceiling: float = np.inf  # v*: larger violations are errors
 
 
 def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[ClassSide]:
-    """ln A and its moments for each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
+    """The pattern side of each class, at the fields μ = √q₀ z + θ_c of its own rule for ∫Dz.
 
-    `step` is that of the quadrature.
+    μ is the mean and s² = ρ − q₀ the variance of the violation v of a pattern; the offset
+    θ_c = √ρ(margin + σ_c b) of class c depends on the threshold b. `step` is that of the
+    quadrature. OutsideDomain tells a solver to take a shorter step.
     """
     q0 = order.q0
     s2 = order.s2
@@ -82,31 +84,40 @@ def class_sides(ensemble: Ensemble, order: PatternOrder, step: float) -> list[Cl
 
 
 def _field_rule(offset: float, order: PatternOrder, step: float) -> GaussianRule:
-    """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin."""
+    """The rule for ∫Dz that resolves the edge of A at μ = 0 and, with errors, where they begin.
+
+    A(μ) is the weight of a pattern whose violation v has the mean μ = √q₀ z + `offset` and the
+    variance s² = ρ − q₀. Around μ = 0, where v changes its sign, it changes over a distance s. A
+    violation that is corrected has the weight e^{−v²/2χ}, one beyond the ceiling v* is an error.
+    """
     if order.q0 == 0:
-        return rule_for(1.0, step)
+        return rule_for(1.0, step)  # μ is the same for all z
     s2 = order.s2
     chi = order.chi
-    unit = np.sqrt(order.q0)  # μ = unit·z + offset
-    edge = np.sqrt(s2) / unit
+    mu_per_z = np.sqrt(order.q0)  # lengths in μ are divided by it, to be lengths in z
+    edge_centre = -offset / mu_per_z  # where μ = 0
+    edge_width = np.sqrt(s2) / mu_per_z
     if np.isinf(order.ceiling):
-        return rule_for(edge, step, centre=-offset / unit)
+        return rule_for(edge_width, step, centre=edge_centre)
 
     # The weight of a correction, ~ e^{−μ²/2(χ + s²)}, falls to that of an error, e^{−v*²/2χ}, at
     # μ_* = v*√(1 + s²/χ). Their sum has zeros where the exponents differ by ±iπ: for the slope
     # μ_*/(χ + s²) of the first this is a distance π(χ + s²)/μ_* from the real axis.
     mu_star = order.ceiling * np.sqrt(1 + s2 / chi)
     distance_of_zeros = np.pi * (chi + s2) / mu_star
-    width = min(np.sqrt(s2), distance_of_zeros) / unit
+    errors_centre = (mu_star - offset) / mu_per_z  # where μ = μ_*
+    errors_width = min(np.sqrt(s2), distance_of_zeros) / mu_per_z
     return focused_rule(
-        centres=(-offset / unit, (mu_star - offset) / unit), sizes=(edge, width), step=step
+        centres=(edge_centre, errors_centre), sizes=(edge_width, errors_width), step=step
     )
 
 
 class PatternMeans(NamedTuple):
     """Everything that the equations take from the patterns; each mean is over z and over classes.
 
-    The first five hold the mean and its derivatives by (ln χ, q₀, b, ln v*), shape (5,).
+    R_k = E[T^k], where T, what is corrected of a violation v, is v on 0 < v < v* and 0 elsewhere;
+    p₊ is the weight of 0 < v < v*, e* the density of v at v*, and κ = margin·√ρ. The first five
+    hold the mean and its derivatives by (ln χ, q₀, b, ln v*), shape (5,).
     """
 
     isostatic: Array  # p₊ − v*e* + κR₁/ρ, which times α is ρ
@@ -122,13 +133,18 @@ class PatternMeans(NamedTuple):
 
 
 def pattern_means(sides: list[ClassSide], ensemble: Ensemble, rho: float) -> PatternMeans:
-    """The means of all classes together: the sum over classes of each field of `PatternMeans`."""
+    """The means of all classes together: the sum over classes of each field of `PatternMeans`.
+
+    The share of a class is already a factor of its means. `rho` is ρ = |w|² per variable.
+    """
     root_rho = float(np.sqrt(rho))
-    kappa_over_rho = ensemble.margin * root_rho / rho
+    kappa_over_rho = ensemble.margin * root_rho / rho  # κ/ρ, where κ = margin·√ρ
     means_of_classes: Any = [
         _class_means(class_side, kappa_over_rho, root_rho) for class_side in sides
     ]
-    return PatternMeans._make(map(sum, zip(*means_of_classes, strict=True)))
+    # zip turns (class, field) into (field, class): each field is a sum over the classes.
+    sums_of_fields = map(sum, zip(*means_of_classes, strict=True))
+    return PatternMeans._make(sums_of_fields)
 
 
 class _Expectation(NamedTuple):
@@ -153,40 +169,61 @@ class _Derivatives(NamedTuple):
     by_mu: Array
     by_log_ceiling: Array
 
+    def minus(self, other: _Derivatives) -> _Derivatives:
+        """F − G, with its derivatives."""
+        return _Derivatives(
+            value=self.value - other.value,
+            by_log_chi=self.by_log_chi - other.by_log_chi,
+            by_mu=self.by_mu - other.by_mu,
+            by_log_ceiling=self.by_log_ceiling - other.by_log_ceiling,
+        )
+
+    def squared(self) -> _Derivatives:
+        """F², with its derivatives 2F·dF."""
+        return _Derivatives(
+            value=self.value**2,
+            by_log_chi=2 * self.value * self.by_log_chi,
+            by_mu=2 * self.value * self.by_mu,
+            by_log_ceiling=2 * self.value * self.by_log_ceiling,
+        )
+
 
 def _class_means(class_side: ClassSide, kappa_over_rho: float, root_rho: float) -> PatternMeans:
-    """Means and gradients of one class; the share f_c is a factor of each.
+    """Means and gradients of one class; its share f_c of the patterns is a factor of each.
 
-    R₁ = E[T], Var T, the net weight of tight constraints and the weight of errors are
-    differentiated on the nodes z first; then they and R₁² are averaged over z.
+    At each node z of ∫Dz the violation v of a pattern has a law, on which these depend:
+
+    - `r1`, R₁ = E[T], and `variance_of_t`, Var T: T, what is corrected, is v on 0 < v < v* and 0
+      elsewhere;
+    - `net_tight`, p₊ − v*e*: the weight of 0 < v < v* less v* times the density of v at v*;
+    - `error_weight`, the weight of v > v*.
+
+    They are differentiated on the nodes first; then they and R₁² are averaged over z.
     `kappa_over_rho` is κ/ρ with κ = margin·√ρ, and `root_rho` is √ρ.
     """
     side = class_side.side
     r1 = _differentiate(_mean_of_t(side), side)
     variance_of_t = _differentiate(_variance_of_t(side), side)
     net_tight = _net_tight(class_side)
-    r1_square = _Derivatives(
-        value=r1.value**2,
-        by_log_chi=2 * r1.value * r1.by_log_chi,
-        by_mu=2 * r1.value * r1.by_mu,
-        by_log_ceiling=2 * r1.value * r1.by_log_ceiling,
-    )
 
     # By q₀ the mean of a product F·G of expectations has the term ⟨F'G'⟩ more than that of one
     # expectation: R₁·R₁ has ⟨R₁'²⟩, and Var T = R₂ − R₁·R₁ has −⟨R₁'²⟩.
-    slope_square = class_side.mean(r1.by_mu**2)
-    first = _mean_with_gradient(class_side, r1, root_rho)
-    wrong = np.zeros_like(first)  # stays so without errors
+    slope_square = class_side.mean(r1.by_mu**2)  # ⟨R₁'²⟩
+    mean_r1 = _mean_with_gradient(class_side, r1, root_rho)
+    mean_net_tight = _mean_with_gradient(class_side, net_tight, root_rho)
+
+    wrong = np.zeros_like(mean_r1)  # stays so without errors
     if not np.isinf(side.ceiling):
         error_weight = _differentiate(_weight_of_wrong(side), side)
         wrong = _mean_with_gradient(class_side, error_weight, root_rho)
+
     return PatternMeans(
-        isostatic=_mean_with_gradient(class_side, net_tight, root_rho) + kappa_over_rho * first,
-        square=_mean_with_gradient(class_side, r1_square, root_rho, slope_square),
+        isostatic=mean_net_tight + kappa_over_rho * mean_r1,
+        square=_mean_with_gradient(class_side, r1.squared(), root_rho, slope_square),
         variance=_mean_with_gradient(class_side, variance_of_t, root_rho, -slope_square),
-        by_threshold=class_side.sign * first,
+        by_threshold=class_side.sign * mean_r1,
         wrong=wrong,
-        first=float(first[0]),
+        first=float(mean_r1[0]),  # without its derivatives
         tight=class_side.mean(side.tight),
         log_a=class_side.mean(side.log_a),
         log_a_by_s2=0.5 * class_side.mean(side.curvature + side.slope**2),
@@ -199,15 +236,18 @@ def _mean_with_gradient(
 ) -> Array:
     """The mean f_c ∫Dz F(μ) of a class and its derivatives by ln χ, q₀, b and ln v*, (5,).
 
-    The class has the share f_c and the sign σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c, where the offset
-    θ_c moves with b as ∂θ_c/∂b = σ_c √ρ:
+    `function` is F on the nodes z, the mean of some function of the violation v of a pattern, which
+    before the tilt is Gaussian of mean μ and variance s². The class has the share f_c and the sign
+    σ_c. F' = ∂F/∂μ at μ = √q₀ z + θ_c, where the offset θ_c moves with the threshold b as
+    ∂θ_c/∂b = σ_c √ρ:
 
         by b:   σ_c √ρ f_c ∫Dz F',
         by q₀:  f_c ∫Dz (½F'' − ∂F/∂s²) = f_c ∫Dz (R₁/χ) F',
 
-    because q₀ widens the law of μ and narrows s² = ρ − q₀, F = N/A where N and A solve the heat
-    equation ∂/∂s² = ½ ∂²/∂μ², and A'/A = −R₁/χ. In a product of two such functions, F·G, ½(FG)''
-    has F'G' as well: `slope_product` is f_c ∫Dz F'G', 0 for a single one.
+    because q₀ widens the law of μ and narrows s² = ρ − q₀, F = N/A where the numerator N and the
+    weight A of the pattern solve the heat equation ∂/∂s² = ½ ∂²/∂μ², and A'/A = −R₁/χ with R₁ the
+    mean of what is corrected (`side.mean`). In a product of two such functions, F·G, ½(FG)'' has
+    F'G' as well: `slope_product` is f_c ∫Dz F'G', 0 for a single one.
     """
     side = class_side.side
     r1_over_chi = side.mean / side.chi
@@ -225,14 +265,17 @@ def _mean_with_gradient(
 
 
 def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives:
-    """The derivatives of an expectation E[f(v)] on the nodes,
+    """The derivatives of an expectation E[f(v)] under the law of the violation v on the nodes,
 
         by ln χ:   Cov(f, T²)/2χ + (v*²/2χ) Cov(f, 1_{v>v*}),
         by μ:      E[f'] − Cov(f, T)/χ + [f]_* e*,
         by ln v*:  −v* {(v*/χ) Cov(f, 1_{v>v*}) + [f]_* e*},
 
-    where e* is the density of v at v*, and Cov(f, 1_{v>v*}) = (f above v* − E[f]) ε, ε the weight
-    of v > v*. Without errors v* = ∞, and only the terms of T are left.
+    where T, what is corrected, is v on 0 < v < v* and 0 elsewhere; v* is the ceiling beyond which v
+    is an error, [f]_* the jump of f and e* the density of v there; and Cov(f, 1_{v>v*}) =
+    (f above v* − E[f]) ε, ε the weight of v > v*. Without errors v* = ∞, and only the terms of T
+    are left. What the formulas take from f stands ready in `expectation`: E[f'] is `mean_slope`,
+    [f]_* is `jump`, f above v* is `above`.
     """
     chi = side.chi
     by_log_chi = expectation.cov_t2 / (2 * chi)
@@ -244,22 +287,23 @@ def _differentiate(expectation: _Expectation, side: PatternSide) -> _Derivatives
             by_mu=by_mu,
             by_log_ceiling=np.zeros_like(by_mu),
         )
-    v = side.ceiling  # v*
-    cov_wrong = (expectation.above - expectation.value) * side.wrong
-    jump_term = expectation.jump * side.far_edge  # [f]_* e*
+
+    v_star = side.ceiling
+    cov_wrong = (expectation.above - expectation.value) * side.wrong  # Cov(f, 1_{v>v*})
+    jump_term = expectation.jump * side.density_at_ceiling  # [f]_* e*
     return _Derivatives(
         value=expectation.value,
-        by_log_chi=by_log_chi + v**2 * cov_wrong / (2 * chi),
+        by_log_chi=by_log_chi + v_star**2 * cov_wrong / (2 * chi),
         by_mu=by_mu + jump_term,
-        by_log_ceiling=-v * (v / chi * cov_wrong + jump_term),
+        by_log_ceiling=-v_star * (v_star / chi * cov_wrong + jump_term),
     )
 
 
 def _mean_of_t(side: PatternSide) -> _Expectation:
-    """R₁ = E[f] with f = T, which is v on 0 < v < v* and 0 elsewhere.
+    """R₁ = E[f] with f = T, what is corrected of a violation v.
 
-    f' = 1 on 0 < v < v*, which has the weight p₊; Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T. At v*, T
-    falls from v* to 0.
+    T is v on 0 < v < v* and 0 elsewhere; v* is `side.ceiling`. f' = 1 on 0 < v < v*, which has the
+    weight p₊ (`side.tight`). Cov(T, T²) = E[(T − R₁)³] + 2R₁ Var T, the former being `side.third`.
     """
     r1 = side.mean
     return _Expectation(
@@ -267,42 +311,46 @@ def _mean_of_t(side: PatternSide) -> _Expectation:
         mean_slope=side.tight,
         cov_t=side.variance,
         cov_t2=side.third + 2 * r1 * side.variance,
-        above=0.0,
-        jump=-side.ceiling,
+        above=0.0,  # T = 0 for v > v*
+        jump=-side.ceiling,  # at v*, T falls from v* to 0
     )
 
 
 def _variance_of_t(side: PatternSide) -> _Expectation:
-    """Var T = E[f] with f = (T − R₁)², T = v on 0 < v < v* and 0 elsewhere, R₁ = E[T].
+    """Var T = E[f] with f = (T − R₁)² and R₁ = E[T], T what is corrected of a violation v.
 
-    R₁ is held when f is differentiated: E[(T − a)²] is stationary at a = R₁.
+    T is v on 0 < v < v* and 0 elsewhere. R₁ (`side.mean`) is held when f is differentiated:
+    E[(T − a)²] is stationary at a = R₁.
 
-    - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊);
-    - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³];
+    - f' = 2(T − R₁) on 0 < v < v*, which has the weight p₊: E[f'] = 2(R₁ − R₁p₊) = 2R₁(1 − p₊),
+      and 1 − p₊ is `side.loose`;
+    - T² = (T − R₁)² + 2R₁T − R₁²: Cov(f, T²) = E[(T − R₁)⁴] − (Var T)² + 2R₁ E[(T − R₁)³], with
+      the central moments `side.fourth` and `side.third`;
     - at v*, f goes from (v* − R₁)² to R₁²: [f]_* = v*(2R₁ − v*).
     """
     r1 = side.mean
     variance = side.variance
-    v = side.ceiling  # v*
+    v_star = side.ceiling
     return _Expectation(
         value=variance,
         mean_slope=2 * r1 * side.loose,
         cov_t=side.third,
         cov_t2=side.fourth - variance**2 + 2 * r1 * side.third,
-        above=r1**2,
-        jump=v * (2 * r1 - v),
+        above=r1**2,  # T = 0 for v > v*
+        jump=v_star * (2 * r1 - v_star),
     )
 
 
 def _weight_of_tight(side: PatternSide) -> _Expectation:
-    """p₊ = E[f] with f = 1 on 0 < v < v* and 0 elsewhere.
+    """p₊ = E[f] with f = 1 for a violation 0 < v < v* and 0 elsewhere: the tight ones.
 
-    It jumps by 1 at v = 0, where v has the density e₀ (`side.edge`), and by −1 at v*. With T = f v
-    and R_k = E[T^k], f T^k = T^k and Cov(f, T^k) = R_k(1 − p₊).
+    f is flat but for its jumps, by 1 at v = 0 and by −1 at v*. What is corrected is T = f v: hence
+    f T^k = T^k and Cov(f, T^k) = R_k(1 − p₊), where R_k = E[T^k]: R₁ is `side.mean`, R₂
+    `side.second` and 1 − p₊ `side.loose`.
     """
     return _Expectation(
         value=side.tight,
-        mean_slope=side.edge,
+        mean_slope=side.density_at_zero,  # of the jump by 1 at v = 0
         cov_t=side.mean * side.loose,
         cov_t2=side.second * side.loose,
         above=0.0,
@@ -311,58 +359,55 @@ def _weight_of_tight(side: PatternSide) -> _Expectation:
 
 
 def _weight_of_wrong(side: PatternSide) -> _Expectation:
-    """ε = E[f] with f = 1 for v > v* and 0 below: the weight of errors.
+    """ε = E[f] with f = 1 for a violation v > v* and 0 below: the weight of errors.
 
-    T = 0 where f = 1, so that Cov(f, T^k) = −εR_k with R_k = E[T^k].
+    T, what is corrected, is v on 0 < v < v* and 0 elsewhere. T = 0 where f = 1, so that
+    Cov(f, T^k) = −εR_k with R_k = E[T^k]: R₁ is `side.mean`, R₂ is `side.second`.
     """
-    wrong = np.asarray(side.wrong)
+    wrong = np.asarray(side.wrong)  # ε, (nodes,)
     return _Expectation(
         value=wrong,
-        mean_slope=np.zeros_like(wrong),
+        mean_slope=np.zeros_like(wrong),  # f is flat on both sides of v*
         cov_t=-wrong * side.mean,
         cov_t2=-wrong * side.second,
-        above=1.0,
-        jump=1.0,
+        above=1.0,  # f for v > v*
+        jump=1.0,  # … and its step at v*, from 0
     )
 
 
 def _net_tight(class_side: ClassSide) -> _Derivatives:
     """p₊ − v*e* on the nodes with its derivatives; without errors it is p₊ alone.
 
-    p₊ is the weight of 0 < v < v*, e* the density of v at v*.
+    p₊ is the weight of the violations 0 < v < v*, e* the density of v at the ceiling v*.
     """
     side = class_side.side
-    tight = _differentiate(_weight_of_tight(side), side)
+    tight = _differentiate(_weight_of_tight(side), side)  # p₊
     if np.isinf(side.ceiling):
         return tight
-    far = _ceiling_term(side, class_side.mu, class_side.s2)
-    return _Derivatives(
-        value=tight.value - far.value,
-        by_log_chi=tight.by_log_chi - far.by_log_chi,
-        by_mu=tight.by_mu - far.by_mu,
-        by_log_ceiling=tight.by_log_ceiling - far.by_log_ceiling,
-    )
+    return tight.minus(_ceiling_term(side, class_side.mu, class_side.s2))
 
 
 def _ceiling_term(side: PatternSide, mu: Array, s2: float) -> _Derivatives:
-    """v*e*, e* the density of v at v*, with its derivatives on the nodes; `mu` is μ, (nodes,).
+    """v*e*, e* the density of the violation v at the ceiling v*, with its derivatives on the nodes.
 
-    The derivatives are v*e* times those of its logarithm,
+    `mu` is the mean μ of v on the nodes, (nodes,), and `s2` its variance s², before the tilt by
+    e^{−v²/2χ}. A is the sum of the tilted weights. The derivatives are v*e* times those of
 
         ln(v*e*) = ln v* − v*²/2χ + ln N(v*; μ, s²) − ln A,
 
-    where, ε being the weight of v > v*,
+    where, ε being the weight of v > v* and R_k the moments of what is corrected (R₁ is `side.mean`,
+    R₂ is `side.second`),
 
         ∂ ln A/∂ln χ = (R₂ + v*²ε)/2χ,    ∂ ln A/∂μ = −R₁/χ,    ∂ ln A/∂ln v* = −v*²ε/χ.
     """
     chi = side.chi
-    v = side.ceiling  # v*
+    v_star = side.ceiling
     right = 1 - side.wrong  # 1 − ε
-    far = v * np.asarray(side.far_edge)
-    normal_slope = (v - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ, the opposite of that by v*
+    term = v_star * np.asarray(side.density_at_ceiling)  # v*e*
+    normal_slope = (v_star - mu) / s2  # ∂ ln N(v*; μ, s²)/∂μ, the opposite of that by v*
     return _Derivatives(
-        value=far,
-        by_log_chi=far * (v**2 * right - side.second) / (2 * chi),
-        by_mu=far * (normal_slope + side.mean / chi),
-        by_log_ceiling=far * (1 - v * (v / chi * right + normal_slope)),
+        value=term,
+        by_log_chi=term * (v_star**2 * right - side.second) / (2 * chi),
+        by_mu=term * (normal_slope + side.mean / chi),
+        by_log_ceiling=term * (1 - v_star * (v_star / chi * right + normal_slope)),
     )

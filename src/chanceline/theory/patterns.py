@@ -32,21 +32,23 @@ _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 class PatternSide:
     """ln A and the law of T tilted by H̃, at each μ; every array has the shape of μ.
 
-    T is v where 0 < v < v*, with weight p₊, and 0 elsewhere; its moments are R_k = E[T^k].
+    v is by how much a pattern violates its constraint, Gaussian of mean μ and variance s² before
+    the tilt. T is what is corrected: v where 0 < v < v*, with weight p₊, and 0 elsewhere. Its
+    moments are R_k = E[T^k].
     """
 
     log_a: Array
     tight: Array  # p₊ = R₀, weight of 0 < v < v*
     loose: Array  # 1 − p₊
-    edge: Array  # density of v at 0⁺: N(0; μ, s²)/A
+    density_at_zero: Array  # e₀, of v at 0⁺: N(0; μ, s²)/A
     mean: Array  # R₁
     variance: Array  # R₂ − R₁²
     third: Array  # third central moment
     fourth: Array  # fourth central moment
-    chi: float
+    chi: float  # χ: a correction T has the weight e^{−T²/2χ}
     wrong: Array | float = 0.0  # weight of v > v*
-    far_edge: Array | float = 0.0  # density of v at v*: e^{−y}N(v*; μ, s²)/A
-    ceiling: float = np.inf  # v*
+    density_at_ceiling: Array | float = 0.0  # e*, of v at v*: e^{−y}N(v*; μ, s²)/A
+    ceiling: float = np.inf  # v*, beyond which a violation is an error; ∞ without errors
 
     @property
     def second(self) -> Array:
@@ -60,13 +62,14 @@ class PatternSide:
 
     @property
     def net_tight(self) -> Array:
-        """p₊ − v*·(density at v*), which takes the place of p₊ where errors are allowed.
+        """p₊ − v*e*, e* the density of v at v*; it replaces p₊ where errors are allowed.
 
-        ∂R₁/∂μ = this − Var T/χ.
+        It is the mean slope of T as a function of v: 1 where 0 < v < v*, and the fall by v* at v*.
+        Hence ∂R₁/∂μ = this − Var T/χ.
         """
         if np.isinf(self.ceiling):
             return self.tight
-        return self.tight - self.ceiling * self.far_edge
+        return self.tight - self.ceiling * self.density_at_ceiling
 
     @property
     def curvature(self) -> Array:
@@ -77,7 +80,8 @@ class PatternSide:
 def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> PatternSide:
     """A(μ) and the moments of T, for v ~ N(μ, s²); violations beyond the ceiling v* are errors.
 
-    A is the sum of three weights, each an integral over the density N(v; μ, s²):
+    v is by how much a pattern violates its constraint, A the mean weight of the pattern. A is the
+    sum of three weights, each an integral over the density N(v; μ, s²):
 
         satisfied   v < 0         ∫N dv             = Φ(−μ/s),
         tight       0 < v < v*    ∫N e^{−v²/2χ} dv  = C [Φ(v*/σ' − t) − Φ(−t)],
@@ -87,65 +91,74 @@ def pattern_side(mu: Array, s2: float, chi: float, ceiling: float = np.inf) -> P
 
         σ'² = s²χ/(s² + χ),    t = μσ'/s²,    C = √(χ/(s² + χ)) e^{−μ²/2(s² + χ)}.
 
-    T is v where the constraint is tight, and 0 on both other parts.
+    T, what is corrected, is v where the constraint is tight, and 0 on both other parts. In units of
+    σ' its density begins at 0 and ends at `top` = v*/σ'.
 
     Parameters
     ----------
     mu : array of any shape
         Means μ of v.
     s2, chi
-        s² > 0, and χ > 0; a χ < −s² gives the support side with given signs (`supports`).
+        s² > 0, the variance of v, and χ > 0, the scale of the weight e^{−v²/2χ} of a correction; a
+        χ < −s² gives the support side with given signs (`supports`).
     ceiling
         v*, infinite without errors.
     """
-    total = s2 + chi
-    sd = np.sqrt(s2 * chi / total)  # σ'
-    t = mu * np.sqrt(chi / (s2 * total))
-    log_c = 0.5 * np.log(chi / total) - mu**2 / (2 * total)
+    total_variance = s2 + chi
+    tight_sd = np.sqrt(s2 * chi / total_variance)  # σ'
+    t = mu * np.sqrt(chi / (s2 * total_variance))
+    log_c = 0.5 * np.log(chi / total_variance) - mu**2 / (2 * total_variance)
 
+    # A, the sum of the weights, in logarithms: each of them may underflow.
     log_satisfied = log_ndtr(-mu / np.sqrt(s2))
     if np.isinf(ceiling):
         log_tight = log_c + log_ndtr(t)
         log_a = np.logaddexp(log_satisfied, log_tight)
-        top = 0.0  # any number: no density is left there
-        far: Array | float = 0.0
+        top = 0.0  # any finite number: it is only multiplied with the density there, which is 0
+        density_at_top: Array | float = 0.0
         wrong: Array | float = 0.0
     else:
-        top = ceiling / sd
+        top = ceiling / tight_sd
         log_tight = log_c + _log_ndtr_between(-t, top - t)
         log_wrong = log_ndtr((mu - ceiling) / np.sqrt(s2)) - ceiling**2 / (2 * chi)
         log_a = np.logaddexp(np.logaddexp(log_satisfied, log_tight), log_wrong)
-        far = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)
+        density_at_top = np.exp(log_c - 0.5 * (top - t) ** 2 - _LOG_SQRT_2PI - log_a)
         wrong = np.exp(log_wrong - log_a)
 
-    # The law of T/σ', and back to the units of v.
+    # The law of T/σ', whose Gaussian has unit variance.
     law = _UnitLaw(
         t=t,
         tight=np.exp(log_tight - log_a),
         loose=np.exp(log_satisfied - log_a) + wrong,
-        edge=np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a),
-        far=far,
+        density_at_zero=np.exp(log_c - 0.5 * t**2 - _LOG_SQRT_2PI - log_a),
+        density_at_top=density_at_top,
         top=top,
     )
     moments = _moments(law)
+
+    # Back to the units of v.
     return PatternSide(
         log_a=log_a,
         tight=law.tight,
         loose=law.loose,
-        edge=law.edge / sd,
-        mean=sd * moments.mean,
-        variance=sd**2 * moments.variance,
-        third=sd**3 * moments.third,
-        fourth=sd**4 * moments.fourth,
+        density_at_zero=law.density_at_zero / tight_sd,
+        mean=tight_sd * moments.mean,
+        variance=tight_sd**2 * moments.variance,
+        third=tight_sd**3 * moments.third,
+        fourth=tight_sd**4 * moments.fourth,
         chi=chi,
         wrong=wrong,
-        far_edge=far / sd,
+        density_at_ceiling=density_at_top / tight_sd,
         ceiling=ceiling,
     )
 
 
 def _log_ndtr_between(low: Array, high: Array) -> Array:
-    """ln[Φ(high) − Φ(low)], taken in the tail where both lie."""
+    """ln[Φ(high) − Φ(low)] for low < high, Φ the normal distribution function.
+
+    Where both are positive it is taken as ln[Φ(−low) − Φ(−high)]: of two numbers near 1 the
+    difference would cancel. It is ln(larger) + ln(1 − smaller/larger) in either case.
+    """
     in_upper_tail = low > 0
     larger = log_ndtr(np.where(in_upper_tail, -low, high))
     smaller = log_ndtr(np.where(in_upper_tail, -high, low))
@@ -155,12 +168,12 @@ def _log_ndtr_between(low: Array, high: Array) -> Array:
 class _UnitLaw(NamedTuple):
     """The law of X = T/σ': a mass at 0, and a density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top."""
 
-    t: Array
+    t: Array  # the mean of the whole Gaussian, before it is cut at 0 and top
     tight: Array  # p₊ = ∫n dx
     loose: Array  # 1 − p₊, the mass at 0
-    edge: Array  # n(0)
-    far: Array | float  # n(top), 0 without errors
-    top: float
+    density_at_zero: Array  # n(0)
+    density_at_top: Array | float  # n(top), 0 without errors
+    top: float  # v*/σ'; without errors any finite number
 
 
 class _Moments(NamedTuple):
@@ -175,29 +188,43 @@ class _Moments(NamedTuple):
 def _moments(law: _UnitLaw) -> _Moments:
     """Mean and central moments of X, from its moments m_k = E[(X − a)^k] about a point a.
 
-    The mass at 0 has the part (−a)^k (1 − p₊) in m_k. The density's part, D_k = ∫(x − a)^k n dx,
-    follows by parts from n' = −(x − t) n: D₀ = p₊ and
+    X has the mass 1 − p₊ (`law.loose`) at 0 and, on 0 < x < top, a density n(x) ∝ e^{−(x − t)²/2}
+    of weight p₊ (`law.tight`); n(0) and n(top) are `law.density_at_zero` and `law.density_at_top`.
+
+    The mass at 0 has the part (−a)^k (1 − p₊) in m_k. The density's part, D_k = ∫(x − a)^k n dx
+    (`d_1` to `d_4`), follows by parts from n' = −(x − t) n: D₀ = p₊ and
 
         D_k = (t − a) D_{k−1} + (k − 1) D_{k−2} + (−a)^{k−1} n(0) − (top − a)^{k−1} n(top).
 
     Little cancels if a is where X mostly lies: at t where that is positive and most of the mass is
     tight, else at 0.
     """
-    t, tight, loose, edge, far, top = law
-    a = np.where((t > 0) & (tight > 0.5), t, 0.0)
-    shift = t - a
+    t = law.t
+    tight = law.tight
+    loose = law.loose
+    n_0 = law.density_at_zero
+    n_top = law.density_at_top
 
-    d_1 = shift * tight + (edge - far)
-    d_2 = shift * d_1 + tight - a * edge - (top - a) * far
-    d_3 = shift * d_2 + 2 * d_1 + a**2 * edge - (top - a) ** 2 * far
-    d_4 = shift * d_3 + 3 * d_2 - a**3 * edge - (top - a) ** 3 * far
+    mostly_around_t = (t > 0) & (tight > 0.5)
+    a = np.where(mostly_around_t, t, 0.0)
+    t_from_a = t - a
+    top_from_a = law.top - a
 
+    # Parts of the density.
+    d_1 = t_from_a * tight + (n_0 - n_top)
+    d_2 = t_from_a * d_1 + tight - a * n_0 - top_from_a * n_top
+    d_3 = t_from_a * d_2 + 2 * d_1 + a**2 * n_0 - top_from_a**2 * n_top
+    d_4 = t_from_a * d_3 + 3 * d_2 - a**3 * n_0 - top_from_a**3 * n_top
+
+    # With the part of the mass at 0: moments about a.
     m_1 = d_1 - a * loose
     m_2 = d_2 + a**2 * loose
     m_3 = d_3 - a**3 * loose
     m_4 = d_4 + a**4 * loose
+
+    # From moments about a to central ones; the mean is D₁ at a = 0.
     return _Moments(
-        mean=t * tight + (edge - far),
+        mean=t * tight + (n_0 - n_top),
         variance=m_2 - m_1**2,
         third=m_3 - 3 * m_1 * m_2 + 2 * m_1**3,
         fourth=m_4 - 4 * m_1 * m_3 + 6 * m_1**2 * m_2 - 3 * m_1**4,

@@ -41,7 +41,10 @@ class GaussianRule:
 
 @lru_cache(maxsize=256)
 def gaussian_rule(width: float = 4.0, step: float = QUADRATURE_STEP) -> GaussianRule:
-    """Rule for ∫Dz up to |z| = GAUSSIAN_REACH that resolves features of size `width`/4 around 0."""
+    """Rule for ∫Dz up to |z| = GAUSSIAN_REACH that resolves features of size `width`/4 around 0.
+
+    The nodes z = width·sinh(t) lie at equal steps of t, and their weights are e^{−z²/2} dz/dt.
+    """
     n_half = int(np.ceil(np.arcsinh(GAUSSIAN_REACH / width) / step))
     t = step * np.arange(-n_half, n_half + 1, dtype=float)
     nodes = width * np.sinh(t)
@@ -52,14 +55,16 @@ def gaussian_rule(width: float = 4.0, step: float = QUADRATURE_STEP) -> Gaussian
 def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -> GaussianRule:
     """The rule for ∫Dz that resolves features of size `scale` (in units of z) around the centre.
 
-    A centre beyond the reach of the Gaussian is moved to its edge. Widths are rounded down to
-    powers of two: the rule then stays put while a solver moves, and is found in the cache.
+    A centre beyond the reach of the Gaussian is moved to its edge. The width of the stretching is
+    rounded down to a power of two: the rule then stays put while a solver moves, and is found in
+    the cache.
     """
-    width = float(2.0 ** np.floor(np.log2(WIDTHS_PER_FEATURE * min(1.0, scale))))
-    if not centre:
+    feature_size = min(1.0, scale)  # the Gaussian itself has to be resolved, too
+    width = float(2.0 ** np.floor(np.log2(WIDTHS_PER_FEATURE * feature_size)))
+    if centre == 0:
         return gaussian_rule(width, step)
     nodes, weights = centred_rule(np.array([centre]), width, step)
-    return GaussianRule(nodes[0], weights[0])
+    return GaussianRule(nodes[0], weights[0])  # the only row
 
 
 def focused_rule(
@@ -67,29 +72,32 @@ def focused_rule(
 ) -> GaussianRule:
     """The rule for ∫Dz that resolves several features, of size `sizes[i]` around `centres[i]`.
 
-    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), w_i = 4·size: equal steps in t are fine near
-    each centre. A centre beyond the reach of the Gaussian is moved to its edge. t(z) is inverted by
-    interpolation between samples, and Newton steps make the nodes exact.
+    The variable is t(z) = Σ_i arcsinh((z − c_i)/w_i), with the centre c_i (`middles`) and the
+    stretching w_i = 4·size (`widths`) of feature i: equal steps in t are short steps in z near each
+    centre. A centre beyond the reach of the Gaussian is moved to its edge. t(z) is inverted by
+    interpolation between samples, and Newton steps make the nodes exact. A node's weight is
+    e^{−z²/2} dz/dt; then the weights are made to sum to one.
     """
-    # Columns, so that sums over axis 0 run over the features.
+    # Of shape (features, 1), so that sums over axis 0 run over the features.
     middles = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)[:, None]
     widths = WIDTHS_PER_FEATURE * np.minimum(1.0, np.asarray(sizes, dtype=float))[:, None]
 
     def stretched(z: Array) -> Array:
-        """t(z)."""
+        """t(z) at each z, (points,)."""
         return np.arcsinh((z - middles) / widths).sum(axis=0)
 
     def stretched_slope(z: Array) -> Array:
-        """dt/dz."""
+        """dt/dz at each z, (points,)."""
         return (1 / np.hypot(widths, z - middles)).sum(axis=0)
 
-    # Samples of t(z) that are dense around each centre.
-    reach = np.arcsinh(2 * GAUSSIAN_REACH / widths)
-    offsets = widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * reach)
+    # Samples of t(z) that are dense around each centre. From a centre at one end of the range the
+    # other end is twice the reach away.
+    sample_reach = np.arcsinh(2 * GAUSSIAN_REACH / widths)  # (features, 1)
+    offsets = widths * np.sinh(np.linspace(-1, 1, _SAMPLES_PER_CENTRE) * sample_reach)
     z_samples = np.unique(np.clip(middles + offsets, -GAUSSIAN_REACH, GAUSSIAN_REACH))
     t_samples = stretched(z_samples)
 
-    # Nodes at equal steps of t.
+    # Nodes at equal steps of t: a first guess of z(t), then Newton's method for t(z) = t.
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
     for _ in range(_NODE_NEWTON_STEPS):
@@ -103,8 +111,10 @@ def centred_rule(
 ) -> tuple[Array, Array]:
     """Nodes and weights of ∫Dy, one row a centre, graded around a feature of size `width`/4 there.
 
-    A centre outside the reach of the Gaussian is moved to its edge: the feature does not matter
-    there.
+    The nodes y = centre + width·sinh(t) lie at equal steps of t, and their weights are
+    e^{−y²/2} dy/dt, made to sum to one in each row. A centre outside the reach of the Gaussian is
+    moved to its edge: the feature does not matter there. From one edge the other is twice the
+    reach away; so far the nodes go to both sides.
 
     Returns
     -------

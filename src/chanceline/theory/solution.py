@@ -21,7 +21,7 @@ class Regime(StrEnum):
 
 
 def regime_above_entrance(entropy: float) -> Regime:
-    """The regime at a load above α_CG."""
+    """The regime at a load above α_CG, from the entropy Σ of separating choices."""
     return Regime.SELECTED if entropy > 0 else Regime.BEYOND
 
 
@@ -70,21 +70,21 @@ class ReplicaSolution(EnsembleResult):
     separate), "selected" (only exponentially rare choices do) or "beyond" (Σ < 0: no choice does).
     """
 
-    alpha: float
-    rho: float
+    alpha: float  # α, patterns per variable
+    rho: float  # ρ, the share of variables chosen
     regime: str
-    entropy: float
-    q0: float
-    q1: float
-    chi: float
-    K: float
-    E: float
-    F1: float
-    F0: float
+    entropy: float  # Σ, ln(number of separating choices) per variable
+    q0: float  # overlap of the weights of two choices
+    q1: float  # overlap of two weight vectors of the same choice
+    chi: float  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
+    K: float  # price of a variable: the odds that it is chosen have the factor e^{−K}
+    E: float  # stiffness of the weights: a field h gives the weight h/E
+    F1: float  # variance of the field on a variable
+    F0: float  # … and the part of it that two choices have in common
     stability: Stability
-    residual: float
-    quadrature_error: float
-    identity_error: float
+    residual: float  # largest relative error of the equations
+    quadrature_error: float  # how far a finer quadrature moves the result
+    identity_error: float  # of the identity αp₊ = ρ: as many tight patterns as weights
 
     ansatz: ClassVar[str]
     _derived = (*EnsembleResult._derived, "ansatz")
@@ -100,7 +100,7 @@ class ReplicaSolution(EnsembleResult):
 
 @dataclass(frozen=True)
 class Conjugates:
-    """q̂₁, q̂₀ and Q̂, finite only below the Cover–Gardner load."""
+    """q̂₁, q̂₀ and Q̂, conjugate to q₁, q₀ and ρ; finite only below the Cover–Gardner load."""
 
     q1: float
     q0: float
@@ -124,6 +124,7 @@ class RSSolution(ReplicaSolution):
     kind = "asymptotic (replica symmetric)"
 
     def __str__(self) -> str:
+        """The solution in lines of text; threshold, price and ρ₊ only where there are any."""
         lines = [
             self.summary(),
             self._entropy_line(),
@@ -135,10 +136,13 @@ class RSSolution(ReplicaSolution):
             if self.price is not None:
                 line += f"   −ln of an error's weight {self.price:.10g}"
             lines.append(line)
+
+        # With given signs the identity is αp₊ = ρ₊ instead of αp₊ = ρ.
         share_symbol = "ρ"
         if self.nonzero is not None:
             share_symbol = "ρ₊"
             lines.append(f"  ρ₊ {self.nonzero:.10g}, the share of inputs whose weight is not zero")
+
         lines.append(f"  stability    {self.stability}")
         identity = f"|αp₊ − {share_symbol}| {abs(self.identity_error):.1e}"
         lines.append(f"  residual     {self.residual:.1e}   {identity}")

@@ -23,6 +23,10 @@ from chanceline.theory.symmetric import solve_rs
 class OneStepSolution(ReplicaSolution):
     """One step of breaking between supports.
 
+    Choices of variables (supports) fall into groups. Two of the same group have the overlap p₁ of
+    their weights and G₁ of their fields, two of different groups p₀ and G₀; x is the probability
+    that two belong to different groups.
+
     `broken` says whether symmetry is broken at all: below the replicon line it is not, replica
     symmetry is exact, and its values are returned with p₁ = p₀ = q₀, G₁ = G₀ = F₀ and no x. `q0`
     and `F0` are the means over pairs of supports, xp₀ + (1 − x)p₁ and xG₀ + (1 − x)G₁.
@@ -34,14 +38,15 @@ class OneStepSolution(ReplicaSolution):
     p0: float
     G1: float
     G0: float
-    x: float | None
-    replicon_inner: float
-    replicon_outer: float
+    x: float | None  # None where symmetry is not broken
+    replicon_inner: float  # within a group
+    replicon_outer: float  # between groups
 
     ansatz = "1rsb"
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def __str__(self) -> str:
+        """The solution in lines of text, or a sentence where symmetry is not broken."""
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  replica symmetry is exact at this load: {entropy}"
@@ -100,13 +105,21 @@ def solve(  # noqa: PLR0913
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """One step of breaking at load α, without errors; replica symmetry where that is exact."""
+    """One step of breaking at load α, without errors; replica symmetry where that is exact.
+
+    α is patterns per variable, ρ the share of variables chosen. Supports (choices of variables) of
+    the same group have the overlaps p₁ and G₁, those of different groups p₀ and G₀; x is the
+    probability that two belong to different groups. `q0` and `F0` are means over all pairs.
+    """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
-    if alpha <= rho * gardner(ensemble).load:
+
+    # Symmetry is not broken where typical choices separate, nor where no broken start exists.
+    cover_gardner_load = rho * gardner(ensemble).load
+    if alpha <= cover_gardner_load:
         return _unbroken(alpha, rho, ensemble)
-    branch = RSBBranch(rho, 1, ensemble)
+    branch = RSBBranch(rho, 1, ensemble)  # with one step
     start = start_at_load(alpha, branch)
     if start is None:
         return _unbroken(alpha, rho, ensemble)
@@ -119,9 +132,12 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     p0, p1 = order.p
     G0, G1 = order.G
     (x,) = order.x
-    within = 1.0 + state.identity_error / rho
+
+    # The replicon within a support is αp₊/ρ, tight patterns (of share p₊) per weight. Without a
+    # margin the solver sets αp₊ = ρ; the equation that it gave up for this tells the error.
+    replicon_within = 1.0 + state.identity_error / rho
     if ensemble.margin:
-        within = alpha * state.tight / rho
+        replicon_within = alpha * state.tight / rho
     return OneStepSolution(
         alpha=alpha,
         rho=rho,
@@ -140,7 +156,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
         G1=G1,
         G0=G0,
         x=x,
-        stability=Stability(within=within, between=state.replicon_inner),
+        stability=Stability(within=replicon_within, between=state.replicon_inner),
         replicon_inner=state.replicon_inner,
         replicon_outer=state.replicon_outer,
         residual=fine.residual,
@@ -152,8 +168,13 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
 
 
 def _unbroken(alpha: float, rho: float, ensemble: Ensemble) -> OneStepSolution:
-    """The replica-symmetric solution in the form of a one-step one."""
+    """The replica-symmetric solution in the form of a one-step one, without groups of supports.
+
+    Both overlaps, within a group and between groups, are then those of any two supports; so are
+    both replicons.
+    """
     symmetric = solve_rs(alpha, rho, ensemble)
+    # What both kinds of solution have.
     common: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }

@@ -25,9 +25,10 @@ _SHARP_SWITCH = 25.0
 
 @dataclass(frozen=True)
 class SupportMeans:
-    """Everything that the equations take from the variables at E = 1.
+    """Everything that the equations take from the variables: means over z, at E = 1.
 
-    Arrays hold a mean and its derivatives by (K, v, ln F₀), shape (4,).
+    p is the probability that a variable is chosen and w its weight then; ⟨·⟩ is the mean over w at
+    one z. Arrays hold a mean and its derivatives by (K, v, ln F₀), v = ln(V/d), shape (4,).
     """
 
     chosen: Array  # p
@@ -44,8 +45,8 @@ class SupportOrder(NamedTuple):
 
     F0: float  # variance of the mean field u
     V: float  # variance of the field h around u
-    d: float
-    K: float
+    d: float  # E − V > 0, where a field h gives the weight w = h/E
+    K: float  # price of a chosen variable: the odds have the factor e^{−K}
 
 
 def resolved_support_side(
@@ -53,7 +54,9 @@ def resolved_support_side(
 ) -> tuple[SupportSide, GaussianRule]:
     """The support side on nodes that resolve where p(u) switches on, and its rule for ∫Dz.
 
-    With given signs the nodes resolve where the weight switches on, too.
+    u = √F₀ z is the mean field on a variable, p(u) the probability that it is chosen. `signed`:
+    whether the sign of its weight is given; then the nodes resolve where the weight switches on,
+    too. `step` is that of the quadrature.
     """
     rule = _rule_of_switch(order, step, signed)
     u = np.sqrt(order.F0) * rule.nodes
@@ -61,10 +64,12 @@ def resolved_support_side(
 
 
 def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianRule:
-    """The rule for ∫Dz that resolves the support side, a function of u = √F₀ z; E = V + d.
+    """The rule for ∫Dz that resolves the support side, a function of the mean field u = √F₀ z.
 
-    Around u = 0 it changes on the scale √d, that of B = √(E/d) e^{u²/2d}. With given signs the
-    weight switches on there, as Φ(u√(E/(V d))) in B: on the scale √(V d/E).
+    A variable is chosen with the odds e^{−K}B(u); V is the variance of its field around u, and
+    E = V + d. Around u = 0 the support side changes on the scale √d, that of B = √(E/d) e^{u²/2d}.
+    With given signs (`signed`) the weight switches on there, as Φ(u√(E/(V d))) in B: on the scale
+    √(V d/E).
 
     A variable is as likely chosen as rejected where ln B = K, that is at u²/2d = `switch` =
     K − ½ ln(E/d). The probability p(u) that it is chosen has poles where 1 + e^{−K}B = 0, at
@@ -78,80 +83,120 @@ def _rule_of_switch(order: SupportOrder, step: float, signed: bool) -> GaussianR
     square_scale = d
     if signed:
         square_scale = d * (V / E)
-    edge = np.sqrt(square_scale / F0)  # in units of z, as all lengths below
+    edge = np.sqrt(square_scale / F0)  # of what changes around u = 0; in units of z, as all below
 
     switch = K - 0.5 * np.log1p(V / d)  # E/d = 1 + V/d
     if switch < _SHARP_SWITCH:
         # The poles are far enough from the real axis for a rule of half the step.
         return rule_for(edge, step / 2)
     position = np.sqrt(2 * d * switch / F0)
-    distance = position * np.pi / (2 * switch)
+    pole_distance = position * np.pi / (2 * switch)
     return focused_rule(
-        centres=(-position, 0.0, position), sizes=(distance, edge, distance), step=step
+        centres=(-position, 0.0, position),
+        sizes=(pole_distance, edge, pole_distance),
+        step=step,
     )
 
 
-def support_means(F0: float, v: float, K: float, step: float, signed: bool = False) -> SupportMeans:
-    """The averages at E = 1, V = 1/(1 + e^{−v}), d = 1/(1 + e^v), with v = ln(V/d).
+def support_means(
+    F0: float, log_V_over_d: float, K: float, step: float, signed: bool = False
+) -> SupportMeans:
+    """The averages over the variables at E = V + d = 1, with their derivatives.
 
-    The functions averaged are products of p, ⟨w⟩ and moments of w; by the odds, that is by −K, and
-    by the field u
+    With v = ln(V/d), E = 1 means V = 1/(1 + e^{−v}) and d = 1/(1 + e^v).
+
+    Each variable has a mean field u = √F₀ z. There p (`p`) is the probability that it is chosen, w
+    its weight then, ⟨·⟩ the mean over w; f = ln(1 + e^{−K}B) has f' = p⟨w⟩ (`slope`). The functions
+    averaged are products of p and moments of w. Their derivatives by the log odds, that is by −K,
+    and by u follow from
 
         ∂p/∂(−K) = p(1 − p),    ∂p/∂u = p(1 − p)⟨w⟩,    ∂⟨w²⟩/∂u = 2⟨w⟩(1 + Var w) + third,
 
-    the last one at E = 1, with the third central moment of w.
-    """
-    V = float(expit(v))
-    d = float(expit(-v))
-    side, rule = resolved_support_side(SupportOrder(F0, V, d, K), step, signed)
-    u = np.sqrt(F0) * rule.nodes  # (nodes,), as every array below
+    the last one at E = 1, with the third central moment of w. Moments of w do not depend on K.
 
+    Parameters
+    ----------
+    F0
+        Variance F₀ of the mean field.
+    log_V_over_d
+        v = ln(V/d), V the variance of the field around u.
+    K
+        Price of a chosen variable.
+    step
+        Step of the quadrature.
+    signed
+        Whether the sign of each weight is given.
+    """
+    V = float(expit(log_V_over_d))
+    d = float(expit(-log_V_over_d))
+    order = SupportOrder(F0, V, d, K)
+    side, rule = resolved_support_side(order, step, signed)
+    averages = _Averages(order=order, rule=rule, slope=side.slope)
+
+    # The factors of the functions and their slopes, (nodes,).
     p = side.chosen
-    p_rejected = side.chosen * side.rejected  # p(1 − p)
+    p_by_odds = side.chosen * side.rejected  # ∂p/∂(−K) = p(1 − p)
     w = side.mean  # ⟨w⟩
     nonzero = side.nonzero  # P(w ≠ 0)
     slope = side.slope  # f' = p⟨w⟩
     curvature = side.curvature  # f''
     square = w**2 + side.variance  # ⟨w²⟩
-    square_slope = 2 * w * (1 + side.variance) + side.third
+    square_slope = 2 * w * (1 + side.variance) + side.third  # ∂⟨w²⟩/∂u
 
-    def mean(values: Array) -> float:
-        """∫Dz values."""
-        return float(rule.mean(values))
-
-    def with_derivatives(
-        value: Array, by_odds: Array, by_u: Array, slope_product: float = 0.0
-    ) -> Array:
-        """The mean of a function G(u), of its derivative by −K and of G', as derivatives, (4,).
-
-        By K, by v (V = s(v), so that dV/dv = V d at E = 1) and by ln F₀, with
-        ∂G/∂F₀ = u G'/2F₀ and ∂G/∂V = ∂G/∂F₀ + f'G' − `slope_product`, F'G' of a product F·G.
-        """
-        by_log_f0 = 0.5 * mean(by_u * u)
-        by_V = by_log_f0 / F0 + mean(by_u * slope) - slope_product
-        by_v = V * d * by_V
-        return np.array([mean(value), -mean(by_odds), by_v, by_log_f0])
-
-    curvature_square = mean(curvature**2)
+    curvature_square = averages.mean(curvature**2)
     return SupportMeans(
-        chosen=with_derivatives(value=p, by_odds=p_rejected, by_u=p_rejected * w),
-        rejected=mean(side.rejected),
-        nonzero=with_derivatives(
+        chosen=averages.with_derivatives(value=p, by_log_odds=p_by_odds, by_u=p_by_odds * w),
+        rejected=averages.mean(side.rejected),
+        nonzero=averages.with_derivatives(
             value=p * nonzero,
-            by_odds=p_rejected * nonzero,
-            by_u=p_rejected * w * nonzero + p * side.nonzero_slope,
+            by_log_odds=p_by_odds * nonzero,
+            by_u=p_by_odds * w * nonzero + p * side.nonzero_slope,
         ),
-        norm=with_derivatives(
+        norm=averages.with_derivatives(
             value=p * square,
-            by_odds=p_rejected * square,
-            by_u=p_rejected * w * square + p * square_slope,
+            by_log_odds=p_by_odds * square,
+            by_u=p_by_odds * w * square + p * square_slope,
         ),
-        overlap=with_derivatives(
+        # A product, f'·f': its slope product is the mean of f''·f''.
+        overlap=averages.with_derivatives(
             value=slope**2,
-            by_odds=2 * slope * p_rejected * w,
+            by_log_odds=2 * slope * p_by_odds * w,
             by_u=2 * slope * curvature,
             slope_product=curvature_square,
         ),
-        log_one_plus=mean(side.log_one_plus),
+        log_one_plus=averages.mean(side.log_one_plus),
         curvature_square=curvature_square,
     )
+
+
+class _Averages(NamedTuple):
+    """Averages over z of functions of the mean field u = √F₀ z, at E = V + d = 1."""
+
+    order: SupportOrder
+    rule: GaussianRule
+    slope: Array  # f' at the nodes, f = ln(1 + e^{−K}B), (nodes,)
+
+    def mean(self, values: Array) -> float:
+        """∫Dz values, for values at the nodes, (nodes,)."""
+        return float(self.rule.mean(values))
+
+    def with_derivatives(
+        self, value: Array, by_log_odds: Array, by_u: Array, slope_product: float = 0.0
+    ) -> Array:
+        """The mean of a function G(u) and its derivatives by K, v = ln(V/d) and ln F₀, (4,).
+
+        `value`, `by_log_odds` and `by_u` are G, ∂G/∂(−K) and G' = ∂G/∂u at the nodes, (nodes,).
+        Under the mean over z, and with dV/dv = V d because V is the logistic function of v,
+
+            ∂G/∂ln F₀ = ½ u G',
+            ∂G/∂V     = ∂G/∂F₀ + f'G' − `slope_product`,
+
+        where a product G = X·Y of two expectations has the `slope_product` ∫Dz X'Y', and a
+        single expectation has 0.
+        """
+        F0 = self.order.F0
+        u = np.sqrt(F0) * self.rule.nodes
+        by_log_F0 = 0.5 * self.mean(by_u * u)
+        by_V = by_log_F0 / F0 + self.mean(by_u * self.slope) - slope_product
+        by_v = self.order.V * self.order.d * by_V
+        return np.array([self.mean(value), -self.mean(by_log_odds), by_v, by_log_F0])

@@ -20,6 +20,7 @@ from chanceline.theory.newton import Solved
 from chanceline.theory.quadrature import QUADRATURE_STEP
 from chanceline.theory.rs_branch import Branch
 from chanceline.theory.rs_equations import RSState
+from chanceline.theory.rs_point import LOG_CHI
 from chanceline.theory.solution import (
     Regime,
     RSSolution,
@@ -31,7 +32,7 @@ from chanceline.theory.typical import solve_typical
 if TYPE_CHECKING:
     import pandas as pd
 
-# Nearer to ρ = 1 nothing is resolved.
+# With fewer variables left out, as a share of all, nothing is resolved: ρ is too near to 1.
 _SMALLEST_COMPLEMENT = 1e-12
 # Within this share of α_CG the two sides agree within rounding, and the limit is the answer.
 _AT_ENTRANCE = 1e-12
@@ -40,7 +41,12 @@ _TABLE_END = 0.98
 
 
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
-    """The replica-symmetric solution at any load where it exists, 0 < α < α_ℓ₀(ρ)."""
+    """The replica-symmetric solution at any load where it exists, 0 < α < α_ℓ₀(ρ).
+
+    α is patterns per variable, ρ the share of variables chosen. Loads α_CG (`cover_gardner`), below
+    which typical choices of variables separate, and α_ℓ₀ (`l0_gardner`), where the branch of
+    solutions ends, are in `bounds`. Below, at and above α_CG different equations are solved.
+    """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     bounds = bounds_at(rho, ensemble)
@@ -57,10 +63,12 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
             f"{bounds.cover_gardner:g}), and the entropy is that of all choices; with given signs "
             "choose a larger alpha"
         )
+
+    # Which part of the diagram?
     if ensemble.error_rate:
         return _with_errors(alpha, rho, ensemble)
-    distance = abs(alpha - bounds.cover_gardner)
-    if ensemble.plain and distance <= _AT_ENTRANCE * alpha:
+    distance_to_entrance = abs(alpha - bounds.cover_gardner)
+    if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
     if alpha > bounds.cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
@@ -76,10 +84,14 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ."""
+    """The limit at α = 2ρ of the plain ensemble, in closed form: q₁ = ρ and q₀ = cρ.
+
+    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two typical choices
+    of variables. χ, E, F₁ and F₀ are rescaled for the loads above and have their limits here.
+    """
     c = typical_overlap(rho)
-    # (ln H)'' becomes a step, so the replicon between supports is 2ρ P(two Gaussians of correlation
-    # c are both positive).
+    # In the replicon between supports, α ∫Dz [∫Dy (ln H)'']², H the normal tail, (ln H)'' becomes a
+    # step: it is 2ρ P(two Gaussians of correlation c are both positive).
     between = 2 * rho * (0.25 + math.asin(c) / (2 * math.pi))
     return RSSolution(
         alpha=alpha,
@@ -89,7 +101,7 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         q0=c * rho,
         q1=rho,
         chi=math.inf,
-        K=float(logit(1 - rho)),
+        K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
         E=0.0,
         F1=0.0,
         F0=0.0,
@@ -101,7 +113,10 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
 
 
 def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The point at load α of the branch, followed from its entrance."""
+    """The point at load α of the branch, followed from its entrance.
+
+    The branch is followed until its load exceeds α: α lies between its last two points.
+    """
     branch = Branch(rho, ensemble)
     *_, before, after = branch.from_entrance(
         until=lambda state: branch.excess_load(state, alpha) >= 0, below=alpha
@@ -112,10 +127,11 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """The point at load α where errors are allowed, on the part of the branch that counts choices.
 
-    Σ counts pairs of a support and a cluster of weights. With many errors a typical support has
-    several clusters: the branch then begins with Σ above H₂(ρ), the entropy of all choices, and
-    runs back to smaller loads before it folds. Only points from where Σ falls below H₂(ρ) on are
-    taken (`_past_fold`); without a fold these are all. Three cases:
+    Σ, the entropy, counts pairs of a support (a choice of variables) and a cluster of weights. With
+    many errors a typical support has several clusters: the branch then begins with Σ above H₂(ρ),
+    the entropy of all choices, and runs back to smaller loads before it folds. Only points
+    from where Σ falls below H₂(ρ) on are taken (`_past_fold`); without a fold these are all. Three
+    cases:
 
     - α lies above the load of the first of these points: it is between the last two, because the
       branch is followed until its load reaches α;
@@ -124,16 +140,17 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     - else typical choices do with this many errors: InputError.
     """
     branch = Branch(rho, ensemble)
-    all_choices = binary_entropy(rho)
+    entropy_of_all = binary_entropy(rho)  # H₂(ρ)
     points = list(
         branch.from_entrance(
-            until=lambda state: state.entropy < all_choices and state.alpha >= alpha
+            until=lambda state: state.entropy < entropy_of_all and state.alpha >= alpha
         )
     )
-    has_fold = any(point.state.entropy >= all_choices for point in points)
+    has_fold = any(point.state.entropy >= entropy_of_all for point in points)
     if has_fold:
-        points = _past_fold(branch, points, all_choices)
+        points = _past_fold(branch, points, entropy_of_all)
 
+    # The three cases.
     first_load = points[0].state.alpha
     if first_load < alpha:
         before, after = points[-2:]
@@ -148,15 +165,20 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
 
 
 def _past_fold(
-    branch: Branch, points: list[Solved[RSState]], all_choices: float
+    branch: Branch, points: list[Solved[RSState]], entropy_of_all: float
 ) -> list[Solved[RSState]]:
-    """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it."""
-    above = [i for i, point in enumerate(points) if point.state.entropy >= all_choices]
-    last = above[-1]
+    """The points with Σ below that of all choices, H₂(ρ), led by the point where it falls to it.
+
+    `points` follow each other along the branch; at least one lies above H₂(ρ) (`entropy_of_all`),
+    and the last one below.
+    """
+    indices_above = [i for i, point in enumerate(points) if point.state.entropy >= entropy_of_all]
+    last_above = indices_above[-1]
+    first_below = last_above + 1
     crossing = branch.point_where(
-        (points[last], points[last + 1]), lambda state: state.entropy - all_choices
+        (points[last_above], points[first_below]), lambda state: state.entropy - entropy_of_all
     )
-    return [crossing, *points[last + 1 :]]
+    return [crossing, *points[first_below:]]
 
 
 def _at_load(
@@ -164,24 +186,32 @@ def _at_load(
 ) -> RSSolution:
     """The solution at load α between two points of the branch.
 
-    It is solved on the usual quadrature and again on half the step: the difference is the error.
+    It is solved on the usual quadrature and again on half the step, at the same χ: the difference
+    of the entropy Σ is the quadrature error. That the overlap of two choices is q₀, and the
+    norm |w|² per variable ρ, enters the solver in one combination only: here each is checked.
     """
     rho = branch.rho
     ensemble = branch.ensemble
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
-    fine = branch.at_chi(float(coarse.unknowns[0]), coarse.unknowns, QUADRATURE_STEP / 2)
+    log_chi = float(coarse.unknowns[LOG_CHI])
+    fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
     state = fine.state
     order = state.order
     overlap_error = abs(state.overlap / order.q0 - 1)
     norm_error = abs(state.norm / rho - 1)
+    # The load is such that α⟨p₊ − v*e* + κR₁/ρ⟩ = ρ₊, the share of weights other than zero; without
+    # margin and errors αp₊ = ρ₊: as many tight patterns (of share p₊) as weights.
+    identity_error = alpha * state.isostatic - state.nonzero
 
     # What is left between the load of the point and α, within rounding and quadrature error, moves
     # Σ along its slope.
     entropy = state.entropy - state.entropy_by_alpha * branch.excess_load(state, alpha)
-    within = alpha * state.tight / state.nonzero
+
+    # The replicon within a support is αp₊/ρ₊, tight patterns per weight. With errors the violation
+    # that is corrected jumps at the ceiling v*, and it diverges.
+    replicon_within = alpha * state.tight / state.nonzero
     if ensemble.error_rate:
-        # The violation that is corrected jumps at v*, and the replicon within a support diverges.
-        within = math.inf
+        replicon_within = math.inf
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -194,10 +224,10 @@ def _at_load(
         E=order.E,
         F1=order.F1,
         F0=order.F0,
-        stability=Stability(within=within, between=state.between),
+        stability=Stability(within=replicon_within, between=state.between),
         residual=max(fine.residual, overlap_error, norm_error),
         quadrature_error=abs(entropy - coarse.state.entropy),
-        identity_error=alpha * state.isostatic - state.nonzero,
+        identity_error=identity_error,
         ensemble=ensemble,
         threshold=order.threshold,
         price=order.price if ensemble.error_rate else None,
@@ -208,13 +238,15 @@ def _at_load(
 def branch_table(rho: float, points: int) -> pd.DataFrame:
     """Order parameters, entropy and stability along the branch at one density, a row a load.
 
-    Loads go from near 0 to near the end of the branch; 2ρ is among them.
+    There are `points` loads, from near 0 to near the end of the branch, the ℓ₀-Gardner load; 2ρ,
+    where the branch begins and below which typical choices separate, is among them.
     """
     import pandas as pd
 
     entrance = 2 * rho
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
-    loads = sorted({*np.linspace(end / points, end, points - 1).tolist(), entrance})
+    even_loads = np.linspace(end / points, end, points - 1).tolist()
+    loads = sorted({*even_loads, entrance})
     rows = []
     for alpha in loads:
         solution = solve_rs(alpha, rho)

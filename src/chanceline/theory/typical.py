@@ -39,42 +39,47 @@ _OVERLAP_EDGE = 1e-12
 
 
 def mills(x: Array) -> Array:
-    """h = H'/H = −φ/H."""
+    """h = H'/H = −φ/H, with φ the normal density and H(x) the normal probability above x."""
     return -np.sqrt(2 / np.pi) / erfcx(np.asarray(x) / np.sqrt(2))
 
 
 def mills_slope(x: Array) -> Array:
     """h' = (ln H)'' = −h(x + h), by the asymptotic series of x + h where that cancels.
 
-    For x → ∞, x + h = −(1/x)(1 − 2/x² + 10/x⁴ − 74/x⁶ + 706/x⁸ − …).
+    H(x) is the normal probability above x, and h = H'/H (`mills`) comes near to −x for large x:
+    x + h = −(1/x)(1 − 2/x² + 10/x⁴ − 74/x⁶ + 706/x⁸ − …).
     """
     x = np.asarray(x, dtype=float)
     h = mills(x)
-    large = np.maximum(x, _SERIES_FROM)
-    y = large**-2
+    large_x = np.maximum(x, _SERIES_FROM)  # the series is not used where x is smaller
+    y = large_x**-2
     series = 1 - y * (2 - y * (10 - y * (74 - 706 * y)))  # Horner's rule
-    x_plus_h = np.where(x > _SERIES_FROM, -series / large, x + h)
+    x_plus_h = np.where(x > _SERIES_FROM, -series / large_x, x + h)
     return -h * x_plus_h
 
 
 @dataclass(frozen=True)
 class Field:
-    """Gardner's solution with ρN variables."""
+    """Gardner's solution with ρN variables: the field γt + offset of a pattern, t ~ N(0, 1).
 
-    gamma: float  # γ
+    q₁ is the overlap of two solutions w of the same variables, |w|² = ρ. The field is that of the
+    solutions' mean, in units of √(ρ − q₁), their spread around it.
+    """
+
+    gamma: float  # γ = √(q₁/(ρ − q₁))
     threshold: float  # b/|w|
     classes: tuple[OffsetClass, ...]  # offsets are in units of √(ρ − q₁)
     step: float  # of the quadrature
 
     def mean(self, function: Callable[[Array], Array]) -> float:
-        """Σ_c f_c ∫Dt function(γt + offset)."""
+        """Σ_c f_c ∫Dt function(γt + offset_c), where class c has the share f_c of the patterns."""
         return sum(
             (share * self._mean_of_class(function, offset) for share, _, offset in self.classes),
             start=0.0,
         )
 
     def mean_by_sign(self, function: Callable[[Array], Array]) -> float:
-        """Σ_c σ_c f_c ∫Dt function(γt + offset)."""
+        """Σ_c σ_c f_c ∫Dt function(γt + offset_c), class c of share f_c and sign σ_c."""
         return sum(
             (
                 share * sign * self._mean_of_class(function, offset)
@@ -84,43 +89,51 @@ class Field:
         )
 
     def _mean_of_class(self, function: Callable[[Array], Array], offset: float) -> float:
+        """∫Dt function(γt + offset); the function changes where this is 0, over a distance of 1."""
         rule = rule_for(1 / self.gamma, self.step, centre=-offset / self.gamma)
         return float(rule.mean(function(self.gamma * rule.nodes + offset)))
 
     def mean_square(self, function: Callable[[Array], Array], c: float) -> float:
         """Σ_k f_k ∫Dz [∫Dy function(γ(√(1−c) y + √c z) + offset_k)]², k the classes.
 
-        With narrow = √(1−c), wide = √c and shift(z) = wide·z + offset_k/γ the function is taken at
-        γ(narrow·y + shift). The functions averaged change where this is 0, over a distance of order
-        1: for y around −shift/narrow, over 1/(γ·narrow). The rule for y is centred there for each
-        z. Its mean changes with z where that centre passes y = 0, the middle of Dy: around
-        z = −offset_k/(γ·wide), where shift = 0, over narrow/wide.
+        f_k is the share of class k; c = q₀/q₁ is the part of the field that two choices of
+        variables have in common, √c z, while y is of one choice alone.
+
+        With own = √(1−c), common = √c and shift(z) = common·z + offset_k/γ the function is taken at
+        γ(own·y + shift). The functions averaged change where this is 0, over a distance of order 1:
+        for y around −shift/own, over 1/(γ·own). The rule for y is centred there for each z. Its
+        mean changes with z where that centre passes y = 0, the middle of Dy: around
+        z = −offset_k/(γ·common), where shift = 0, over own/common.
         """
         gamma = self.gamma
-        narrow = np.sqrt(1 - c)
-        wide = np.sqrt(c)
-        feature_in_y = 1 / (gamma * narrow)
+        own = np.sqrt(1 - c)
+        common = np.sqrt(c)
+        feature_in_y = 1 / (gamma * own)
         y_width = WIDTHS_PER_FEATURE * min(1.0, feature_in_y)
+
         total = 0.0
         for share, _, offset in self.classes:
-            z_rule = rule_for(narrow / wide, self.step, centre=-offset / (gamma * wide))
-            shift = wide * z_rule.nodes + offset / gamma  # (z nodes,)
-            y, y_weights = centred_rule(-shift / narrow, y_width, self.step)  # (z nodes, y nodes)
-            argument = gamma * (narrow * y + shift[:, None])
+            z_rule = rule_for(own / common, self.step, centre=-offset / (gamma * common))
+            shift = common * z_rule.nodes + offset / gamma  # (z nodes,)
+            y, y_weights = centred_rule(-shift / own, y_width, self.step)  # (z nodes, y nodes)
+            argument = gamma * (own * y + shift[:, None])
             mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
             total += share * float(z_rule.mean(mean_over_y**2))
         return total
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """The field at a given ln γ, with the threshold at which Σ_c σ_c f_c ∫Dt h = 0, if it is free.
+    """The field at a given ln γ, with the best threshold b if the threshold is free.
 
-    Offsets are √(1 + γ²)(margin + σ_c b), because √ρ = √(1 + γ²) in units of √(ρ − q₁).
+    Offsets are √(1 + γ²)(margin + σ_c b), because |w| = √ρ = √(1 + γ²) in units of √(ρ − q₁), by
+    γ² = q₁/(ρ − q₁). The best b, at which the volume of solutions is largest, is the root of
+    Σ_c σ_c f_c ∫Dt h(γt + offset_c) = 0: class c has the share f_c and the sign σ_c, h is `mills`.
     """
     gamma = float(np.exp(log_gamma))
-    norm = np.sqrt(1 + gamma**2)
+    norm = np.sqrt(1 + gamma**2)  # |w| in units of √(ρ − q₁)
 
     def with_threshold(threshold: float) -> Field:
+        """The field at a threshold b, in units of |w|."""
         classes = tuple(
             OffsetClass(share, sign, float(norm * (ensemble.margin + sign * threshold)))
             for share, sign in ensemble.classes
@@ -141,16 +154,20 @@ def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
-    """The field at which (α/ρ)⟨h²⟩/γ² = 1, Gardner's equation, at load P/M = α/ρ < α_c.
+    """The field at which load·⟨h²⟩/γ² = 1, Gardner's equation.
 
+    `load` is patterns per chosen variable, P/M = α/ρ; it must be below Gardner's capacity α_c.
+    ⟨h²⟩ is the mean of h² (`mills`) over the field γt + offset, t ~ N(0, 1), and over the classes.
     The left-hand side falls with γ, and γ → ∞ as the load reaches α_c; the root is bracketed in
     ln γ.
     """
 
     def excess(log_gamma: float) -> float:
+        """The left-hand side of the equation less 1."""
         field = _field_at(log_gamma, ensemble, step)
         return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
 
+    # Widen the bracket of ln γ until the excess, which falls, changes its sign.
     low = -1.0
     high = 1.0
     while excess(low) < 0:
@@ -164,12 +181,16 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
 def solve_typical(
     alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
-    """All order parameters at α < α_CG (2ρ for the plain ensemble).
+    """All order parameters at α < α_CG (2ρ for the plain ensemble), where typical choices separate.
 
-    γ and the threshold come from Gardner's equation, q₁ = ρr with r = γ²/(1 + γ²); then c = q₀/q₁
-    from c = α J(c), J(c) = ∫Dz [∫Dy h/γ]². The conjugates are Q̂ + q̂₁ = ρ/(ρ − q₁) and, with ⟨h²⟩
-    and γ²J for the squares, q̂ = α/(ρ − q₁) times them. The residual is that of
-    q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
+    q₁ is the overlap of two weight vectors of the same variables, q₀ that of two independent
+    choices of variables. With h of `mills`:
+
+    1. γ and the threshold come from Gardner's equation, and q₁ = ρr with r = γ²/(1 + γ²);
+    2. c = q₀/q₁ is the root of c = α J(c), J(c) = ∫Dz [∫Dy h/γ]² (`overlap`);
+    3. the conjugates q̂₁, q̂₀ and Q̂ of q₁, q₀ and ρ follow from Q̂ + q̂₁ = ρ/(ρ − q₁) (`hat_sum`),
+       q̂₁ = α/(ρ − q₁)·⟨h²⟩ and q̂₀ = α/(ρ − q₁)·γ²J(c);
+    4. the residual is the relative error of q₁ = ρq̂₁/(Q̂ + q̂₁)² and q₀ = ρ²q̂₀/(Q̂ + q̂₁)².
     """
     field = gardner_field(alpha / rho, ensemble, step)
     gamma = field.gamma
@@ -178,6 +199,7 @@ def solve_typical(
         """J(c)."""
         return field.mean_square(lambda x: mills(x) / gamma, c)
 
+    # αJ(c) − c changes its sign: J(0) > 0, and αJ(1) = ρ < 1 by Gardner's equation.
     c = float(
         brentq(
             lambda c: alpha * overlap(c) - c,
@@ -192,17 +214,18 @@ def solve_typical(
     q1 = rho * r
     q0 = rho * r * c
 
-    hat = 1 / one_minus_r  # Q̂ + q̂₁
-    scale = alpha / (rho * one_minus_r)  # α/(ρ − q₁)
-    q1_hat = scale * field.mean(lambda x: mills(x) ** 2)
-    q0_hat = scale * gamma**2 * overlap(c)
+    hat_sum = 1 / one_minus_r  # Q̂ + q̂₁
+    alpha_per_spread = alpha / (rho * one_minus_r)  # α/(ρ − q₁)
+    q1_hat = alpha_per_spread * field.mean(lambda x: mills(x) ** 2)
+    q0_hat = alpha_per_spread * gamma**2 * overlap(c)
+    q1_error = abs(rho * q1_hat / hat_sum**2 / q1 - 1)
+    q0_error = abs(rho**2 * q0_hat / hat_sum**2 / q0 - 1)
 
+    # The replicon products are (α/ρ)⟨h'²⟩ and α ∫Dz [∫Dy h']².
     stability = Stability(
         within=alpha / rho * field.mean(lambda x: mills_slope(x) ** 2),
         between=alpha * field.mean_square(mills_slope, c),
     )
-    q1_error = abs(rho * q1_hat / hat**2 / q1 - 1)
-    q0_error = abs(rho**2 * q0_hat / hat**2 / q0 - 1)
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -210,8 +233,8 @@ def solve_typical(
         entropy=binary_entropy(rho),
         q0=q0,
         q1=q1,
-        chi=math.inf,
-        K=float(logit(1 - rho)),
+        chi=math.inf,  # χ, E, F₁ and F₀, which are rescaled, have their limits
+        K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
         E=0.0,
         F1=0.0,
         F0=0.0,
@@ -219,7 +242,7 @@ def solve_typical(
         residual=max(q1_error, q0_error),
         quadrature_error=0.0,
         identity_error=0.0,
-        conjugates=Conjugates(q1=q1_hat, q0=q0_hat, Q=hat - q1_hat),
+        conjugates=Conjugates(q1=q1_hat, q0=q0_hat, Q=hat_sum - q1_hat),
         ensemble=ensemble,
         threshold=field.threshold,
     )
