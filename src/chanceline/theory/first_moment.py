@@ -39,8 +39,9 @@ _SMALL_RATE = 1e-3
 _LARGEST_Y = 50.0
 _LOGIT_RHO_ENDS = (-40.0, 30.0)
 # The grids on which the exponent for α → ∞ is maximised over the threshold b and minimised over y.
-# Beyond |b| = 8 a class is right or wrong up to 1e-15; y is stationary at e^{−y} near an error
-# rate, and the range from e⁵ to e^{−60} holds every one.
+# Beyond |b| = 8 a class is right or wrong up to Φ(−8) = 6e-16. The exponent is stationary where
+# e^{−y}/(Φ + e^{−y}) is the error rate: y ≤ 60 for this Φ and rates down to 1e-11, y ≥ −5 for Φ = 1
+# and rates up to 0.99.
 _THRESHOLD_GRID = np.linspace(-8, 8, 321)
 _Y_GRID = np.linspace(-5, 60, 651)
 
