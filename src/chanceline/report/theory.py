@@ -116,7 +116,7 @@ def chance_line_equation(result: Capacity | Density) -> str:
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
-    """The lines of the diagram as `figures.theory.draw_capacity` wants them, a row for each density.
+    """The lines of the diagram as `figures.theory.draw_capacity` wants them, one density a row.
 
     For the plain ensemble they come from the shipped table, where the capacity is called alpha_rs;
     the VC load ρ and the Cover–Gardner load 2ρ need none. For other patterns they are solved.
@@ -156,10 +156,10 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     load every typical choice does, and Σ is the entropy H₂(ρ) of all choices. From there on Σ is
     that of the states of `separating_branch`.
 
-    With errors the first states of the branch count pairs of a choice and its errors, more than
-    there are choices. They are left out, and the curve is flat up to the first state that counts
-    fewer. There always is one: the branch ends without entropy, or next to the load of all inputs,
-    where little of it is left.
+    With errors Σ counts pairs of a choice and a cluster of its weights: in the first states of the
+    branch more than there are choices. They are left out, and the curve is flat up to the first
+    state that counts fewer. There always is one, as signs are free where errors are allowed, and
+    the branch then ends without entropy.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
@@ -170,8 +170,8 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
         # Loads must ascend: the flat part ends short of the first state.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
-    # The states are few; cubics with their entropies and slopes join them. The flat part comes first
-    # as two points without slope.
+    # The states are few; cubics with their entropies and slopes join them. The flat part comes
+    # first, as two points without slope.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
     entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
