@@ -192,7 +192,7 @@ def _first_moment_estimate(
 
 
 def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
-    """Mean smallest K/N at each (inputs, method, α, N).
+    """Mean smallest K/N at each (inputs, method, α, N), K the variables that a method chose.
 
     Only points are made where all but 1 % of the problems were solved. Solved means that the
     support separates; for the paper's greedy-BIHT, that it stopped by its own rule before K = N,

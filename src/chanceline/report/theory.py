@@ -186,12 +186,12 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
     """States of the replica-symmetric branch, from its entrance at the typical load upwards.
 
-    The last state is the first without entropy. From the density `ensemble.widest` on (1, or ½ with
-    given signs) a choice holds as much as all inputs together, and the entropy stays positive up to
-    their load; there the last state lies just below that load, from which `to_gardner` is the
-    distance.
+    The last state is the first with a negative entropy. From the density `ensemble.widest` on (1,
+    or ½ with given signs) there is none: a choice holds as much as all inputs together, and the
+    entropy stays positive up to their load. There the last state lies just below that load, at a
+    distance `to_gardner` from it.
     """
-    smallest_distance = 0.0
+    smallest_distance = 0.0  # for all other densities: the load of all inputs is not passed
     if rho >= ensemble.widest:
         smallest_distance = DISTANCE_TO_ALL_INPUTS
 

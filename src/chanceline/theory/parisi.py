@@ -90,10 +90,15 @@ def gaussian_steps(variances: Array) -> Array:
 
 
 def descending_scales(top: float, breaks: Array, conjugates: Array) -> Array:
-    """D₀ … D_k with D_k = `top` and D_{i−1} = D_i − x_i(G_i − G_{i−1}), (k + 1,).
+    """The scale D_i of each level i = 0 … k, (k + 1,), on which the function grows as u²/2D_i.
 
-    A function that grows as u²/2D_i on level i grows as u²/2D_{i−1} on the level below. `breaks`
-    are x₁ … x_k, `conjugates` the variances G₀ … G_k.
+    If it does so for large fields u on level i, then on the level below, where it is averaged in
+    an exponential over a Gaussian of variance G_i − G_{i−1}, it grows as u²/2D_{i−1} with
+
+        D_{i−1} = D_i − x_i(G_i − G_{i−1}).
+
+    `top` is D_k, `breaks` are the break points x₁ … x_k, `conjugates` the variances G₀ … G_k of the
+    field, which are the conjugates of overlaps.
     """
     scales = [top]
     for i in range(len(breaks), 0, -1):
@@ -107,7 +112,7 @@ class _Block(NamedTuple):
 
     rows: slice
     columns: slice
-    values: Array  # (rows, columns)
+    values: Array  # T(u → u'), (rows, columns)
 
 
 @dataclass(frozen=True)
@@ -122,14 +127,14 @@ class Transition:
     blocks: list[_Block]
 
     def average(self, values: Array) -> Array:
-        """∫du' T(u → u') values(u'), for each u."""
+        """The mean of the values a step up from each u: ∫du' T(u → u') values(u'), (rows,)."""
         result = np.empty(self.n_rows)
         for rows, columns, block in self.blocks:
             result[rows] = block @ values[columns]
         return result
 
     def push(self, weights: Array) -> Array:
-        """The weights of the upper level, Σ_u weights(u) T(u → u')."""
+        """The weights a step up from nodes u so weighted: Σ_u weights(u) T(u → u'), (columns,)."""
         result = np.zeros(self.n_columns)
         for rows, columns, block in self.blocks:
             result[columns] += weights[rows] @ block
@@ -165,7 +170,8 @@ class Recursion:
 
     def mean_square_curvatures(self, top: Array) -> Array:
         """E_k[g_k''²] and E₀[g₀''²], (2,), from `top`: g_k'' on the grid of the top level k."""
-        at_top = self.mean(len(self.breaks), top**2)
+        k = len(self.breaks)
+        at_top = self.mean(k, top**2)
         at_bottom = self.mean(0, self.bottom_curvature(top) ** 2)
         return np.array([at_top, at_bottom])
 

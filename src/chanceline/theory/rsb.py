@@ -424,11 +424,12 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             Grids are finer by this factor.
         """
-        free = [index for index in range(len(point)) if index not in held]
+        free_coordinates = [index for index in range(len(point)) if index not in held]
 
         def whole_point(free_values: Array) -> Array:
+            """All coordinates: the free ones, which Newton moves, among those held."""
             whole = np.array(point, dtype=float)
-            whole[free] = free_values
+            whole[free_coordinates] = free_values
             return whole
 
         def residual(state: RSBState) -> Array:
@@ -442,7 +443,7 @@ class RSBBranch(ChiBranch[RSBState]):
 
         solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
-            np.array(point)[free],
+            np.array(point)[free_coordinates],
             self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),
             residual=residual,
         )
