@@ -62,11 +62,11 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Counted:
-    """Where an exponent of a number of solutions should be stationary and zero."""
+    """The exponent of a number of solutions at a point: it should be stationary and zero."""
 
-    alpha: float
-    rho: float
-    residual: Array  # how far it is not, (equations,)
+    alpha: float  # load
+    rho: float  # density of chosen variables
+    residual: Array  # how far it is from stationary and zero, (equations,)
 
 
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
@@ -108,7 +108,7 @@ def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     scale = load_of_all_without_errors / _PLAIN_LOAD_OF_ALL
     plain_load = min(alpha / scale, _PLAIN_LOAD_OF_ALL)
     if plain_load >= _PLAIN_LOAD_OF_ALL:
-        return 0.5  # no density has this load: any start will do
+        return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:
         return l0_gardner(float(expit(logit_rho))) - plain_load
@@ -245,7 +245,9 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
     def excess(y: float) -> float:
         return float(shares @ expit(-y - side.log_a)) - rate
 
-    return float(brentq(excess, -_LARGEST_Y, _LARGEST_Y - float(np.min(side.log_a))))
+    # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
+    upper_end = _LARGEST_Y - float(np.min(side.log_a))
+    return float(brentq(excess, -_LARGEST_Y, upper_end))
 
 
 def _never_vanishes(ensemble: Ensemble) -> bool:
