@@ -301,8 +301,8 @@ class RSBBranch(ChiBranch[RSBState]):
         weight_term = 0.5 * rho * np.log(E / unpacked.d)
         entropy = supports.choice_entropy + weight_term + alpha * patterns.entropy_term
 
-        # Stability: α E_k[g_k''²] E_k[f_k''²] at the top, in a smallest group, and the same with
-        # E₀, g₀ and f₀ at the bottom, between the largest groups.
+        # Stability, a value above 1 asks for more steps: α E_k[g_k''²] E_k[f_k''²] at the top,
+        # in a smallest group, and the same with E₀, g₀ and f₀ at the bottom, between the largest.
         replicons = alpha * patterns.square_curvatures * supports.square_curvatures
         replicon_inner, replicon_outer = replicons
         return RSBState(
