@@ -22,9 +22,9 @@ from chanceline.chance.planar_sets import log_planar_sets
 # Above this many errors the count per class size (quadratic in e) gives way to the plain Hamming
 # ball, which is larger.
 EXACT_ERRORS = 1000
-# Two counts closer than this (relatively) are the same, and rounding must not choose between their
-# names.
-_SAME_COUNT = 1e-12
+# Two counts whose logarithms are closer than this (relatively) are the same, and rounding must not
+# choose between their names.
+_TIE_TOLERANCE = 1e-12
 
 
 class CountForm(StrEnum):
@@ -42,9 +42,16 @@ def log_fixed_class_labellings(
 
     Only labellings with n₊ = `positives` positives count. With c_k the number of labellings with k
     positives that M features separate, and w_k the number of labellings with n₊ positives within e
-    flips of one of them, they are at most Σ_k c_k w_k. Up to three bounds on this sum are known:
-    Cover's count for every M, the count of thresholds for M = 1 and that of planar k-sets for
-    M = 2, both with an intercept. The smallest is taken.
+    flips of one of them, they are at most Σ_k c_k w_k. Up to three bounds on this sum are known,
+    and the smallest is taken:
+
+        any M                  D · max_k (w_k + w_{P−k})/2, D Cover's count, as Σ_k c_k ≤ D and
+                               c_k = c_{P−k};
+        M = 1, with intercept  c_k of the thresholds on one feature is known;
+        M = 2, with intercept  c_k of the half-planes is at most the number of planar k-sets.
+
+    With very many errors w_k takes too long. Then every labelling within e flips counts, whatever
+    its number of positives, which gives a larger bound.
 
     Parameters
     ----------
@@ -64,16 +71,17 @@ def log_fixed_class_labellings(
     """
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
-    log_separable_labellings = log_cover_curve(n_points, int(dimensions.max()))[dimensions]
+    log_D = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # (sizes,)
     if errors > EXACT_ERRORS:
-        return log_separable_labellings + log_hamming_ball(n_points, errors), forms
+        return log_D + log_hamming_ball(n_points, errors), forms
 
+    # Cover's count bounds the sum for any number of features.
     class_sizes, log_w = log_neighbours(n_points, positives, errors)
-    log_counts = log_separable_labellings + _log_largest_mean_pair(n_points, class_sizes, log_w)
+    log_counts = log_D + _log_largest_mean_pair(n_points, class_sizes, log_w)
     if not intercept:
         return log_counts, forms
 
-    # One or two features: c_k itself is known or bounded, and the sum may be smaller.
+    # One or two features: c_k itself is known or bounded, and Σ_k c_k w_k may be smaller.
     log_c_of_size = {
         1: (CountForm.THRESHOLD, _log_threshold_sets(n_points, class_sizes)),
         2: (CountForm.PLANAR_SETS, log_planar_sets(n_points, class_sizes)),
@@ -81,7 +89,8 @@ def log_fixed_class_labellings(
     for size, (form, log_c) in log_c_of_size.items():
         log_count = float(logsumexp(log_c + log_w))
         for position in np.flatnonzero(selected == size):
-            if log_count < log_counts[position] - _SAME_COUNT * abs(log_count):
+            tolerance = _TIE_TOLERANCE * abs(log_count)
+            if log_count < log_counts[position] - tolerance:
                 log_counts[position] = log_count
                 forms[position] = form
     return log_counts, forms
@@ -101,7 +110,10 @@ def _log_largest_mean_pair(
 ) -> float:
     """ln max_k (w_k + w_{P−k})/2, the factor on Cover's count D of separable labellings.
 
-    A rule and its opposite separate opposite labellings, so that c_k = c_{P−k} and
+    Of P points, c_k is the number of separable labellings with k positives, Σ_k c_k ≤ D. w_k is the
+    number of labellings with the wanted n₊ positives within e flips of one with k. The wanted count
+    is at most Σ_k c_k w_k. A rule and its opposite separate opposite labellings, so that
+    c_k = c_{P−k} and
 
         Σ_k c_k w_k = Σ_k c_k (w_k + w_{P−k})/2 ≤ D · max_k (w_k + w_{P−k})/2.
 
@@ -117,6 +129,7 @@ def _log_largest_mean_pair(
     log_w : (class_sizes,)
         ln w_k.
     """
+    # w_{P−k} stands at index (P − k) − (first k) of log_w, if it is there at all.
     index_of_opposite = n_points - class_sizes - class_sizes[0]
     present = (index_of_opposite >= 0) & (index_of_opposite < len(class_sizes))
     log_w_opposite = np.full(len(class_sizes), -np.inf)

@@ -45,7 +45,16 @@ class FeaturePlan(Result):
 
 @dataclass(frozen=True, repr=False)
 class SamplePlan(Result):
-    """Smallest number of samples from which on M of N features convince."""
+    """Smallest number of samples from which on M of N features convince.
+
+    Attributes
+    ----------
+    n_samples : that number.
+    positives : how many of them are in the class whose share is `balance`; None where the null does
+        not fix the class sizes.
+    level : the level at which a p-value convinces.
+    bound : the bound with that many samples.
+    """
 
     n_samples: int
     positives: int | None
@@ -82,7 +91,8 @@ def largest_convincing(  # noqa: PLR0913
         null=null,
         intercept=intercept,
     )
-    # The curve never falls, and its entry 0 is −∞.
+    # The curve, log10 of the bound for M = 0, 1, …, never falls: count the entries that are small
+    # enough. Entry 0 is −∞, so there is always one.
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
     def bound_at(n_selected: int) -> Bound | None:
@@ -123,6 +133,9 @@ def samples_needed(  # noqa: PLR0913
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
+    # With more errors than a quarter of the largest table the search could not even double its
+    # first count.
+    errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
         positives = None
@@ -141,10 +154,10 @@ def samples_needed(  # noqa: PLR0913
     def convinces(n_samples: int) -> bool:
         return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
 
-    # With more errors than a quarter of the largest table the search could not even double its
-    # first count.
-    allowed = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
-    start = max(2, allowed + 1)
+    # Two samples at least, one for each class, and more samples than errors.
+    start = max(2, errors + 1)
+    # The smaller class grows by one sample in at most this many, and its rounded share repeats;
+    # one more for the rounding itself.
     cycle = ceil(1 / min(balance, 1 - balance)) + 1
     n_samples = first_convincing(convinces, start, cycle)
     if n_samples is None:

@@ -38,13 +38,16 @@ class Source(StrEnum):
 
 
 class LogCount(NamedTuple):
-    """ln Z of one problem; −∞ if no support separates it. The first five are `ENTROPY_POINT`."""
+    """ln Z of one problem, Z the number of supports of M = ρN variables that separate it.
 
-    inputs: str
-    rho: float
-    alpha: float
-    n: int
-    source: str
+    It is −∞ if none does. The first five are the columns `ENTROPY_POINT`.
+    """
+
+    inputs: str  # the kind of inputs
+    rho: float  # ρ = M/N
+    alpha: float  # α, patterns per variable
+    n: int  # N
+    source: str  # a value of `Source`
     log_count: float
 
 
@@ -56,8 +59,9 @@ def entropy_points(
 ) -> pd.DataFrame:
     """Typical ln Z / N at each (inputs, ρ, α, N), from exact counts and from Monte Carlo curves.
 
-    Typical means the median over problems: some problems have no separating support at all, and the
-    mean of ln Z does not exist then. Median and mean differ by O(1/N).
+    Z is the number of supports of M = ρN of the N variables that separate the αN patterns of a
+    problem. Typical means the median over problems: some problems have no separating support at
+    all, and the mean of ln Z does not exist then. Median and mean differ by O(1/N).
 
     Parameters
     ----------
@@ -78,17 +82,18 @@ def entropy_points(
         samples += _exact_log_counts(counts)
     if curves is not None:
         samples += _log_counts_on_curves(curves, list(loads))
-    measured = None
+    hits_and_draws = None
     if shares is not None:
-        measured = shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
+        hits_and_draws = shares.groupby(["inputs", "patterns", "m"])[["hits", "draws"]].sum()
 
+    # One row for each point, from all its problems.
     rows = []
     table = pd.DataFrame(samples, columns=LogCount._fields)
     for point, logs in table.groupby(ENTROPY_POINT)["log_count"]:
         inputs, rho, alpha, n, _ = point
         median = median_estimate(logs)
         moment = _first_moment_estimate(
-            n, patterns=round(alpha * n), m=round(rho * n), inputs=inputs, shares=measured
+            n, patterns=round(alpha * n), m=round(rho * n), inputs=inputs, shares=hits_and_draws
         )
         row = dict(zip(ENTROPY_POINT, point, strict=True))
         row |= {
@@ -137,36 +142,44 @@ def _log_counts_on_curves(curves: pd.DataFrame, loads: list[float]) -> Iterator[
 
 
 def _log_count_on_curve(row: Any, alpha: float) -> float | None:
-    """ln Z at a load on a Monte Carlo curve; −∞ above its end, None where no rung stands.
+    """ln Z at the load `alpha` on a Monte Carlo curve; None where the curve says nothing.
 
-    Rung k has row.first + k·row.rung patterns; the run went up to the load row.alpha. An end that
-    nothing reached is missing, or null.
+    A run adds patterns to one problem and counts, at some numbers of patterns, the rungs, the
+    supports Z that still separate it. Rung k has row.first + k·row.rung patterns and the entry k of
+    row.log_counts, a list or its JSON; row.alpha is the load up to which the run was to go.
+
+    There are two ends. Beyond row.alpha nothing was asked, and ln Z is not known: None. Up to
+    row.alpha a rung without a number (the list ends before it, or holds null) is one that no
+    support survived: −∞.
     """
     patterns = round(alpha * row.n)
-    if not math.isclose(patterns, alpha * row.n) or alpha > row.alpha:
-        return None
+    is_whole = math.isclose(patterns, alpha * row.n)
+    if not is_whole or alpha > row.alpha:
+        return None  # no such problem, or beyond the run
     patterns_above_first = patterns - int(row.first)
     k, remainder = divmod(patterns_above_first, int(row.rung))
     if remainder or k < 0:
-        return None
+        return None  # between two rungs, or below the first
 
     log_counts = row.log_counts
     if isinstance(log_counts, str):
         log_counts = json.loads(log_counts)
     if k >= len(log_counts) or log_counts[k] is None:
-        return -math.inf
+        return -math.inf  # within the run, but no support survived
     return float(log_counts[k])
 
 
 def _first_moment_estimate(
     n: int, *, patterns: int, m: int, inputs: str, shares: pd.DataFrame | None
 ) -> Estimate:
-    """ln E Z / N and its error, from the measured share of separable problems where there is one.
+    """ln E[Z] / N and its error, from the measured share of separable problems where there is one.
 
-    `shares` has hits and draws at (inputs, patterns, m). With few hits, or without such a row,
-    Cover's count gives the value, without error.
+    Z is the number of supports of m of the N variables that separate a problem with so many
+    patterns. E[Z] = C(N, m) · the probability that one support does. `shares` estimates that
+    probability by hits of draws, in rows (inputs, patterns, m). With few hits, or without such a
+    row, Cover's count gives the value, without error.
     """
-    hits = 0
+    hits = 0  # unless a row says otherwise
     draws = 1
     if shares is not None and (inputs, patterns, m) in shares.index:
         hits, draws = shares.loc[(inputs, patterns, m)]
@@ -179,7 +192,7 @@ def _first_moment_estimate(
 
 
 def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
-    """Mean smallest K/N at each (inputs, method, α, N).
+    """Mean smallest K/N at each (inputs, method, α, N), K the variables that a method chose.
 
     Only points are made where all but 1 % of the problems were solved. Solved means that the
     support separates; for the paper's greedy-BIHT, that it stopped by its own rule before K = N,
@@ -206,9 +219,11 @@ def capacity_points(smallest: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
-    """The columns of a capacity point from the results of its problems.
+    """The columns of a capacity point from the results of its problems, one row each.
 
-    None if too many are unsolved, or too few are solved to know the error of their mean.
+    Every problem of the group has the same N variables, patterns and method. The density is the
+    mean of K/N, K = `n_selected` the size of the smallest support of a problem. None if too many
+    problems are unsolved, or too few are solved to know the error of their mean.
     """
     first = group.iloc[0]
     n = int(first["n"])
@@ -216,6 +231,8 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     separated = group["separates"].astype(bool)
     solved = separated
     if first["method"] == STOPS_AT_TIES:
+        # This method has solved a problem when it stops with fewer than all variables, even where
+        # patterns lie on the boundary and are not separated.
         solved = group["n_selected"] < n
 
     sizes = group.loc[solved, "n_selected"]
@@ -224,7 +241,8 @@ def _measure_smallest(group: pd.DataFrame) -> dict[str, Any] | None:
     if unsolved > MAX_UNSOLVED or not np.isfinite(density.error):
         return None
     first_moment = first_moment_size(n, patterns) / n
-    # Whole numbers that happen to agree are still known no better than to rounding.
+    # Sizes K are whole numbers: even where all happen to agree they are known no better than to
+    # rounding, which has the variance 1/12.
     rounding_error = 1 / (n * math.sqrt(12 * len(sizes)))
     return {
         "load": patterns / n,

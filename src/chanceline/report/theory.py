@@ -64,7 +64,7 @@ N_DENSITIES_SOLVED = 59  # of a diagram for patterns whose lines are not shipped
 N_DENSITIES_SHIPPED = 199
 N_LOADS = 400  # of the entropy's curve
 # With errors the flat part of the entropy's curve ends at the latest at this share of the first
-# load of the branch, so that loads ascend.
+# load of the branch: the spline through both needs loads that ascend.
 FLAT_PART_SHARE = 0.98
 # Where the entropy stays positive up to the load of all inputs, its curve ends this far below it.
 DISTANCE_TO_ALL_INPUTS = 1e-4
@@ -76,10 +76,14 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
 
 
 def theory_page(result: TheoryResult) -> Page:
-    """The page before it is written: where the result lies on the diagram, and all its numbers."""
+    """The page before it is written: where the result lies on the diagram, and all its numbers.
+
+    A solution also gets its regime and the curve of its entropy; a point of the chance line gets
+    its equation. `values` are what the template theory.html reads.
+    """
     record = result.to_dict()
     diagram = diagram_frame(result.ensemble)
-    flat_record = pd.json_normalize(record).to_dict("records")[0]
+    flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
@@ -112,9 +116,10 @@ def chance_line_equation(result: Capacity | Density) -> str:
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
-    """The lines of the diagram as `figures.theory.draw_capacity` wants them.
+    """The lines of the diagram as `figures.theory.draw_capacity` wants them, one density a row.
 
-    They come from the shipped table, or are solved for other patterns.
+    For the plain ensemble they come from the shipped table, where the capacity is called alpha_rs;
+    the VC load ρ and the Cover–Gardner load 2ρ need none. For other patterns they are solved.
     """
     if ensemble.plain:
         densities = [k / (N_DENSITIES_SHIPPED + 1) for k in range(1, N_DENSITIES_SHIPPED + 1)]
@@ -147,18 +152,26 @@ class EntropyCurve(NamedTuple):
 def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     """The replica-symmetric entropy Σ at one density ρ, against the load.
 
-    Up to the typical load every typical choice separates, and Σ is the entropy H₂(ρ) of all
-    choices. From there on Σ is that of the states of `separating_branch`.
+    Σ is the growth rate of the number of choices of ρN variables that separate. Up to the typical
+    load every typical choice does, and Σ is the entropy H₂(ρ) of all choices. From there on Σ is
+    that of the states of `separating_branch`.
+
+    With errors Σ counts pairs of a choice and a cluster of its weights: in the first states of the
+    branch more than there are choices. They are left out, and the curve is flat up to the first
+    state that counts fewer. There always is one, as signs are free where errors are allowed, and
+    the branch then ends without entropy.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
-        # The first states count more choices than there are: the curve is flat until they do not.
         branch = [state for state in branch if state.entropy < entropy_of_all]
-        typical_load = min(typical_load, FLAT_PART_SHARE * branch[0].alpha)
+        first_load = branch[0].alpha
+        # Loads must ascend: the flat part ends short of the first state.
+        typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
-    # The states are few; a cubic with their entropies and slopes joins them, after the flat part.
+    # The states are few; cubics with their entropies and slopes join them. The flat part comes
+    # first, as two points without slope.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
     entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
@@ -173,12 +186,12 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
     """States of the replica-symmetric branch, from its entrance at the typical load upwards.
 
-    The last state is the first without entropy. From `ensemble.saturation_density` on (1, or ½ with
-    given signs) a choice holds as much as all inputs together, and the entropy stays positive up to
-    their load; there the last state lies just below that load, from which `to_gardner` is the
-    distance.
+    The last state is the first with a negative entropy. From `ensemble.saturation_density` on (1,
+    or ½ with given signs) there is none: a choice holds as much as all inputs together, and the
+    entropy stays positive up to their load. There the last state lies just below that load, at a
+    distance `to_gardner` from it.
     """
-    smallest_distance = 0.0
+    smallest_distance = 0.0  # for all other densities: the load of all inputs is not passed
     if rho >= ensemble.saturation_density:
         smallest_distance = DISTANCE_TO_ALL_INPUTS
 

@@ -38,22 +38,35 @@ _SMALL_RATE = 1e-3
 # Ends of the search for y and logit ρ: beyond them weights and densities are out of reach.
 _LARGEST_Y = 50.0
 _LOGIT_RHO_ENDS = (-40.0, 30.0)
+# The grids on which the exponent for α → ∞ is maximised over the threshold b and minimised over y.
+# Beyond |b| = 8 a class is right or wrong up to Φ(−8) = 6e-16. The exponent is stationary where
+# e^{−y}/(Φ + e^{−y}) is the error rate: y ≤ 60 for this Φ and rates down to 1e-11, y ≥ −5 for Φ = 1
+# and rates up to 0.99.
+_THRESHOLD_GRID = np.linspace(-8, 8, 321)
+_Y_GRID = np.linspace(-5, 60, 651)
+
+
+# The plain ensemble holds 2 patterns per variable when all variables are used.
+_PLAIN_LOAD_OF_ALL = 2.0
 
 
 class _Line(NamedTuple):
-    """What is held while the zero of the exponent is sought: the density, or the load."""
+    """What is held while the zero of the exponent is sought: the density ρ, or the load α.
+
+    The equations give the ratio α/ρ; the line turns it into both.
+    """
 
     name: str  # for the sentence of an error
-    rho_and_alpha: Callable[[float], tuple[float, float]]  # from α/ρ
+    rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Where an exponent of a number of solutions should be stationary and zero."""
+    """The exponent of a number of solutions at a point: it should be stationary and zero."""
 
-    alpha: float
-    rho: float
-    residual: Array  # how far it is not, (equations,)
+    alpha: float  # load
+    rho: float  # density of chosen variables
+    residual: Array  # how far it is from stationary and zero, (equations,)
 
 
 def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
@@ -64,21 +77,20 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _never_vanishes(ensemble):
         return np.inf
-    at_rho = _Line(f"the first moment at rho = {rho:.10g}", lambda load: (rho, load * rho))
+    at_rho = _Line(f"the first moment at rho = {rho:.10g}", lambda ratio: (rho, ratio * rho))
     return _solve_first_moment(at_rho, ensemble, rho).alpha
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """The density at which the expected number of (support, set of errors) pairs stops growing.
 
-    A lower bound on ρ_VS(α).
-
-    It is 0 where `first_moment_load` is infinite.
+    A lower bound on ρ_VS(α), the smallest share of variables that separates P = αN patterns of N
+    variables. It is 0 where so many errors are allowed that no load is too large.
     """
     if _never_vanishes(ensemble):
         return 0.0
     at_alpha = _Line(
-        f"the first moment at alpha = {alpha:.10g}", lambda load: (alpha / load, alpha)
+        f"the first moment at alpha = {alpha:.10g}", lambda ratio: (alpha / ratio, alpha)
     )
     return _solve_first_moment(at_alpha, ensemble, _density_nearby(alpha, ensemble)).rho
 
@@ -86,25 +98,29 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
     """A density to start from: where the ℓ₀-Gardner load, scaled to this ensemble, is α.
 
+    The ℓ₀-Gardner load of the plain ensemble rises with the density, up to 2 when all variables are
+    used. Its values are scaled so that they rise to the load of all variables of this ensemble.
+
     For the plain ensemble the union bound has its maximum inside 0 < ρ < 1; the density returned
     lies on its rising side.
     """
-    scale = gardner(replace(ensemble, error_rate=0.0)).load / 2
-    load = min(alpha / scale, 2.0)
-    if load >= 2:
-        return 0.5
+    load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
+    scale = load_of_all_without_errors / _PLAIN_LOAD_OF_ALL
+    plain_load = min(alpha / scale, _PLAIN_LOAD_OF_ALL)
+    if plain_load >= _PLAIN_LOAD_OF_ALL:
+        return 0.5  # no density has this load: start in the middle
 
     def excess(logit_rho: float) -> float:
-        return l0_gardner(float(expit(logit_rho))) - load
+        return l0_gardner(float(expit(logit_rho))) - plain_load
 
     return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
 
 
 def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
-    """The zero of the exponent on a line, from a density near to it.
+    """Where the exponent of the first moment vanishes at a given density or load (`line`).
 
-    Without errors first, from the plain ensemble; then the error rate is raised, in larger or
-    smaller steps; then a second stationary threshold is looked for.
+    `rho` is a density near to it. Three steps: without errors, from the plain ensemble; with the
+    error rate raised, in larger or smaller steps; from a second threshold that may be stationary.
     """
     faultless = replace(ensemble, error_rate=0.0)
     without_errors = _stationary(line, faultless, _start_without_errors(rho, faultless))
@@ -112,12 +128,12 @@ def _solve_first_moment(line: _Line, ensemble: Ensemble, rho: float) -> Counted:
         return without_errors.state
 
     small_rate = _SMALL_RATE * binary_entropy(rho)
-    with_errors = first_success(
-        lambda factor: _along_rates(
-            line, ensemble, without_errors, _rising_rates(ensemble.error_rate, small_rate, factor)
-        ),
-        _RATE_FACTORS,
-    )
+
+    def raise_rate_by(factor: float | None) -> Solved[Counted]:
+        rates = _rising_rates(ensemble.error_rate, small_rate, factor)
+        return _along_rates(line, ensemble, without_errors, rates)
+
+    with_errors = first_success(raise_rate_by, _RATE_FACTORS)
     if not ensemble.free_threshold:
         return with_errors.state
     return _larger_moment(line, ensemble, with_errors)
@@ -134,7 +150,7 @@ def _stationary(line: _Line, ensemble: Ensemble, start: Array) -> Solved[Counted
 
 
 def _rising_rates(wanted: float, small: float, factor: float | None) -> list[float]:
-    """Error rates from one below `small` up to `wanted`, each `factor` times the one before.
+    """Error rates from one of at most `small` up to `wanted`, each `factor` times the one before.
 
     Only `wanted` itself if there is no factor.
     """
@@ -148,7 +164,11 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 def _along_rates(
     line: _Line, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
-    """The zero at the last of these error rates, each started from the one before."""
+    """The zero at the last of these error rates, each started from the one before.
+
+    The first is started from the point without errors, with the price y of an error that gives its
+    rate there.
+    """
     faultless = replace(ensemble, error_rate=0.0)
     y = _price_of_rate(without_errors.unknowns, rates[0], faultless)
     point = np.append(without_errors.unknowns, y)
@@ -159,10 +179,11 @@ def _along_rates(
 
 
 def _larger_moment(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> Counted:
-    """The larger one of two zeros, of which the second may not exist.
+    """The zero with the larger load α/ρ: the one known, or a second one, which may not exist.
 
-    With many errors a second threshold can be stationary, one that gives the rarer class up; it is
-    sought from the threshold of all variables. The larger moment is the bound.
+    With many errors a second threshold b can be stationary, one that gives the rarer class up; it
+    is sought from the best threshold with all variables. The larger moment is the bound. Points are
+    (ln x, b, y): x = χ/ρ is the response, y the price of an error.
     """
     faultless = replace(ensemble, error_rate=0.0)
     log_x = first.unknowns[0]
@@ -176,10 +197,12 @@ def _larger_moment(line: _Line, ensemble: Ensemble, first: Solved[Counted]) -> C
 
 
 def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
-    """(ln x, and b if the threshold is free) from the plain ensemble at its union bound α.
+    """A start for the zero without errors: (ln x, and the threshold b if that is free).
 
-    There αp₊ = ρ with p₊ = r/(1 + r), r = √(x/(1 + x)), which gives x = r²/(1 − r²); it is the same
-    with given signs, where α is less by ρ.
+    x = χ/ρ is the response of the weights. It is taken from the plain ensemble, whose first moment
+    vanishes at the union bound α. There αp₊ = ρ, p₊ the share of tight constraints, which without
+    overlap between supports is p₊ = r/(1 + r) with r = √(x/(1 + x)); so x = r²/(1 − r²). It is the
+    same with given signs, where α is less by ρ. b is the best threshold with all variables.
     """
     p_plus = rho / union_bound(rho)
     ratio = p_plus / (1 - p_plus)  # r
@@ -191,77 +214,97 @@ def _start_without_errors(rho: float, faultless: Ensemble) -> Array:
 
 
 class _Classes(NamedTuple):
-    """Share and sign of each class, (classes,), and its pattern side."""
+    """The classes c of the patterns; every array is (classes,)."""
 
-    shares: Array
-    signs: Array
-    side: PatternSide
+    shares: Array  # f_c
+    signs: Array  # σ_c = ±1
+    side: PatternSide  # ln A_c and the moments of the violation
 
 
 def _classes_at(point: Array, ensemble: Ensemble) -> _Classes:
-    """The classes at the point (ln x, b if the threshold is free, …)."""
+    """The classes at the point (ln x, b if the threshold is free, …).
+
+    Fields of class c are centred at τ_c = margin + σ_c b, have the variance s² = 1 (no overlap
+    between supports) and the response χ = x, in units of the density.
+    """
     shares, signs = np.array(ensemble.classes).T
     threshold = point[1] if ensemble.free_threshold else 0.0
-    side = pattern_side(ensemble.margin + signs * threshold, 1.0, float(np.exp(point[0])))
+    centres = ensemble.margin + signs * threshold
+    side = pattern_side(centres, s2=1.0, chi=float(np.exp(point[0])))
     return _Classes(shares, signs, side)
 
 
 def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
-    """The y at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
+    """The price y of an error at which the error rate, Σ_c f_c e^{−y}/(A_c + e^{−y}), is `rate`.
 
-    `point` is (ln x, b if the threshold is free).
+    Class c has the share f_c; a pattern of it has the weight A_c if it is right (`side.log_a` is
+    ln A_c), and e^{−y} if it is an error. `point` is (ln x, b if the threshold is free).
     """
     shares, _, side = _classes_at(point, ensemble)
 
     def excess(y: float) -> float:
         return float(shares @ expit(-y - side.log_a)) - rate
 
-    return float(brentq(excess, -_LARGEST_Y, _LARGEST_Y - float(np.min(side.log_a))))
+    # At the upper end e^{−y} is negligible beside the smallest A_c too, and no pattern is wrong.
+    upper_end = _LARGEST_Y - float(np.min(side.log_a))
+    return float(brentq(excess, -_LARGEST_Y, upper_end))
 
 
 def _never_vanishes(ensemble: Ensemble) -> bool:
     """Whether so many errors are allowed that their choice alone outnumbers all labellings.
 
-    For α → ∞ a support does no better than a random one, A_c → Φ(−τ_c), and the exponent per
-    pattern is max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}: whether this is at least 0, on a
-    grid of b and y.
+    Then the expected number of pairs (support, set of errors) grows at every load. For loads
+    α → ∞ a support does no better than a random one: a pattern of class c, with the share f_c and
+    the sign σ_c, is right with probability Φ(−τ_c), Φ the normal distribution function and τ_c =
+    margin + σ_c b, b the threshold. With the error rate ε and the price y of an error the exponent
+    per pattern is
+
+        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}:
+
+    whether this is at least 0, on a grid of b and y.
     """
     if not ensemble.error_rate:
         return False
     shares, signs = np.array(ensemble.classes).T
-    thresholds = np.linspace(-8, 8, 321)[:, None]
-    right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
-    y = np.linspace(-5, 60, 651)[:, None, None]
-    log_weights = np.log(right + np.exp(-y))  # (y, thresholds, classes)
+    thresholds = _THRESHOLD_GRID[:, None]
+    p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
+    y = _Y_GRID[:, None, None]
+    log_weights = np.log(p_right + np.exp(-y))  # (y, thresholds, classes)
     exponents = log_weights @ shares + y[:, :, 0] * ensemble.error_rate  # (y, thresholds)
-    return bool(exponents.min(axis=0).max() >= 0)
+    smallest_over_y = exponents.min(axis=0)  # (thresholds,)
+    return bool(smallest_over_y.max() >= 0)
 
 
 def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Counted:
     """The equations at (ln x, b if the threshold is free, y if errors are allowed).
 
-    Class c has the share f_c, the sign σ_c and the weight W_c = A_c + e^{−y} of a pattern, with A
-    and the moments R_k of `patterns`. The exponent is
+    x = χ/ρ is the response of the weights, b the threshold of the rule and y the price of an error.
+    Class c has the share f_c and the sign σ_c. A pattern of it weighs W_c = A_c + e^{−y}: A_c if it
+    is right, with the moments R₁ and R₂ of its violation (`side.log_a`, `side.mean`,
+    `side.second`), and e^{−y} if it is an error. With the load α, the density ρ and the error rate
+    ε the exponent of the expected number of pairs (support, set of errors) is
 
         H₂(ρ) + ρ ln γ(x) + α{Σ_c f_c ln W_c + yε},
 
-    where γ = √(1 + 1/x) with free signs, ½ + ½√(1 + 1/x) with given ones, and ε is the error rate.
-    It is stationary in x, and that gives the load:
+    where γ is the weight of a chosen variable: √(1 + 1/x) with free signs, ½ + ½√(1 + 1/x) with
+    given ones. It is stationary in x, and that gives the ratio of load and density:
 
         α/ρ = −(∂ ln γ/∂x) / Σ_c f_c ∂ ln W_c/∂x,    ∂ ln W_c/∂x = (A_c/W_c) R₂/2x²;
 
-    numerator and denominator are multiplied by 2x². The residual has the exponent over H₂(ρ), then,
-    for a free threshold, Σ_c σ_c f_c (A_c/W_c) R₁ (stationary in b), then, with errors, the
-    relative error of Σ_c f_c e^{−y}/W_c = ε (stationary in y).
+    numerator and denominator are multiplied by 2x². The line holds ρ or α, and gives both.
+
+    The residual has the exponent over H₂(ρ), then, for a free threshold, Σ_c σ_c f_c (A_c/W_c) R₁
+    (stationary in b), then, with errors, the relative error of Σ_c f_c e^{−y}/W_c = ε (stationary
+    in y).
     """
     x = float(np.exp(point[0]))
     error_rate = ensemble.error_rate
     y = float(point[-1]) if error_rate else np.inf
     shares, signs, side = _classes_at(point, ensemble)
     log_weight = np.logaddexp(side.log_a, -y)  # ln W_c, (classes,)
-    right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
+    p_right = np.exp(side.log_a - log_weight)  # A_c/W_c, the probability of no error
 
-    # γ, and −2x² ∂ ln γ/∂x; ∂√(1 + 1/x)/∂x = −1/(2x²√(1 + 1/x)).
+    # γ, and `gamma_slope` = −2x² ∂ ln γ/∂x; ∂√(1 + 1/x)/∂x = −1/(2x²√(1 + 1/x)).
     root = np.sqrt(1 + 1 / x)
     if ensemble.signed:
         gamma = 0.5 + 0.5 * root
@@ -269,8 +312,8 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     else:
         gamma = root
         gamma_slope = 1 / (root * gamma)
-    load = gamma_slope / float(shares @ (right * side.second))
-    rho, alpha = line.rho_and_alpha(load)
+    alpha_over_rho = gamma_slope / float(shares @ (p_right * side.second))
+    rho, alpha = line.rho_and_alpha(alpha_over_rho)
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
@@ -280,7 +323,7 @@ def _first_moment_equations(point: Array, line: _Line, ensemble: Ensemble) -> Co
     exponent = binary_entropy(rho) + rho * np.log(gamma) + alpha * exponent_per_pattern
     residual = [exponent / binary_entropy(rho)]
     if ensemble.free_threshold:
-        residual.append(float((shares * signs) @ (right * side.mean)))
+        residual.append(float((shares * signs) @ (p_right * side.mean)))
     if error_rate:
         wrong = float(shares @ np.exp(-y - log_weight))
         residual.append(wrong / error_rate - 1)

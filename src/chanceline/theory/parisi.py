@@ -33,6 +33,8 @@ POINTS_PER_GAUSSIAN = 2.0
 FIELD_REACH = 9.0
 # A uniform grid has at least this many points on either side of 0.
 _FEWEST_POINTS = 8
+# The step of a focused grid stays fine up to a third of the width of its bend.
+_WIDTHS_OF_FOCUS = 3
 # Rows of a transition that are taken together.
 _ROWS_PER_BLOCK = 24
 # Terms smaller than the largest by this much in ln do not count: e^{−42} is 1e-18.
@@ -48,7 +50,7 @@ class Grid:
 
 
 def uniform_grid(reach: float, step: float) -> Grid:
-    """… −step, 0, step, … up to ±reach."""
+    """… −step, 0, step, … up to ±reach, or further where that would be very few points."""
     n_half = max(_FEWEST_POINTS, int(np.ceil(reach / step)))
     nodes = step * np.arange(-n_half, n_half + 1, dtype=float)
     return Grid(nodes=nodes, spacing=np.full(2 * n_half + 1, step))
@@ -57,13 +59,15 @@ def uniform_grid(reach: float, step: float) -> Grid:
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
     """Steps near `fine` for |u| up to `focus` and `coarse` far away, up to ±reach.
 
-    u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ. The map is analytic far beyond the
-    unit step in τ, so the rule keeps its exponential convergence.
+    The nodes are u(τ) = coarse·τ − (coarse − fine) w tanh(τ/w) at integer τ, so that du/dτ rises
+    from `fine` at 0 to `coarse` for |τ| ≫ w. With |u| = focus near |τ| = focus/fine, a width w of
+    three times that keeps the step fine there. The map is analytic far beyond the unit step in τ,
+    so the rule keeps its exponential convergence.
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    width = 3 * focus / fine  # w
-    excess = (coarse - fine) * width
+    width = _WIDTHS_OF_FOCUS * focus / fine  # w, in units of τ
+    excess = (coarse - fine) * width  # by how much u falls short of coarse·τ far away
     n_half = int(np.ceil((reach + excess) / coarse))
     tau = np.arange(-n_half, n_half + 1, dtype=float)
     bend = np.tanh(tau / width)
@@ -74,17 +78,27 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
 
 
 def gaussian_steps(variances: Array) -> Array:
-    """The widest step for each level that the Gaussians which meet there allow, (levels,)."""
-    widths = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
-    widths_above = np.append(widths[1:], np.inf)
-    return np.minimum(widths, widths_above)
+    """The largest step on the grid of each level that its Gaussians allow, (levels,).
+
+    The Gaussian from the level below, of variance v_i − v_{i−1}, ends on level i, and the one of
+    variance v_{i+1} − v_i begins there: the narrower one sets the step. `variances` are v₀ … v_k;
+    the first Gaussian has the variance v₀, and none begins on the top level.
+    """
+    steps_from_below = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
+    steps_to_above = np.append(steps_from_below[1:], np.inf)
+    return np.minimum(steps_from_below, steps_to_above)
 
 
 def descending_scales(top: float, breaks: Array, conjugates: Array) -> Array:
-    """D₀ … D_k with D_k = `top` and D_{i−1} = D_i − x_i(G_i − G_{i−1}), (k + 1,).
+    """The scale D_i of each level i = 0 … k, (k + 1,), on which the function grows as u²/2D_i.
 
-    A function that grows as u²/2D_i on level i grows as u²/2D_{i−1} on the level below. `breaks`
-    are x₁ … x_k, `conjugates` the variances G₀ … G_k.
+    If it does so for large fields u on level i, then on the level below, where it is averaged in
+    an exponential over a Gaussian of variance G_i − G_{i−1}, it grows as u²/2D_{i−1} with
+
+        D_{i−1} = D_i − x_i(G_i − G_{i−1}).
+
+    `top` is D_k, `breaks` are the break points x₁ … x_k, `conjugates` the variances G₀ … G_k of the
+    field, which are the conjugates of overlaps.
     """
     scales = [top]
     for i in range(len(breaks), 0, -1):
@@ -98,26 +112,29 @@ class _Block(NamedTuple):
 
     rows: slice
     columns: slice
-    values: Array  # (rows, columns)
+    values: Array  # T(u → u'), (rows, columns)
 
 
 @dataclass(frozen=True)
 class Transition:
-    """T(u → u') as blocks along its diagonal; rows are u, columns u'."""
+    """T(u → u'), the probability of going from a field u to u' on the level above.
+
+    It is stored as dense blocks along its diagonal: rows are the nodes u, columns the nodes u'.
+    """
 
     n_rows: int
     n_columns: int
     blocks: list[_Block]
 
     def average(self, values: Array) -> Array:
-        """∫du' T(u → u') values(u'), for each u."""
+        """The mean of the values a step up from each u: ∫du' T(u → u') values(u'), (rows,)."""
         result = np.empty(self.n_rows)
         for rows, columns, block in self.blocks:
             result[rows] = block @ values[columns]
         return result
 
     def push(self, weights: Array) -> Array:
-        """The weights of the upper level, Σ_u weights(u) T(u → u')."""
+        """The weights a step up from nodes u so weighted: Σ_u weights(u) T(u → u'), (columns,)."""
         result = np.zeros(self.n_columns)
         for rows, columns, block in self.blocks:
             result[columns] += weights[rows] @ block
@@ -152,13 +169,22 @@ class Recursion:
         return np.array([self.mean(level, slopes**2) for level, slopes in enumerate(self.slopes)])
 
     def mean_square_curvatures(self, top: Array) -> Array:
-        """E_k[g_k''²] and E₀[g₀''²], (2,), from g_k'' on the grid of the top level."""
-        at_top = self.mean(len(self.breaks), top**2)
+        """E_k[g_k''²] and E₀[g₀''²], (2,), from `top`: g_k'' on the grid of the top level k."""
+        k = len(self.breaks)
+        at_top = self.mean(k, top**2)
         at_bottom = self.mean(0, self.bottom_curvature(top) ** 2)
         return np.array([at_top, at_bottom])
 
     def bottom_curvature(self, top: Array) -> Array:
-        """g₀'' from g_k'', by g_{i−1}'' = T_i(g_i'' + x_i g_i'²) − x_i g_{i−1}'²."""
+        """g₀'' on the grid of the bottom level, from `top`: g_k'' on that of the top level k.
+
+        It descends from level i to i − 1 by
+
+            g_{i−1}'' = T_i[g_i'' + x_i g_i'²] − x_i g_{i−1}'²,
+
+        where T_i[·] is the average over the field of level i, given that of level i − 1, x_i the
+        break point between them and g_i' the slope of g_i.
+        """
         curvature = top
         for i in range(len(self.breaks), 0, -1):
             x = self.breaks[i - 1]
@@ -183,6 +209,13 @@ def recurse(  # noqa: PLR0913
 ) -> Recursion:
     """Descend from g_k to g₀, and carry the weights back up from P₀ = N(centre, v₀).
 
+    With the Gaussian density N, a step down from level i to level i − 1 is
+
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
+
+    The integrand, normalised, is the probability T_i(u → u') of going from the field u to u'. The
+    slopes go down by g_{i−1}' = ∫du' T_i(u → u') g_i'(u'), the weights up by P_i = P_{i−1} T_i.
+
     Parameters
     ----------
     grids
@@ -196,23 +229,23 @@ def recurse(  # noqa: PLR0913
     centre
         Mean of P₀.
     """
-    # Down: g_{i−1} is ln of a sum over the nodes u' of level i, divided by x_i; the terms of that
-    # sum, normalised, are T_i, and g_{i−1}' = T_i g_i'.
+    # Down. The lists are built from the top, each lower level put before the others.
     values = [top]
     slopes = [top_slope]
     transitions: list[Transition] = []
     for i in range(len(breaks), 0, -1):
         x = breaks[i - 1]
         variance = float(variances[i] - variances[i - 1])
-        log_spacing = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
+        # ln of du' over the norm of the Gaussian, at the nodes u'.
+        log_measure = np.log(grids[i].spacing / np.sqrt(2 * np.pi * variance))
         log_total, transition = _transition(
-            grids[i - 1].nodes, grids[i].nodes, variance, exponent=x * values[0] + log_spacing
+            grids[i - 1].nodes, grids[i].nodes, variance, exponent=x * values[0] + log_measure
         )
         values.insert(0, log_total / x)
         slopes.insert(0, transition.average(slopes[0]))
         transitions.insert(0, transition)
 
-    # Up: P₀ is a Gaussian, and P_i = P_{i−1} T_i.
+    # Up, from a Gaussian on the nodes of the bottom level.
     bottom = grids[0]
     weight = bottom.spacing * np.exp(-((bottom.nodes - centre) ** 2) / (2 * variances[0]))
     weights = [weight / weight.sum()]
@@ -232,9 +265,20 @@ def _transition(
 ) -> tuple[Array, Transition]:
     """ln Σ_u' e^{exponent(u') − (u' − u)²/2·variance} for each u, and the terms of that sum.
 
-    u runs over `low`, (rows,), and u' over `high`, (columns,), as does the exponent; the terms are
-    normalised. They are made in blocks of rows, each with the columns that count in it, and every
-    row is summed in logarithms.
+    The terms of each sum are normalised, so that they are the probabilities of going from u to u'.
+    They are made in blocks of rows u, each with the columns u' that count in it. The largest term
+    of a row is taken out before exp, which could overflow.
+
+    Parameters
+    ----------
+    low : (rows,)
+        The nodes u of the lower level, ascending.
+    high : (columns,)
+        The nodes u' of the upper level, ascending.
+    variance
+        Of the Gaussian between the levels.
+    exponent : (columns,)
+        What the Gaussian is multiplied by, in logarithms.
     """
     log_total = np.empty(len(low))
     blocks = []
@@ -251,14 +295,18 @@ def _transition(
 
 
 def _columns_that_count(low: Array, high: Array, variance: float, exponent: Array) -> slice:
-    """The columns of `_transition` whose terms are not negligible in a block of rows.
+    """The columns whose terms e^{exponent(u') − (u' − u)²/2·variance} count in a block of rows.
 
-    The Gaussian is totally positive, so the terms that count move with u: it is enough to look for
-    the first that counts in the first row and the last that counts in the last row.
+    Rows are the nodes u of `low`, columns the nodes u' of `high`, both ascending; `exponent` has a
+    value for each column. The Gaussian is totally positive, so the terms that count move up with
+    u: it is enough to look for the first that counts in the first row and the last that counts in
+    the last row.
     """
-    first_and_last = low[[0, -1], None]
-    log_terms = exponent - (first_and_last - high) ** 2 / (2 * variance)  # (2, columns)
+    first_and_last_row = low[[0, -1], None]
+    log_terms = exponent - (first_and_last_row - high) ** 2 / (2 * variance)  # (2, columns)
     counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
+
+    # argmax of truth values is the position of the first True; from the end for the last row.
     first_column = int(counts[0].argmax())
-    after_last_column = len(high) - int(counts[1, ::-1].argmax())
-    return slice(first_column, after_last_column)
+    n_negligible_at_end = int(counts[1, ::-1].argmax())
+    return slice(first_column, len(high) - n_negligible_at_end)

@@ -74,10 +74,10 @@ RSB_TOLERANCE = 1e-11
 class RSBOrder:
     """Order parameters of k steps between supports."""
 
-    chi: float
-    K: float
-    E: float
-    F1: float
+    chi: float  # χ, the response: weights with the same support overlap by ρ − mχ, m → 0
+    K: float  # conjugate of the density ρ: the price of a variable
+    E: float  # conjugate of the norm of the weights
+    F1: float  # F₁, conjugate of the overlap ρ − mχ within a support
     p: tuple[float, ...]  # overlaps p₀ … p_k
     G: tuple[float, ...]  # their conjugates G₀ … G_k
     x: tuple[float, ...]  # break points x₁ … x_k
@@ -86,26 +86,37 @@ class RSBOrder:
 
 @dataclass(frozen=True)
 class RSBState:
-    """The equations at one point."""
+    """The equations at one point.
+
+    E_i is the average over the field on level i = 0 … k of the breaking, g_i the function of the
+    patterns there.
+    """
 
     alpha: float
     ensemble: Ensemble
     order: RSBOrder
     residual: Array  # (equations,)
-    entropy: float  # Σ at the saddle, equation (7)
+    entropy: float  # Σ at the saddle, as the entropy inside the smallest group
     entropy_by_alpha: float  # dΣ/dα at the saddle = E₀[g₀]
     identity_error: float  # the equation left over, as an error of α E_k[p₊] − ρ
-    tight: float  # E_k[p₊]
+    tight: float  # E_k[p₊], the share of tight constraints
     replicon_inner: float  # among the replicas of one smallest group
     replicon_outer: float  # among the largest groups
-    edge_weight: float  # what the ends of the grids cut off
+    edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """The order parameters as a point for Newton, (3k + 5,), or one more with a free threshold.
+    """The order parameters of k steps of breaking as a point for Newton.
 
-    Its coordinates are ln χ, K − ½ ln(E/d), ln of p₀, p₁ − p₀, … over ρ − p_k, ln x₁ … ln x_k,
-    ln d, ln of G₀, G₁ − G₀, … and the threshold, if it is free.
+    Its coordinates, 3k + 5 or one more, are unbounded whatever the order parameters:
+
+        ln χ                                             of the response,
+        K − ½ ln(E/d), with d = E − F₁ + G_k             where a variable switches on,
+        ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …       k + 1 shares of the density ρ,
+        ln x₁ … ln x_k                                   the break points,
+        ln d,
+        ln G₀, ln (G₁ − G₀), …                           k + 1 parts of the largest conjugate,
+        the threshold                                    only where the ensemble leaves it free.
     """
     d = order.E - order.F1 + order.G[-1]
     switch = order.K - 0.5 * np.log(order.E / d)
@@ -128,8 +139,8 @@ class _UnpackedOrder(NamedTuple):
     """A point decoded, the inverse of `pack_order`: order parameters, and what goes with them."""
 
     order: RSBOrder
-    switch: float  # K − ½ ln(E/d)
-    d: float
+    switch: float  # K − ½ ln(E/d): a variable of field u is chosen with log-odds u²/2d − switch
+    d: float  # E − F₁ + G_k
     p: Array  # (k + 1,)
     G: Array  # (k + 1,)
     G_parts: Array  # G₀, G₁ − G₀, …, (k + 1,)
@@ -137,13 +148,17 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """The order parameters of a point of `pack_order`, or OutsideDomain.
+    """The order parameters at a point of `pack_order`, or OutsideDomain if there are none.
 
-    With s_i the shares p₀/(ρ − p_k), (p₁ − p₀)/(ρ − p_k), …, p_i = ρ (s₀ + … + s_i)/(1 + Σs).
+    The point has, with k = `steps` and d = E − F₁ + G_k,
+
+        ln χ, the switch K − ½ ln(E/d), ln of k + 1 shares s_i, ln of k break points x_i, ln d,
+        ln of k + 1 parts G₀, G₁ − G₀, …, and the threshold, if it is free.
+
+    The shares s₀ = p₀/(ρ − p_k), s₁ = (p₁ − p₀)/(ρ − p_k), … give the overlaps back by
+    p_i = ρ (s₀ + … + s_i)/(1 + Σs). E follows from the equation E = ρ/χ.
     """
     check_logarithms(point)
-
-    # ln χ, the switch, then k + 1 shares, k break points, ln d and k + 1 parts of G.
     k = steps
     first_break = 3 + k
     after_breaks = 3 + 2 * k
@@ -178,17 +193,21 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
 class _Averages(NamedTuple):
     """The averages that the equations need."""
 
-    patterns: BrokenPatternMeans  # over all classes
-    supports: BrokenSupportMeans
-    first_by_sign: float  # Σ_c σ_c f_c E_k[R₁], zero at the best threshold
+    patterns: BrokenPatternMeans  # over the patterns of all classes
+    supports: BrokenSupportMeans  # over the variables
+    violation_by_sign: float  # Σ_c σ_c f_c E_k[R₁] over classes c, zero at the best threshold
 
 
 def _averages(
     unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
 ) -> _Averages:
-    """Means over classes and over supports; tuples of the levels are the keys of caches."""
+    """The averages over patterns and over variables at the order parameters `unpacked`.
+
+    Class c of the patterns has a share f_c, a sign σ_c = ±1 and an offset of its fields. Averages
+    over patterns are Σ_c f_c of those of the classes; R₁ is the mean violation of a constraint.
+    """
     order = unpacked.order
-    classes = ensemble.offsets(rho, order.threshold)
+    classes = ensemble.offsets(rho, order.threshold)  # (share, sign, offset) of each class
     means_of_class = [
         broken_class_means(order.p, order.x, order.chi, rho, offset=offset, fineness=fineness)
         for _, _, offset in classes
@@ -196,21 +215,21 @@ def _averages(
     supports = broken_support_means(
         order.G, order.x, unpacked.d, unpacked.switch, fineness=fineness
     )
-    first_by_sign = sum(
-        share * sign * means.first
+    violation_by_sign = sum(
+        share * sign * means.violation
         for (share, sign, _), means in zip(classes, means_of_class, strict=True)
     )
     return _Averages(
         patterns=_weighted_sum([share for share, _, _ in classes], means_of_class),
         supports=supports,
-        first_by_sign=first_by_sign,
+        violation_by_sign=violation_by_sign,
     )
 
 
 def _weighted_sum(
     shares: list[float], means_of_class: list[BrokenPatternMeans]
 ) -> BrokenPatternMeans:
-    """Σ_c f_c of each average."""
+    """Σ_c f_c of each average, field by field; `shares` are the f_c of the classes."""
 
     def total(values_of_class: Any) -> Any:
         return sum(share * value for share, value in zip(shares, values_of_class, strict=True))
@@ -221,13 +240,17 @@ def _weighted_sum(
 def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> float:
     """The error of E₀[f₀'²] = p₀, which is imposed nowhere, in terms of α E_k[p₊] − ρ.
 
-    With the equations that are imposed the two are related: with x₀ = 0 and x_{k+1} = 1
+    i = 0 … k are the levels of breaking, with overlaps p_i, their conjugates G_i and break points
+    x_i, x₀ = 0 and x_{k+1} = 1. f_i is the function of the variables on level i, and E_i[·] an
+    average there (E without index is an order parameter). `supports.squares` are E_i[f_i'²]. p₊ is
+    the probability that a constraint is tight, α the load and ρ the density.
 
-        E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i),    i = 0 … k.
+    The equations that are imposed imply
+
+        E (α E_k[p₊] − ρ) = Σ_i (x_{i+1} − x_i) G_i (E_i[f_i'²] − p_i).
 
     E_i[f_i'²] = p_i is imposed as differences between levels, so that E_i[f_i'²] − p_i is the same
-    for every i: that of i = 0 is taken out of the sum. (E_i is an average over the weight of level
-    i, E without index an order parameter.)
+    for every i: that of i = 0 is taken out of the sum.
     """
     x_gaps = np.diff(np.array([0.0, *unpacked.x, 1.0]))  # x_{i+1} − x_i, (k + 1,)
     bottom_error = supports.squares[0] - unpacked.p[0]  # E₀[f₀'²] − p₀
@@ -238,16 +261,30 @@ def _identity_error(unpacked: _UnpackedOrder, supports: BrokenSupportMeans) -> f
 class RSBBranch(ChiBranch[RSBState]):
     """The equations with a given number of steps at one density, and Newton on them."""
 
-    rho: float
-    steps: int = 1
+    rho: float  # ρ, the share of variables that are chosen
+    steps: int = 1  # k
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """Relative residuals, one fewer than the point (`pack_order`) has coordinates; α follows.
+        """The state at a point: its load, its entropy, and how far the saddle equations fail.
 
-        k is the number of steps of breaking, E_k an average over the weight of the top level; p₊,
-        R₁ and g_k = ln A are those of the patterns, H₂(p) is the entropy of choosing a variable.
-        Grids are finer by the factor `fineness`.
+        The residual has one equation fewer than the point has coordinates: the load α is no
+        coordinate but follows from an identity, so the saddles form a line. In the formulas
+
+            E_i    is an average over the weight of level i = 0 … k of the breaking, k the top;
+            p₊     is the probability that a constraint is tight, E_k[p₊] is `patterns.tight`;
+            R₁     is its mean violation, E_k[R₁] is `patterns.violation`;
+            g_i    is the function of the patterns, f_i that of the variables;
+            s², χ  are the variance of a pattern's field in a smallest group, and the response;
+            H₂(p)  is the entropy of choosing a variable, E_k[H₂(p)] is `choice_entropy`;
+            d      is E − F₁ + G_k, with the order parameters E, F₁ and G_k.
+
+        Parameters
+        ----------
+        point : (coordinates,)
+            The order parameters as `pack_order` gives them.
+        fineness
+            Grids are finer by this factor.
         """
         rho = self.rho
         unpacked = _unpack_order(point, rho, self.steps, self.ensemble)
@@ -257,13 +294,15 @@ class RSBBranch(ChiBranch[RSBState]):
         E = unpacked.order.E
 
         # The load from the identity α E_k[p₊ + κR₁/ρ] = ρ, κ = margin·√ρ.
-        alpha = rho / (patterns.tight + self._kappa_first(averages))
+        alpha = rho / (patterns.tight + self._margin_term(averages))
 
-        # (7) Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²].
-        entropy = supports.mixing + 0.5 * rho * np.log(E / unpacked.d) + alpha * patterns.internal
+        # Σ = E_k[H₂(p)] + ½ρ ln(E/d) + α E_k[g_k + ½(s² + χ)g_k'²], the entropy inside a smallest
+        # group.
+        weight_term = 0.5 * rho * np.log(E / unpacked.d)
+        entropy = supports.choice_entropy + weight_term + alpha * patterns.entropy_term
 
-        # α E_k[g_k''²] E_k[f_k''²] at the top, in a smallest group, and the same with E₀, g₀ and f₀
-        # at the bottom, between the largest groups.
+        # Stability, a value above 1 asks for more steps: α E_k[g_k''²] E_k[f_k''²] at the top,
+        # in a smallest group, and the same with E₀, g₀ and f₀ at the bottom, between the largest.
         replicons = alpha * patterns.square_curvatures * supports.square_curvatures
         replicon_inner, replicon_outer = replicons
         return RSBState(
@@ -272,7 +311,7 @@ class RSBBranch(ChiBranch[RSBState]):
             order=unpacked.order,
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=float(entropy),
-            entropy_by_alpha=float(patterns.values[0]),
+            entropy_by_alpha=float(patterns.values[0]),  # E₀[g₀]
             identity_error=_identity_error(unpacked, supports),
             tight=float(patterns.tight),
             replicon_inner=float(replicon_inner),
@@ -280,26 +319,27 @@ class RSBBranch(ChiBranch[RSBState]):
             edge_weight=max(patterns.edge_weight, supports.edge_weight),
         )
 
-    def _kappa_first(self, averages: _Averages) -> float:
-        """The margin's part of the identity, κE_k[R₁]/ρ."""
-        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.first
+    def _margin_term(self, averages: _Averages) -> float:
+        """The margin's part of the identity α E_k[p₊ + κR₁/ρ] = ρ: κE_k[R₁]/ρ, κ = margin·√ρ."""
+        return self.ensemble.margin / np.sqrt(self.rho) * averages.patterns.violation
 
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative error of each equation, (equations,), in this order:
+        """The relative error of each saddle equation, (equations,), in this order:
 
-        (1) E_k[p] = ρ, or E_k[1 − p] = 1 − ρ where that is smaller;
-        (2) E_k[p(u²/d² + 1/d − 1/E)] = ρ;
-        (5) α E_k[κR₁/(ρχ) − g_k''] = d;
-        (4) α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
-        (3) E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
-        Σ_c σ_c f_c E_k[R₁] = 0, if the threshold is free;
-        (6) of the k break points, by `_break_errors`.
+        density     E_k[p] = ρ, or E_k[1 − p] = 1 − ρ where that is smaller;
+        norm        E_k[p(u²/d² + 1/d − 1/E)] = ρ;
+        d           α E_k[κR₁/(ρχ) − g_k''] = d;
+        conjugates  α E_i[g_i'²] = G_i, as differences between neighbouring levels, k + 1 of them;
+        overlaps    E_i[f_i'²] = p_i, as differences, k of them: that of i = 0 is left over;
+        threshold   Σ_c σ_c f_c E_k[R₁] = 0 over the classes c, if the threshold is free;
+        breaks      those of the k break points, by `_break_errors`, always last.
 
-        The numbers are those of the module's equations. E_i is the average over the weight of level
-        i = 0 … k, where g_i is the function of the patterns and f_i that of the supports. `entropy`
-        is Σ by (7).
+        E_i is the average over the weight of level i = 0 … k, where g_i is the function of the
+        patterns and f_i that of the variables. p is the probability that a variable of field u is
+        chosen, R₁ the mean violation of a constraint, κ = margin·√ρ; d = E − F₁ + G_k. Class c has
+        the share f_c and the sign σ_c. `alpha` is the load and `entropy` Σ at this point.
         """
         rho = self.rho
         patterns = averages.patterns
@@ -312,8 +352,8 @@ class RSBBranch(ChiBranch[RSBState]):
         norm = supports.weight_square + supports.chosen * (1 / d - 1 / unpacked.order.E)
 
         # What the patterns return for d and for G₀, G₁ − G₀, …; the supports for p₁ − p₀, ….
-        kappa_term = self._kappa_first(averages) / unpacked.order.chi
-        d_of_patterns = alpha * (kappa_term - patterns.curvature)
+        margin_term = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
+        d_of_patterns = alpha * (margin_term - patterns.curvature)
         G_parts_of_patterns = alpha * np.diff(patterns.squares, prepend=0.0)
         p_parts_of_supports = np.diff(supports.squares)
 
@@ -325,7 +365,7 @@ class RSBBranch(ChiBranch[RSBState]):
             *(p_parts_of_supports / np.diff(unpacked.p) - 1),
         ]
         if self.ensemble.free_threshold:
-            residual.append(averages.first_by_sign / np.sqrt(rho))
+            residual.append(averages.violation_by_sign / np.sqrt(rho))
         return np.array([*residual, *self._break_errors(unpacked, averages, alpha, entropy)])
 
     def _break_errors(
@@ -333,14 +373,17 @@ class RSBBranch(ChiBranch[RSBState]):
     ) -> list[float]:
         """The relative errors of the equations of x₁ … x_k; none without breaking.
 
-        E_i is the average over the weight of level i, g_i the function of the patterns there and
-        f_i that of the supports. With S_i = α E_i[g_i] + E_i[f_i] the equations are
+        Level i = 0 … k has the overlap p_i and its conjugate G_i; x_i lies between levels i − 1 and
+        i. E_i is the average over the weight of level i, g_i the function of the patterns there and
+        f_i that of the variables. With S_i = α E_i[g_i] + E_i[f_i] the equations are
 
             i < k:  S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}),
             i = k:  S₀ + Kρ = entropy.
 
-        S₀ + Kρ is Σ in terms of the bottom level, `entropy` is Σ in terms of the top level, (7).
-        Given the equations i < k, they agree where S_k − S_{k−1} = ½x_k(G_k p_k − G_{k−1} p_{k−1}).
+        The last stands in for S_k − S_{k−1} = ½x_k(G_k p_k − G_{k−1} p_{k−1}), in which large terms
+        nearly cancel. S₀ + Kρ is the entropy Σ in terms of the bottom level, K the conjugate of the
+        density ρ; `entropy` is Σ in terms of the top level. Given the equations i < k both agree
+        exactly where the one of i = k holds.
         """
         if not self.steps:
             return []
@@ -356,11 +399,15 @@ class RSBBranch(ChiBranch[RSBState]):
         held: tuple[int, ...],
         name: str,
         *,
-        extra: Callable[[RSBState], float] | None = None,
+        extra_equation: Callable[[RSBState], float] | None = None,
         hold_breaks: bool = False,
         fineness: float = 1.0,
     ) -> Solved[RSBState]:
         """Newton in all coordinates of the point but those held.
+
+        There is one equation fewer than coordinates, as the load is free. So the caller must hold
+        one coordinate or give one equation more; with `hold_breaks` the equations of the break
+        points go, and all their coordinates must be held too.
 
         Parameters
         ----------
@@ -370,59 +417,73 @@ class RSBBranch(ChiBranch[RSBState]):
             Indices of coordinates that stay as they are.
         name
             What is solved, for the error's sentence.
-        extra
-            One equation more (its value must vanish).
+        extra_equation
+            One equation more: its value, which must vanish, at a state.
         hold_breaks
-            Whether the equations (6) are left out.
+            Whether the equations of the `steps` break points are left out.
         fineness
             Grids are finer by this factor.
         """
-        free = [index for index in range(len(point)) if index not in held]
+        free_coordinates = [index for index in range(len(point)) if index not in held]
 
         def whole_point(free_values: Array) -> Array:
+            """All coordinates: the free ones, which Newton moves, among those held."""
             whole = np.array(point, dtype=float)
-            whole[free] = free_values
+            whole[free_coordinates] = free_values
             return whole
 
         def residual(state: RSBState) -> Array:
             values = state.residual
             if hold_breaks:
+                # The equations of the break points come last, one for each step.
                 values = values[: len(values) - self.steps]
-            if extra is not None:
-                values = np.append(values, extra(state))
+            if extra_equation is not None:
+                values = np.append(values, extra_equation(state))
             return values
 
         solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
-            np.array(point)[free],
+            np.array(point)[free_coordinates],
             self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),
             residual=residual,
         )
         return replace(solved, unknowns=whole_point(solved.unknowns))
 
     def at_chi(self, log_chi: float, start: Array) -> Solved[RSBState]:
-        """The saddle at a given χ, from a point near to it, whose own ln χ is not used."""
+        """The saddle at a given χ, from a point near to it, whose own ln χ is not used.
+
+        ln χ, coordinate 0 of a point, is held: as many coordinates as equations are left.
+        """
         name = f"{self.steps} step(s) of breaking at χ = {np.exp(log_chi):.6g}"
         return self.solve_with(np.array([log_chi, *start[1:]]), held=(0,), name=name)
 
     def at_load(self, alpha: float, start: Array, fineness: float = 1.0) -> Solved[RSBState]:
-        """The saddle at a given α; its error is relative to the nearer end of ρα_c < α < α_c."""
+        """The saddle at a given load α, from a point near to it.
+
+        No coordinate is held; that the state has this load is the one equation more. Its error is
+        relative to the distance from the nearer end of ρα_c < α < α_c, where α_c is the load that
+        all variables hold together and ρα_c the one that a typical choice of them holds.
+        """
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
         return self.solve_with(
             start,
             held=(),
             name=f"{self.steps} step(s) of breaking at α = {alpha:.10g}",
-            extra=lambda state: (state.alpha - alpha) / scale,
+            extra_equation=lambda state: (state.alpha - alpha) / scale,
             fineness=fineness,
         )
 
     def at_zero_entropy(self, start: Array) -> Solved[RSBState]:
-        """The point where no choice is left to count, Σ = 0."""
+        """The capacity: the saddle where no choice is left to count, from a point near to it.
+
+        No coordinate is held; the one equation more is that the entropy Σ is 0, relative to H₂(ρ),
+        the entropy of all choices.
+        """
         scale = binary_entropy(self.rho)
         return self.solve_with(
             start,
             held=(),
             name=f"capacity with {self.steps} step(s) of breaking",
-            extra=lambda state: state.entropy / scale,
+            extra_equation=lambda state: state.entropy / scale,
         )

@@ -40,23 +40,37 @@ _SMALLEST_SCALE = 1e-3
 def pattern_recursion(  # noqa: PLR0913
     p: Array, x: Array, chi: float, rho: float, *, offset: float = 0.0, fineness: float = 1.0
 ) -> tuple[PatternSide, Recursion]:
-    """g_k = ln A on its grid, and g_k … g₀ with their weights.
+    """The patterns of one class with k steps of breaking: g_k = ln A, and the levels below it.
+
+    A(u) is the weight of a pattern of mean field u (`patterns`). Replicas of the support fall into
+    nested groups, one level i = 0 … k for each depth; g_k descends to g₀ by the recursion of
+    `parisi`, in which the field u is a sum of nested Gaussians.
 
     Parameters
     ----------
     p : (k + 1,)
-        Overlaps p₀ … p_k.
+        Overlaps p₀ … p_k between replicas, from different groups to the same smallest group. They
+        are the variances of the field u on the levels.
     x : (k,)
-        Break points x₁ … x_k.
-    chi, rho
-        χ and ρ.
+        Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
+    chi
+        χ > 0, the response: a violation v of a constraint costs v²/2χ.
+    rho
+        ρ, the share of variables that are chosen, which is also the norm of the weights.
     offset
         Where the field of the class is centred.
     fineness
         Grids are finer by this factor.
+
+    Returns
+    -------
+    top
+        ln A and the law of the violation at the nodes of the top grid.
+    recursion
+        g_i, its slope and the weight P_i of the field on the grid of each level.
     """
     parts = np.diff(p, prepend=0.0)  # p₀, p₁ − p₀, …: variances of the nested Gaussians
-    s2 = rho - p[-1]
+    s2 = rho - p[-1]  # s², the variance of the field within a smallest group
     if not (chi > 0 and s2 > 0 and np.all(parts > 0)):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
     s = np.sqrt(s2)
@@ -66,14 +80,16 @@ def pattern_recursion(  # noqa: PLR0913
     steps = gaussian_steps(p) / fineness
     grids = [uniform_grid(reach, step) for step in steps[:-1]]
 
-    # At the top the edge of A needs a step of a fraction of s. Far on the violated side A^x falls
-    # as e^{−x u²/2(s² + χ)}: times the last Gaussian, of variance `part`, it is one of variance
-    # part·(s² + χ)/(s² + χ + x·part). Without breaking A itself is averaged, x = 1.
-    total = s2 + chi
-    tilt = 1.0
+    # At the top A^x is averaged over the last Gaussian, with x = x_k; without breaking A itself.
+    top_exponent = 1.0
     if len(x):
-        tilt = x[-1]
-    narrowing = np.sqrt(total / (total + tilt * parts[-1]))
+        top_exponent = x[-1]
+
+    # Near u = 0, the edge of A, the step must be a fraction of s. Far on the violated side A^x
+    # falls as e^{−x u²/2(s² + χ)}. Its product with the last Gaussian, of variance parts[-1], is a
+    # Gaussian of variance parts[-1]·narrowing², and the coarse step must resolve that one.
+    s2_plus_chi = s2 + chi
+    narrowing = np.sqrt(s2_plus_chi / (s2_plus_chi + top_exponent * parts[-1]))
     top_grid = focused_grid(
         reach,
         fine=s / _PER_PATTERN_EDGE / fineness,
@@ -92,33 +108,48 @@ def pattern_recursion(  # noqa: PLR0913
 def support_recursion(  # noqa: PLR0913
     G: Array, x: Array, E: float, d: float, K: float, *, fineness: float = 1.0
 ) -> tuple[SupportSide, Recursion]:
-    """f_k = ln(1 + e^{−K}B) on its grid, and f_k … f₀ with their weights.
+    """One variable with k steps of breaking: f_k = ln(1 + e^{−K}B), and the levels below it.
 
-    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). The field u has
-    its own grid on each level i = 0 … k, fine where the choice switches on.
+    A variable of field u is chosen with the odds e^{−K}B(u), B = √(E/d) e^{u²/2d} (`supports`).
+    Replicas of the support fall into nested groups, one level i = 0 … k for each depth; f_k
+    descends to f₀ by the recursion of `parisi`, in which u is a sum of nested Gaussians.
+
+    For large u, f_i ≈ u²/2d_i with d_k = d and d_{i−1} = d_i − x_i(G_i − G_{i−1}). Each level has a
+    grid of its own, fine where the variable switches from rejected to chosen.
 
     Parameters
     ----------
     G : (k + 1,)
-        Conjugates G₀ … G_k.
+        Conjugates G₀ … G_k of the overlaps: the variances of the field u on the levels.
     x : (k,)
-        Break points x₁ … x_k.
-    E, d, K
-        The other order parameters of the support side.
+        Break points x₁ … x_k: the sizes of the groups, 0 < x₁ < … < x_k < 1.
+    E, d
+        A weight of field h gains e^{h²/2E}, where h has the mean u and the variance E − d.
+    K
+        The price of choosing a variable.
     fineness
         Grids are finer by this factor.
+
+    Returns
+    -------
+    top
+        f_k, the probability of choosing and the law of the weight at the nodes of the top grid.
+    recursion
+        f_i, its slope and the weight P_i of the field on the grid of each level.
     """
     scales = descending_scales(d, x, G)  # d₀ … d_k
     increasing = np.all(np.diff(G, prepend=0.0) > 0)
     if not (d < E and increasing and scales.min() > _SMALLEST_SCALE * d):
         raise OutsideDomain("E > d > Σ x_i(G_i − G_{i−1}) and 0 < G₀ < … < G_k are needed")
     reach = FIELD_REACH * np.sqrt(_tilted_variance(G, scales))
+    # ln(e^{−K}B) = u²/2d − switch. Where the switch is negative every variable is likely to be
+    # chosen, and the grids are those of 0.
     switch = max(K - 0.5 * np.log(E / d), 0.0)
     next_breaks = np.append(x, 1.0)  # x_{i+1} of level i
     steps = gaussian_steps(G)
 
-    # f_i is analytic up to a complex u, the zero of its switch: the fine step is a fraction of the
-    # distance of that zero from the real axis.
+    # f_i is analytic up to a complex u, where the argument of its logarithm vanishes: the fine step
+    # is a fraction of the distance of that zero from the real axis.
     grids = []
     for level in range(len(G)):
         zero = _zero_of_switch(scales[level], switch, next_breaks[level])
@@ -136,10 +167,14 @@ def support_recursion(  # noqa: PLR0913
 
 
 def _tilted_variance(G: Array, scales: Array) -> float:
-    """The variance v_k of the weight P_k, which is wider than N(0, G_k): the grids reach as far.
+    """The variance v_k of the field u at the top level k, where it is tilted to large values.
 
-    Where f_i ≈ u²/2d_i, v₀ = G₀ and v_i = v_{i−1} r² + (G_i − G_{i−1}) r with r = d_i/d_{i−1};
-    `scales` are d₀ … d_k.
+    Level i has the function f_i ≈ u²/2d_i, and the tilt e^{x_i f_i} widens the field beyond its
+    Gaussian of variance G_i: v₀ = G₀, and
+
+        v_i = v_{i−1} r² + (G_i − G_{i−1}) r,    r = d_i/d_{i−1}.
+
+    The grids must reach as far. `G` are G₀ … G_k, `scales` are d₀ … d_k.
     """
     variance = G[0]
     for i in range(1, len(G)):
@@ -151,37 +186,51 @@ def _tilted_variance(G: Array, scales: Array) -> float:
 def _zero_of_switch(scale: float, switch: float, next_break: float) -> complex:
     """The complex field u where 1 + e^{x_{i+1}(u²/2d_i − switch)} vanishes, next to the real axis.
 
-    This sum switches from rejected to chosen groups on level i, with `scale` d_i, `next_break`
-    x_{i+1} (1 at the top: single variables) and `switch` K − ½ ln(E/d), or 0 where that is
-    negative. The exponent is iπ at u² = 2d_i (switch + iπ/x_{i+1}).
+    On level i this sum switches from 1 to large values where the variable goes from rejected to
+    chosen. Its exponent is iπ at u² = 2d_i (switch + iπ/x_{i+1}).
+
+    Parameters
+    ----------
+    scale
+        d_i: a chosen variable of field u gains u²/2d_i.
+    switch
+        What it must gain to be chosen, at least 0.
+    next_break
+        x_{i+1}, the break point above level i; 1 at the top.
     """
     return complex(np.sqrt(2 * scale * (switch + 1j * np.pi / next_break)))
 
 
 class BrokenPatternMeans(NamedTuple):
-    """Averages of the pattern side over the weights P_i; those without a level are over P_k."""
+    """Averages over the patterns; g_i is their function on level i = 0 … k, with g_k = ln A.
 
-    tight: float  # E_k[p₊]
-    first: float  # E_k[R₁]
+    E_i is the average over the weight P_i of the field on level i.
+    """
+
+    tight: float  # E_k[p₊], p₊ the probability that a constraint is tight
+    violation: float  # E_k[R₁], R₁ the mean violation of a constraint
     curvature: float  # E_k[g_k'']
-    internal: float  # E_k[g_k + ½(s² + χ)g_k'²]
+    entropy_term: float  # E_k[g_k + ½(s² + χ)g_k'²], the patterns' part of the entropy over α
     squares: Array  # E_i[g_i'²], (levels,)
     values: Array  # E_i[g_i], (levels,)
-    square_curvatures: Array  # E_k[g_k''²] and E₀[g₀''²]
-    edge_weight: float  # what the ends of the grids cut off
+    square_curvatures: Array  # E_k[g_k''²] and E₀[g₀''²], (2,)
+    edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
 class BrokenSupportMeans(NamedTuple):
-    """Averages of the support side over the weights P_i; those without a level are over P_k."""
+    """Averages over the variables; f_i is their function on level i = 0 … k, f_k = ln(1 + e^{−K}B).
 
-    chosen: float  # E_k[p]
+    E_i is the average over the weight P_i of the field u on level i.
+    """
+
+    chosen: float  # E_k[p], p the probability that a variable is chosen
     rejected: float  # E_k[1 − p]
-    weight_square: float  # E_k[p u²/d²]
-    mixing: float  # E_k[H₂(p)]
+    weight_square: float  # E_k[p u²/d²], u/d the mean weight of a chosen variable
+    choice_entropy: float  # E_k[H₂(p)]
     squares: Array  # E_i[f_i'²], (levels,)
     values: Array  # E_i[f_i], (levels,)
-    square_curvatures: Array  # E_k[f_k''²] and E₀[f₀''²]
-    edge_weight: float  # what the ends of the grids cut off
+    square_curvatures: Array  # E_k[f_k''²] and E₀[f₀''²], (2,)
+    edge_weight: float  # the largest weight at an end of a grid: what the grids cut off
 
 
 # The differences for the Jacobian move one coordinate at a time: most of them leave one of the two
@@ -198,17 +247,35 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """The means of one class; the parameters are those of `pattern_recursion`."""
+    """The averages over the patterns of one class; the tuples are keys of the cache.
+
+    `top` has g_k = ln A on the grid of the top level k: `log_a` is g_k, `slope` g_k', `curvature`
+    g_k'', `tight` and `mean` the probability and the mean of a violation.
+
+    Parameters
+    ----------
+    p : (k + 1,)
+        Overlaps p₀ … p_k between replicas of the support, by level.
+    x : (k,)
+        Break points x₁ … x_k.
+    chi, rho
+        The response χ, and the density ρ of chosen variables.
+    offset
+        Where the field of the class is centred.
+    fineness
+        Grids are finer by this factor.
+    """
     top, recursion = pattern_recursion(
         np.array(p), np.array(x), chi, rho, offset=offset, fineness=fineness
     )
     k = len(x)
-    internal = top.log_a + 0.5 * (rho - p[-1] + chi) * top.slope**2
+    s2 = rho - p[-1]  # variance of the field within a smallest group
+    entropy_term = top.log_a + 0.5 * (s2 + chi) * top.slope**2
     return BrokenPatternMeans(
         tight=recursion.mean(k, top.tight),
-        first=recursion.mean(k, top.mean),
+        violation=recursion.mean(k, top.mean),
         curvature=recursion.mean(k, top.curvature),
-        internal=recursion.mean(k, internal),
+        entropy_term=recursion.mean(k, entropy_term),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
         square_curvatures=recursion.mean_square_curvatures(top.curvature),
@@ -220,20 +287,35 @@ def broken_class_means(  # noqa: PLR0913
 def broken_support_means(
     G: tuple[float, ...], x: tuple[float, ...], d: float, switch: float, *, fineness: float
 ) -> BrokenSupportMeans:
-    """The means of the supports at `switch` = K − ½ ln(E/d).
+    """The averages over the variables of a support; the tuples are keys of the cache.
 
-    The other parameters are those of `support_recursion`. E and K enter by the switch alone:
-    E = e·d brings K = switch + ½.
+    A variable of field u is chosen with the log-odds u²/2d − switch, where switch = K − ½ ln(E/d)
+    joins two order parameters: K, the price of a variable, and E. No average here depends on them
+    in another way. `support_recursion` wants both, so any pair with this switch will do: E = e·d,
+    for which ln(E/d) = 1 and K = switch + ½.
+
+    Parameters
+    ----------
+    G : (k + 1,)
+        Conjugates G₀ … G_k of the overlaps, the variances of the field u, by level.
+    x : (k,)
+        Break points x₁ … x_k.
+    d
+        The mean weight of a chosen variable is u/d.
+    switch
+        K − ½ ln(E/d).
+    fineness
+        Grids are finer by this factor.
     """
     top, recursion = support_recursion(
         np.array(G), np.array(x), E=np.e * d, d=d, K=switch + 0.5, fineness=fineness
     )
-    k = len(x)
+    k = len(x)  # the top level, on whose grid `top` stands
     return BrokenSupportMeans(
         chosen=recursion.mean(k, top.chosen),
         rejected=recursion.mean(k, top.rejected),
         weight_square=recursion.mean(k, top.chosen * top.mean**2),
-        mixing=recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
+        choice_entropy=recursion.mean(k, entr(top.chosen) + entr(top.rejected)),
         squares=recursion.mean_square_slopes,
         values=recursion.mean_values,
         square_curvatures=recursion.mean_square_curvatures(top.curvature),

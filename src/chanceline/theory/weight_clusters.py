@@ -27,7 +27,7 @@ from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logari
 from chanceline.theory.pattern_averages import PatternOrder, class_sides, pattern_means
 from chanceline.theory.quadrature import QUADRATURE_STEP, Array
 
-# A start near the solution without threshold and margin at this error rate: ln χ, logit q₀, ln t*.
+# A start near the solution without threshold and margin at this error rate: ln χ, logit q₀, ln v*.
 # All others are followed from there.
 _START_ERROR_RATE = 0.1
 _START = np.array([-3.6, 1.23, -0.754])
@@ -38,9 +38,10 @@ _STEP_OF_SHARE = 0.25
 
 @lru_cache(maxsize=64)
 def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
-    """α_c with all variables and errors, one step broken: where α_VS with errors ends as ρ → 1.
+    """The capacity α_c with all variables and a rate of errors, with one step of breaking.
 
-    It is followed from the ensemble of the known start (share 0 of the way) to this one (share 1).
+    The capacity with chosen variables ends there as their density ρ → 1. The solution is followed
+    from an ensemble whose solution is nearly known (share 0 of the way) to this one (share 1).
     """
 
     def on_the_way(share: float) -> Ensemble:
@@ -62,27 +63,32 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
+        # The classes are equal at share 0, and the best threshold is 0; from there on it moves.
         with_threshold = np.insert(first.unknowns, _THRESHOLD_INDEX, 0.0)
         first = replace(first, unknowns=with_threshold)
-    *_, last = follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0)
-    return last
+    *_, at_ensemble = follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0)
+    return at_ensemble
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
-    """The equations of the clusters at (ln χ, logit q₀, b if the threshold is free, ln t*).
+    """The equations of the last cluster of weights at (ln χ, logit q₀, b if it is free, ln v*).
 
-    The exponent of the number of clusters, with s² = 1 − q₀, the error rate ε, y = v*²/2χ and v* =
-    t*, the violation from which on a pattern is an error, is
+    χ is the response: a violation v of a constraint costs v²/2χ. q₀ is the overlap of weights in
+    different clusters, and s² = 1 − q₀. b is the threshold of the rule. From the violation v* on,
+    `order.ceiling`, a pattern is an error, whose price is y = v*²/2χ; the error rate allowed is ε.
 
-        Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²).
+    ⟨·⟩ is the mean over fields and classes, `means`: A the weight of a pattern, p₊ the probability
+    that a constraint is tight, R₁ its mean violation, e* the density of v at v*. Class c has the
+    share f_c and the sign σ_c, and κ is the margin. The exponent of the number of clusters is
 
-    Means ⟨·⟩ over fields and classes are those of `pattern_averages`. The load comes from the
-    identity α⟨p₊ − v*e* + κR₁⟩ = 1, e* the density of v at v* and κ the margin. The residual has
+        Σ = α(⟨ln A⟩ + yε) + ½ ln(1 + s²/χ) + ½ q₀/(χ + s²),
+
+    with the load α from the identity α⟨p₊ − v*e* + κR₁⟩ = 1 (`means.isostatic`). The residual has
 
         ∂Σ/∂q₀ = 0:  (α/χ²)⟨R₁²⟩ = q₀/(χ + s²)², relative,
-        ∂Σ/∂y = 0:   ⟨wrong⟩ = ε, relative,
+        ∂Σ/∂y = 0:   the share of errors ⟨wrong⟩ = ε, relative,
         Σ = 0,
-        ∂Σ/∂b = 0:   Σ_c σ_c f_c ∫Dz R₁ = 0, if the threshold is free.
+        ∂Σ/∂b = 0:   Σ_c σ_c f_c R₁, averaged over fields, = 0, if the threshold is free.
     """
     check_logarithms(point)
     log_chi = point[0]
@@ -99,6 +105,8 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         threshold=threshold,
         ceiling=np.exp(log_ceiling),
     )
+
+    # Arrays among the means hold the value first, then its derivatives, which are not needed.
     means = pattern_means(class_sides(ensemble, order, QUADRATURE_STEP), ensemble, rho=1.0)
     if not means.isostatic[0] > 0:
         raise OutsideDomain("p₊ − v*e* must be positive")
@@ -114,11 +122,10 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         + 0.5 * order.q0 / chi_plus_s2
     )
 
-    # The first element of each mean is its value; the others are derivatives.
-    square = alpha * means.square[0] / chi**2  # (α/χ²)⟨R₁²⟩
-    square_error = square * chi_plus_s2**2 / order.q0 - 1
+    mean_square = alpha * means.square[0] / chi**2  # (α/χ²)⟨R₁²⟩
+    overlap_error = mean_square * chi_plus_s2**2 / order.q0 - 1
     wrong_error = means.wrong[0] / ensemble.error_rate - 1
-    residual = [square_error, wrong_error, float(entropy)]
+    residual = [overlap_error, wrong_error, float(entropy)]
     if ensemble.free_threshold:
         residual.append(means.by_threshold[0])
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))

@@ -34,6 +34,7 @@ from chanceline.theory.continuation import first_success, follow
 from chanceline.theory.newton import Newton, OutsideDomain, Solved, check_logarithms
 from chanceline.theory.parisi import (
     FIELD_REACH,
+    Grid,
     Recursion,
     descending_scales,
     focused_grid,
@@ -49,61 +50,57 @@ from chanceline.theory.typical import mills
 # Grid points per width of the edge of H, up to so many widths from it.
 _POINTS_PER_EDGE = 6.0
 _EDGE_FOCUS = 4
-# Continuation in ln m begins at this m or smaller, goes by this factor, and gives up at this step.
+# Continuation in ln m begins at this m or smaller.
 _FIRST_M = 1e-3
+# Its first step is this factor of m; where the first point fails, m is smaller by this factor.
 _M_FACTOR = 4
+# So many first points are tried.
 _M_ATTEMPTS = 7
+# It gives up at this step of ln m.
 _SMALLEST_STEP = 1e-2
 
 
 @dataclass(frozen=True)
 class FiniteMState:
-    """Order parameters by level and φ; the unknowns are (ln(ρ − q_L), logit(q₀/q₁), K).
+    """Order parameters by level 0 … L and φ; the unknowns are (ln(ρ − q_L), logit(q₀/q₁), K).
 
     `growth` is what the equation of q₂ − q₁ returns, relative to the split imposed; 1 without
     groups.
     """
 
-    q: Array  # (levels,)
-    q_hat: Array  # (levels,)
-    Q_hat: float
-    K: float
-    phi: float
+    q: Array  # overlaps: q₀ between supports, q₁ (and q₂) between replicas in one, (levels,)
+    q_hat: Array  # their conjugates, (levels,)
+    Q_hat: float  # conjugate of the norm of the weights
+    K: float  # conjugate of the density: the price of a variable
+    phi: float  # φ, the growth rate of Σ_c V(c)^m
     growth: float
-    residual: Array
+    residual: Array  # relative errors of the three equations, (3,)
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """g_L → … → g₀ for the field v = Σ_i √(q_i − q_{i−1}) z_i, from g_L = ln H(v/√(ρ − q_L)).
+    """The patterns at finite m: g_L = ln H(v/√(ρ − q_L)), and the levels below it.
+
+    H(t) = Φ(−t) is the probability that a normal number exceeds t: here, that a random weight
+    vector satisfies a pattern of field v. g_L descends to g₀ by the recursion of `parisi`, in which
+    v = Σ_i √(q_i − q_{i−1}) z_i is a sum of nested Gaussians. Without groups L = 1, else L = 2.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ … q_L.
+        Overlaps q₀ … q_L: the variances of the field v on the levels.
     breaks : (L,)
-        x₁ … x_L.
+        Break points x₁ … x_L: m, the number of replicas within a support, and, with groups, their
+        size.
     gap
-        ρ − q_L, by itself: as m → 0 it is lost in ρ.
+        ρ − q_L, with the density ρ. It is an argument of its own, as for m → 0 it is lost in ρ.
     """
-    parts = np.diff(q, prepend=0.0)
-    if not (gap > 0 and parts.min() > 0):
+    if not (gap > 0 and np.diff(q, prepend=0.0).min() > 0):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
+    grids = _field_grids(q, breaks, gap)
+
+    # The top function is ln H(v/width) = ln Φ(−v/width). Its slope is H'/H over the width; `mills`
+    # is H'/H with its sign, negative.
     width = np.sqrt(gap)
-    reach = FIELD_REACH * np.sqrt(q[-1])
-
-    # Far on the violated side H^x falls as e^{−x v²/2(ρ − q_L)}: times a Gaussian of variance
-    # `part` it is one of variance part·gap/(gap + x·part).
-    steps = gaussian_steps(q)
-    narrowing = np.sqrt(gap / (gap + breaks * parts[1:]))
-    grids = [uniform_grid(reach, steps[0])]
-    for coarse in steps[1:] * narrowing:
-        grid = focused_grid(
-            reach, fine=width / _POINTS_PER_EDGE, coarse=coarse, focus=_EDGE_FOCUS * width
-        )
-        grids.append(grid)
-
-    # The top function ln H(v/width) = ln Φ(−v/width), with the slope H'/H divided by the width;
-    # `mills` is H'/H with its sign, negative.
     scaled_field = grids[-1].nodes / width
     return recurse(
         grids,
@@ -114,36 +111,67 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     )
 
 
-class SupportLaw(NamedTuple):
-    """The support side, Gaussian all the way down, on the nodes z."""
+def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
+    """Grids of the field v, one for each level 0 … L; the parameters are as in `volume_recursion`.
 
-    D_levels: Array  # D₀ … D_L
-    log_odds: Array  # ln(e^{−K}B), (nodes,)
-    weight_square: Array  # (h₀/D₀)², (nodes,)
-    weights: Array  # of ∫Dz, (nodes,)
+    The bottom level is smooth. On level i ≥ 1 H^x is averaged over a Gaussian of variance
+    part = q_i − q_{i−1}, where H = H(v/√gap), gap = ρ − q_L, and x = x_i. Its edge at v = 0 has the
+    width √gap and needs a fine step. Far on the violated side H^x falls as e^{−x v²/2gap}. The
+    product with the Gaussian is then a narrower Gaussian, of variance part·gap/(gap + x·part),
+    which the coarse step must resolve.
+    """
+    reach = FIELD_REACH * np.sqrt(q[-1])
+    steps = gaussian_steps(q)  # that resolve the Gaussians alone
+    parts = np.diff(q)  # q_i − q_{i−1} of the levels 1 … L
+    narrowing = np.sqrt(gap / (gap + breaks * parts))
+    width = np.sqrt(gap)
+
+    grids = [uniform_grid(reach, steps[0])]
+    for coarse in steps[1:] * narrowing:
+        grid = focused_grid(
+            reach, fine=width / _POINTS_PER_EDGE, coarse=coarse, focus=_EDGE_FOCUS * width
+        )
+        grids.append(grid)
+    return grids
+
+
+class SupportLaw(NamedTuple):
+    """One variable, at the nodes z of its Gaussian field h₀ = √q̂₀ z."""
+
+    D_levels: Array  # D₀ … D_L: on level i the weight is Gaussian with mean h_i/D_i
+    log_odds: Array  # ln(e^{−K}B), the log-odds that the variable is chosen, (nodes,)
+    weight_square: Array  # (h₀/D₀)², the square of its mean weight, (nodes,)
+    weights: Array  # of the nodes in ∫Dz, (nodes,)
 
 
 def support_law(D: float, q_hat: Array, K: float, breaks: Array) -> SupportLaw:
-    """The support side on the nodes z of a rule for ∫Dz, with h₀ = √q̂₀ z and m = x₁:
+    """Whether a variable is chosen, on the nodes z of a rule for ∫Dz, and its mean weight.
 
-        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀.
+    The odds are e^{−K}B. B is the integral over the m replicas of the weight, which is Gaussian on
+    every level i = 0 … L; with the field h₀ = √q̂₀ z of the bottom level and m = x₁
+
+        ln B = −(m/2) ln D_L + (m/2) Σ_i ln(D_i/D_{i−1})/x_i + m h₀²/2D₀,
+
+    where D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}) descends from D_L.
 
     Parameters
     ----------
     D
-        D_L = Q̂ + q̂_L.
+        D_L = Q̂ + q̂_L, with the conjugate Q̂ of the norm.
     q_hat : (L + 1,)
-        q̂₀ … q̂_L.
+        q̂₀ … q̂_L, the conjugates of the overlaps by level.
     K
-        Conjugate of ρ.
+        Conjugate of the density ρ: the price of a variable.
     breaks : (L,)
-        x₁ … x_L.
+        Break points x₁ … x_L.
     """
     D_levels = descending_scales(D, breaks, q_hat)
     D0 = D_levels[0]
     if not 0 < D0 <= D:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
     m = breaks[0]
+
+    # B varies on the scale 1/√(m q̂₀/D₀) of z.
     rule = rule_for(float(np.sqrt(D0 / (m * q_hat[0]))), QUADRATURE_STEP / 2)
     h0 = np.sqrt(q_hat[0]) * rule.nodes
 
@@ -162,12 +190,27 @@ def _equations(
 ) -> FiniteMState:
     """The equations at (ln(ρ − q_L), logit(q₀/q₁), K), relative, and φ.
 
-    With q̂_i = α E_i[g_i'²], D_L = ρ/(ρ − q_L) and the support side of `support_law` they are
+    Overlaps are q₀ between supports, q₁ between replicas within one and, with groups, q₂ within a
+    group; L = 1 without groups, 2 with them. The patterns give their conjugates q̂_i = α E_i[g_i'²],
+    g_i the function of `volume_recursion` on level i and E_i[·] its average there. Let
+    D_L = ρ/(ρ − q_L). `support_law` has the probability p that a variable is chosen, its mean
+    weight h₀/D₀ and the D_i. The equations are
 
         ∫Dz p = ρ,    ∫Dz p [(h₀/D₀)² + (q̂₁ − q̂₀)/(D₁D₀)] = q₁,    ∫Dz p² (h₀/D₀)² = q₀.
 
     Where there are groups q₂ − q₁ = `split`·(ρ − q₂) is imposed, and its equation,
-    q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁), returns `growth` times as much. `breaks` are (m,) or (m, k).
+    q₂ − q₁ = ρ(q̂₂ − q̂₁)/(D₂D₁), returns `growth` times as much.
+
+    Parameters
+    ----------
+    unknowns : (3,)
+        ln(ρ − q_L), logit(q₀/q₁) and K, the conjugate of ρ.
+    alpha, rho
+        Load α and density ρ.
+    breaks : (L,)
+        The number m of replicas and, with groups, their size k.
+    split
+        (q₂ − q₁)/(ρ − q₂), 0 without groups.
     """
     check_logarithms(unknowns[:2])
 
@@ -182,22 +225,24 @@ def _equations(
     m = breaks[0]
     D = rho / gap  # D_L
 
-    # Both sides.
+    # Averages over patterns and over variables.
     patterns = volume_recursion(q, breaks, gap)
     q_hat = alpha * patterns.mean_square_slopes
     D_levels, log_odds, weight_square, weights = support_law(D, q_hat, K, breaks)
     p = expit(log_odds)
     chosen = weights @ p
 
-    # ρ − q₁ and q₁ both come from the same average; as m → 0 only its difference from ρ carries χ.
+    # The overlaps that the variables return. As m → 0 q₁ → ρ, and only their difference carries χ:
+    # the error of q₁ is relative to ρ.
     spread = chosen * (q_hat[1] - q_hat[0]) / (D_levels[1] * D_levels[0])
-    q1_now = weights @ (p * weight_square) + spread
-    q0_now = weights @ (p**2 * weight_square)
-    residual = np.array([chosen / rho - 1, (q1_now - q1) / rho, q0_now / q[0] - 1])
+    returned_q1 = weights @ (p * weight_square) + spread
+    returned_q0 = weights @ (p**2 * weight_square)
+    residual = np.array([chosen / rho - 1, (returned_q1 - q1) / rho, returned_q0 / q[0] - 1])
 
-    # φ, with Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i in terms of D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for
-    # m → 0: the terms of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
-    outside = (
+    # φ = αm E₀[g₀] + ∫Dz ln(1 + e^{−K}B) + Kρ + (m/2)[Q̂ρ + Σ_i (x_{i+1} − x_i) q̂_i q_i], with the
+    # break points x_i. The bracket is written with D_L = Q̂ + q̂_L, as Q̂ is lost in q̂_L for m → 0:
+    # the terms of level L are then D_L ρ − q̂_L[(ρ − q_L) + x_L q_L].
+    conjugate_terms = (
         D * rho
         - q_hat[-1] * (gap + breaks[-1] * q[-1])
         + np.diff(breaks, prepend=0.0) @ (q_hat * q)[:-1]
@@ -206,8 +251,10 @@ def _equations(
         alpha * m * patterns.mean_values[0]
         + weights @ np.logaddexp(0.0, log_odds)
         + K * rho
-        + 0.5 * m * outside
+        + 0.5 * m * conjugate_terms
     )
+
+    # What the equation of q₂ − q₁ returns, relative to the q₂ − q₁ imposed.
     growth = 1.0
     if split:
         growth = rho * (q_hat[-1] - q_hat[1]) / (D * D_levels[1]) / (q[-1] - q1)
@@ -225,10 +272,19 @@ def _equations(
 def solve_finite_m(
     alpha: float, rho: float, breaks: tuple[float, ...], start: Array, split: float = 0.0
 ) -> Solved[FiniteMState]:
-    """The saddle of φ from a start (ln(ρ − q_L), logit(q₀/q₁), K) near to it.
+    """The saddle of φ(m), the growth rate of Σ_c V(c)^m, from a start near to it.
 
-    `breaks` is (m,) or, with groups, (m, k); `split` is (q₂ − q₁)/(ρ − q₂), imposed where there are
-    groups.
+    Parameters
+    ----------
+    alpha, rho
+        Load α and density ρ.
+    breaks
+        (m,), or (m, k) where the m replicas fall into groups of size k.
+    start : (3,)
+        ln(ρ − q_L), logit(q₀/q₁) and K: q₀ is the overlap between supports, q_L the largest one
+        within a support (q₁, or q₂ with groups), and K the conjugate of ρ.
+    split
+        (q₂ − q₁)/(ρ − q₂), imposed where there are groups; 0 without.
     """
     return Newton(iterations=60).solve(
         lambda unknowns: _equations(unknowns, alpha, rho, np.array(breaks), split),
@@ -240,22 +296,27 @@ def solve_finite_m(
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     """Replica symmetry at finite m > 0, by continuation in ln m from the limit m → 0.
 
-    The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K). Below 2ρ they all have a
-    limit as m → 0 and are followed as they are. Above 2ρ q₁ → ρ, and χ = (ρ − q₁)/m has a limit:
-    (ln χ, logit(q₀/q₁), K) is followed, which differs by ln m in the first one.
+    The unknowns of `solve_finite_m` are (ln(ρ − q₁), logit(q₀/q₁), K), with the overlaps q₁ within
+    a support and q₀ between supports and the conjugate K of the density ρ. At loads below 2ρ, where
+    typical supports separate, they all have a limit as m → 0 and are followed as they are. Above 2ρ
+    q₁ → ρ, and χ = (ρ − q₁)/m has a limit: (ln χ, logit(q₀/q₁), K) is followed instead, so that
+    the first unknown is the followed one plus ln m.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
     limit = solve_rs(alpha, rho)
     is_typical = limit.regime == Regime.TYPICAL
 
+    def unknowns_less_followed(log_m: float) -> Array:
+        if is_typical:
+            return np.zeros(3)
+        return np.array([log_m, 0.0, 0.0])  # ln(ρ − q₁) = ln χ + ln m
+
     def solve_at(log_m: float, start: Array) -> Solved[FiniteMState]:
-        """The saddle at m; start and unknowns are the followed ones."""
-        shift = np.zeros(3)  # ln(ρ − q₁) less the first followed unknown
-        if not is_typical:
-            shift[0] = log_m
-        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + shift)
-        return replace(solved, unknowns=solved.unknowns - shift)
+        """The saddle at m; the start and the unknowns of the result are the followed ones."""
+        difference = unknowns_less_followed(log_m)
+        solved = solve_finite_m(limit.alpha, limit.rho, (math.exp(log_m),), start + difference)
+        return replace(solved, unknowns=solved.unknowns - difference)
 
     def first_point(log_m: float) -> tuple[float, Solved[FiniteMState]]:
         return log_m, solve_at(log_m, _start_near_limit(limit, log_m, is_typical))
@@ -264,7 +325,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
     log_first = math.log(min(_FIRST_M, m))
     log_starts = [log_first - k * math.log(_M_FACTOR) for k in range(_M_ATTEMPTS)]
     begin, first = first_success(first_point, log_starts)
-    *_, last = follow(
+    *_, at_m = follow(
         solve_at,
         first,
         begin=begin,
@@ -272,22 +333,30 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
         until=math.log(m),
         smallest=_SMALLEST_STEP,
     )
-    return last.state
+    return at_m.state
 
 
 def _start_near_limit(limit: RSSolution, log_m: float, is_typical: bool) -> Array:
-    """The limit m → 0 in the unknowns that `solve_rs_at_m` follows, (3,)."""
+    """The limit m → 0 in the unknowns that `solve_rs_at_m` follows, (3,), as a start at a small m.
+
+    They are (ln(ρ − q₁), logit(q₀/q₁), K) where typical supports separate. Above that load q₁ → ρ
+    in the limit, and they are (ln χ, logit(q₀/q₁), K) with q₁ = ρ − mχ.
+    """
     if is_typical:
-        scale = limit.rho - limit.q1
         q1 = limit.q1
+        first = np.log(limit.rho - q1)
     else:
-        scale = limit.chi
         q1 = limit.rho - limit.chi * math.exp(log_m)
-    return np.array([np.log(scale), logit(limit.q0 / q1), limit.K])
+        first = np.log(limit.chi)
+    return np.array([first, logit(limit.q0 / q1), limit.K])
 
 
 def impose_split(alpha: float, rho: float, m: float, group: float, split: float) -> FiniteMState:
-    """Solve all saddle equations of appendix B but that of q₂ − q₁, held at `split`·(ρ − q₂).
+    """Solve all saddle equations of groups within a support but that of q₂ − q₁, which is held.
+
+    The m replicas of the weights fall into groups, as in the paper's appendix B. Their overlaps are
+    q₀ between supports, q₁ between groups and q₂ within one. The start is the solution without
+    groups.
 
     Parameters
     ----------
@@ -296,7 +365,7 @@ def impose_split(alpha: float, rho: float, m: float, group: float, split: float)
     m, group
         Number of replicas and size of a group, 0 < m < group < 1.
     split
-        (q₂ − q₁)/(ρ − q₂) > 0.
+        (q₂ − q₁)/(ρ − q₂) > 0, the value that is held.
     """
     symmetric = solve_rs_at_m(alpha, rho, m)
     q0, q1 = symmetric.q
