@@ -26,9 +26,9 @@ def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
     max_variables = min(problem.n_features, problem.n_samples)
     hinge = make_hinge(
         problem.columns,
-        max_variables + problem.kept + 2,
-        n_unpenalized=problem.kept,
-        nonnegative=problem.signed,
+        max_variables + problem.n_unpenalized + 2,
+        n_unpenalized=problem.n_unpenalized,
+        nonnegative=problem.nonnegative,
     )
     separates = add_greedily(hinge)
     return hinge, separates

@@ -47,7 +47,7 @@ def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
 
 def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     """A workspace at a candidate, fitted there, and whether its support separates."""
-    n_unpenalized = problem.kept
+    n_unpenalized = problem.n_unpenalized
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
     support = np.concatenate([unpenalized, start.support])
     weights = np.concatenate([np.full(n_unpenalized, start.constant), start.weights])
@@ -55,13 +55,13 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
         problem.columns,
         support.size + 2,
         n_unpenalized=n_unpenalized,
-        nonnegative=problem.signed,
+        nonnegative=problem.nonnegative,
     )
     set_support(hinge, support, weights)
 
     # Newton's first step could turn away nonnegative weights that the rule needs: they stay.
     max_newton = FULL_FIT_STEPS
-    if problem.signed.any() and start.weights.any():
+    if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
     separates = fit(hinge, max_newton=max_newton) or bool(hinge.state.margins.min() > 0.0)
     return hinge, separates
