@@ -110,7 +110,8 @@ def sort_breakpoints(line: Any, n_breaks: int) -> None:
     """Sort the first `n_breaks` breakpoints, and `is_rising` with them, by Shell's method.
 
     Entries that are `gap` places apart are sorted by insertion, for smaller and smaller gaps, which
-    shrink by 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data Structures"). NumPy's sort would take two seconds to compile.
+    shrink by 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data Structures"). NumPy's
+    sort would take two seconds to compile.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
