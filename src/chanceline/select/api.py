@@ -263,7 +263,10 @@ class _SearchRecord:
         return self.best.history
 
     def take(self, event: Event) -> bool:
-        """Note what the method yielded; whether `best` is another one now."""
+        """Note what the method yielded; whether `best` is another one now.
+
+        That is a candidate, a proof, or the number of iterations, which changes nothing.
+        """
         if isinstance(event, Candidate):
             return self._take_candidate(event)
         if isinstance(event, LowerBound):

@@ -56,7 +56,10 @@ class BestRules(NamedTuple):
         self.weights[where] = other.weights[where]
 
     def candidate(self, n_variables: int, n_unpenalized: int, iterations: int) -> Candidate:
-        """The candidate of the best rule of so many variables."""
+        """The candidate of the best rule of so many variables, found after so many iterations.
+
+        `n_unpenalized` columns, 1 with an intercept and 0 without, come before the variables.
+        """
         size = n_variables + n_unpenalized
         return as_candidate(
             self.supports[n_variables, :size],
@@ -67,7 +70,10 @@ class BestRules(NamedTuple):
 
 
 def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> BestRules:
-    """Make room for rules of 0 … `max_variables` variables, none of which is found yet."""
+    """Make room for rules of 0 … `max_variables` variables, none of which is found yet.
+
+    So all `n_samples` are errors, and the first column of every support is −1.
+    """
     width = max_variables + n_unpenalized + 1  # the largest rule, and one place in reserve
     return BestRules(
         errors=np.full(max_variables + 1, n_samples, dtype=np.int64),

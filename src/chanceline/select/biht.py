@@ -185,7 +185,10 @@ def update_gradient(  # noqa: PLR0913
 
 @inlined_kernel()
 def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
-    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first."""
+    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first.
+
+    `weights` w, `gradient` c and `is_fixed` have shape (features,). −1 if all places are fixed.
+    """
     best = -1
     largest = -1.0
     for j in range(weights.size):

@@ -163,7 +163,11 @@ class FrontSearch:
         self.n_swaps = 0
 
     def run(self, budget: int) -> Iterator[int]:
-        """Search until so many swaps are done; yields how many at every chance to interrupt."""
+        """Search until `budget` swaps are granted; yields how many at every chance to interrupt.
+
+        First rules to begin with: no variable, one, greedy paths, pairs. Then up to `MAX_WALKS`
+        walks over all sizes, each with the same share of the budget. What is found is in `best`.
+        """
         self._set_majority_rule()
         if self.max_variables == 0:
             return
@@ -178,8 +182,7 @@ class FrontSearch:
             self._try_pairs()
         yield 0
 
-        # Walks from the same beginning; only the last starts at the best rules of all. Each has
-        # the same share of the budget.
+        # Walks from the same beginning; only the last starts at the best rules of all.
         beginning = deepcopy(self.best)
         best_of_all = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
@@ -283,7 +286,12 @@ class FrontSearch:
                 return
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Swap at k variables, as this kind of visit says, and note the best rules on the way."""
+        """Swap at k variables, as this kind of visit says, and note the best rules on the way.
+
+        The visit begins at the support that `_go_to_start` loads. The variables that it ends with
+        are kept for the next visit of the same kind. It counts as `max_swaps`, even if it ends
+        early.
+        """
         hinge = self.hinge
         # Nothing is tabu at the beginning of a visit.
         hinge.state.tabu_until[:] = 0

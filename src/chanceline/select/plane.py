@@ -111,7 +111,10 @@ class _Places(NamedTuple):
 
 
 def _group_by_place(points: Floats, y: Floats) -> _Places:
-    """Count the samples of each class at every point; (samples, 2) and (samples,)."""
+    """Count the samples of each class at every different point.
+
+    `points` are (samples, 2), the labels `y` (samples,), ±1.
+    """
     # Adding zero makes −0 and 0 equal.
     places, place_of_sample = np.unique(points + 0.0, axis=0, return_inverse=True)
     place_of_sample = place_of_sample.ravel()
@@ -207,7 +210,10 @@ class _Turn(NamedTuple):
         return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
-        """The places, (places,), that the line at a position of `errors` calls positive."""
+        """Which places, (places,) bools, the line at a position of `errors` calls positive.
+
+        Those left of it, or those right of it, as the position's orientation says.
+        """
         pivot = position.pivot
         # Places that the line has met are on the other side now.
         is_left = self.side[pivot] > 0

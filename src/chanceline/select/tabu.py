@@ -268,7 +268,10 @@ def swap_down(
 
 
 def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `tabu`: the greedy support, then swaps; the budget counts swaps."""
+    """Method `tabu`: the greedy support, then swaps; the budget counts swaps.
+
+    Where the greedy support does not separate, it is all there is: swaps need one that does.
+    """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected
     if not separates:
