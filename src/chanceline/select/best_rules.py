@@ -260,16 +260,18 @@ def swap_and_note(  # noqa: PLR0913
             return n_halves // 2
 
         if n_used[0] > size:
-            # The second half.
-            refit_and_note(
+            # The second half. As in `refit_and_note`; to call that would be slower by 4 %.
+            refit(
                 hinge,
-                best,
                 add=NONE,
                 drop=choose_removal(hinge),
                 max_errors=n_trimmed,
+                trim_noise=0.0,
                 max_newton=SWAP_FIT_STEPS,
-                max_gap=max_gap,
             )
+            errors = note(hinge, best)
+            if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
+                descend_and_note(hinge, best)
         else:
             # The first half, a look ahead: few steps, samples trimmed at random, and no descent on
             # the errors.
