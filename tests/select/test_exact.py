@@ -78,7 +78,7 @@ def test_cuts_change_no_verdict(make, most_cuts):
                 assert np.unique(step.support).size == size
                 candidate = max_margin_candidate(problem, step.support, 0)
                 fields = candidate.weights @ problem.columns[step.support]
-                fields += candidate.constant * problem.y if problem.kept else 0.0
+                fields += candidate.constant * problem.y if problem.n_unpenalized else 0.0
                 assert fields.min() > 0
                 break
     assert verdicts == {EXHAUSTED, FOUND}

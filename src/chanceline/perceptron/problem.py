@@ -53,16 +53,6 @@ class Problem:
         """Columns that belong to every support and are not counted: 1 with an intercept, else 0."""
         return int(self.intercept)
 
-    @property
-    def kept(self) -> int:
-        """Former name of `n_unpenalized`, until the callers follow."""
-        return self.n_unpenalized
-
-    @property
-    def signed(self) -> NDArray[np.bool_]:
-        """Former name of `nonnegative`, until the callers follow."""
-        return self.nonnegative
-
     @cached_property
     def nonnegative(self) -> NDArray[np.bool_]:
         """(features [+ 1],), whether the weight of a scaled column must not be negative."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from chanceline.errors import InputError, whole_number
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.perceptron.rule import Rule, scaled_rule
+from chanceline.perceptron.rule import Rule
 from chanceline.perceptron.separate import widest_rule
 from chanceline.perceptron.validation import column_names
 from chanceline.select.outcome import (
@@ -130,6 +130,7 @@ def search(  # noqa: PLR0913
         progress=progress,
         **options,
     )
+    # Only the last outcome counts.
     *_, final = outcomes
     return final
 
@@ -188,7 +189,7 @@ def iter_search(  # noqa: PLR0913
 
 
 def _check_abilities(method: str, *, errors: int, has_signs: bool) -> None:
-    """Refuse errors and signs where the method cannot heed them."""
+    """Refuse errors (that a rule may make) and prescribed signs where the method has neither."""
     if errors and method not in FORGIVING:
         raise InputError(
             f"The method {method!r} allows no errors; choose one of {', '.join(FORGIVING)}."
@@ -201,8 +202,9 @@ def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
     """Refuse options that the method does not take."""
     parameters = inspect.signature(run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return  # it takes whatever comes
+        return  # a method with **options takes whatever comes
 
+    # All arguments but the first ones, which every method has, are options.
     known_names = [parameter.name for parameter in parameters][N_COMMON_ARGUMENTS:]
     for name in options:
         if name not in known_names:
@@ -211,18 +213,28 @@ def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
 
 
 def _iterations_at(event: Event, best: SearchOutcome) -> int:
-    """The iterations spent when a method yielded this event; a proof does not count any."""
+    """The iterations spent when a method yielded this event.
+
+    A proof does not say; then they are those of the best outcome so far.
+    """
     if isinstance(event, Candidate):
         return event.iterations
     if isinstance(event, LowerBound):
         return best.iterations
+    # The event is the number itself.
     return event
 
 
 class _SearchRecord:
     """The best outcome of a running search, and what was proven meanwhile.
 
-    `best` is None until the first candidate.
+    Attributes
+    ----------
+    problem, method, seed, max_errors : the task.
+    names : of the columns of X, if it has names.
+    best : the best outcome so far; None until the first candidate.
+    best_candidate : the candidate that it was made of.
+    bound : the last proof; at first that one variable is needed, which is no proof.
     """
 
     def __init__(
@@ -251,7 +263,10 @@ class _SearchRecord:
         return self.best.history
 
     def take(self, event: Event) -> bool:
-        """Note what the method yielded; whether `best` is another one now."""
+        """Note what the method yielded; whether `best` is another one now.
+
+        That is a candidate, a proof, or the number of iterations, which changes nothing.
+        """
         if isinstance(event, Candidate):
             return self._take_candidate(event)
         if isinstance(event, LowerBound):
@@ -262,7 +277,7 @@ class _SearchRecord:
         return False
 
     def _take_candidate(self, candidate: Candidate) -> bool:
-        """Make a candidate the best if it costs less than the best; whether it does."""
+        """Make a candidate the best if its `_cost` is less than that of the best; whether it is."""
         rule = _own_rule(self.problem, candidate)
         outcome = self._outcome(rule, candidate.iterations, self.history)
         if self.best is not None and _cost(outcome) >= _cost(self.best):
@@ -272,14 +287,20 @@ class _SearchRecord:
         return True
 
     def final(self) -> SearchOutcome:
-        """The best outcome with the weights of largest margin."""
-        rule = _widened_rule(self.problem, self.best_candidate)
+        """The best outcome with the weights of largest margin.
+
+        The last entry of the history is that of the same outcome: it is written anew.
+        """
+        rule = _max_margin_rule(self.problem, self.best_candidate)
         return self._outcome(rule, self.best_candidate.iterations, self.history[:-1])
 
     def _outcome(
         self, rule: Rule, iterations: int, earlier: list[tuple[int, int]]
     ) -> SearchOutcome:
-        """The outcome of a rule that was found after the improvements `earlier`."""
+        """The outcome of a rule that was found after so many iterations.
+
+        `earlier` is the history before it: (iterations, selected variables) of every improvement.
+        """
         features: tuple[str, ...] = ()
         if self.names is not None:
             features = tuple(self.names[j] for j in rule.support)
@@ -313,26 +334,28 @@ def _cost(outcome: SearchOutcome) -> tuple[int, int, int]:
 
 
 def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The candidate's own rule if it separates, else the best that its support gives."""
+    """The rule of the candidate's own weights if it separates, else that of largest margin."""
     rule = candidate_rule(problem, candidate)
     if rule.separates:
         return rule
-    return _widened_rule(problem, candidate)
+    return _max_margin_rule(problem, candidate)
 
 
-def _widened_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The rule of largest margin on a candidate's support, or one of few errors if none separates.
+def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
+    """The rule of largest margin on a candidate's support.
 
-    First all samples are to be right; if some are not, only those that the candidate's own weights
-    have right. A rule that the method found exactly stays where it makes fewer errors.
+    First all samples are to be right. If no weights do that, only those are which the candidate's
+    own weights have right. A rule that the method found in exact arithmetic, `candidate.rule`, is
+    taken where it makes fewer errors.
     """
     support = candidate.support.astype(np.int64)
-    has_weights = support.size + problem.n_unpenalized > 0
-    if has_weights:
-        widest = max_margin_candidate(problem, support, candidate.iterations)
-        rule = scaled_rule(problem, widest.support, widest.weights, widest.constant)
-    else:
-        rule = candidate_rule(problem, candidate)
+    n_weights = support.size + problem.n_unpenalized
+    if n_weights == 0:
+        return candidate_rule(problem, candidate)
+
+    rule = candidate_rule(
+        problem, max_margin_candidate(problem, support, iterations=candidate.iterations)
+    )
     if not rule.separates:
         rule = widest_rule(problem, support, candidate.weights, candidate.constant)
 

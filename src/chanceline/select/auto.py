@@ -70,7 +70,10 @@ class AutoSettings(NamedTuple):
 def run_auto(
     problem: Problem, budget: int | None, seed: int, errors: int = 0, pool: int | None = None
 ) -> Iterator[Event]:
-    """Method `auto`: the budget counts swaps; message passing and sweeps have a fixed effort.
+    """Method `auto`: search all columns, or in a large table a pool of the most promising ones.
+
+    The `budget` counts swaps (None: as many as the table is worth); message passing and sweeps have
+    a fixed effort. `errors` are those that a rule may make.
 
     In a large table a `pool` of so many columns stands for all, and one twice as large if nothing
     in it suffices. By default it is used where it is less than half of a table of more than six
@@ -107,9 +110,10 @@ def variables_needed(problem: Problem) -> int:
 def search_pools(
     problem: Problem, ranking: Ranking, width: int, settings: AutoSettings
 ) -> Iterator[Event]:
-    """Search the first so many columns of a ranking; twice as many if nothing there suffices.
+    """Search the first `width` columns of a ranking; twice as many if nothing there suffices.
 
-    And so on to all columns.
+    And so on to all columns. Where a larger pool cannot help, the first one is the last, and its
+    search does not give up before it has the rule of fewest errors it can find.
     """
     may_grow = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
@@ -126,11 +130,15 @@ def search_pools(
 
 
 def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
-    """Whether a larger pool may suffice where a smaller one does not."""
+    """Whether a larger pool may suffice where a smaller one does not.
+
+    The `ranking` begins with a greedy path; `max_errors` are those that a rule may make.
+    """
     if ranking.separates:
         return True
     if ranking.path_length == problem.n_features:
         return False  # the path has taken all columns in vain
+    # With errors or signs it is not known whether all columns suffice; else it can be computed.
     if max_errors > 0 or problem.signs is not None:
         return True
     return all_columns_separate(problem)
@@ -152,8 +160,9 @@ def all_columns_separate(problem: Problem) -> bool:
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)
 
-    squares, directions = np.linalg.eigh(gram)
-    rotated_rows = directions * np.sqrt(np.maximum(squares, 0.0))
+    # D and V; rounding may leave an eigenvalue below zero.
+    eigenvalues, eigenvectors = np.linalg.eigh(gram)
+    rotated_rows = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     return largest_margin(rotated_rows, early=True).verdict != INSEPARABLE
 
 
@@ -193,13 +202,15 @@ def search_separating(
         return
     yield start.candidate
 
+    # One and two variables exhaustively, if that takes no longer than the swaps.
     best = _BestSoFar(start.candidate)
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
     yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
         return
 
-    # The workspace for the swaps has the best support so far.
+    # Message passing changes the support of the workspace, and the swaps need one that has the best
+    # support so far.
     hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
         messages = pass_messages(start.hinge, best.size(), settings.seed, spent=start.n_added)
@@ -273,7 +284,11 @@ class _BestSoFar:
 def pass_messages(
     hinge: Hinge, n_selected: int, seed: int, spent: int
 ) -> Iterator[Candidate | int]:
-    """Look for fewer than `n_selected` variables by message passing; `spent` iterations before."""
+    """Look for fewer than `n_selected` variables by message passing, on the workspace's columns.
+
+    `spent` iterations were done before. Tables of many samples are searched at a slow pace, with
+    more failures allowed before it ends.
+    """
     max_failures = FAILURES_ALLOWED
     if hinge.state.margins.size >= SLOWLY_FROM:
         max_failures = FAILURES_ALLOWED_SLOWLY
@@ -283,7 +298,10 @@ def pass_messages(
 def swap_from(
     problem: Problem, hinge: Hinge, start: Candidate, settings: AutoSettings
 ) -> Iterator[Candidate | int]:
-    """Look for fewer variables by swaps, from a candidate that the workspace has as its support."""
+    """Look for fewer variables by swaps, from a candidate that the workspace has as its support.
+
+    A budget that the user has set is used up; the default one ends early without success.
+    """
     budget = settings.budget
     patience = 1.0
     if budget is None:
@@ -307,7 +325,10 @@ def affordable_swaps(problem: Problem, n_variables: int) -> int:
 
 
 def affordable_pairs(problem: Problem, n_variables: int, budget: int | None) -> int:
-    """How many pairs may be swept: no longer than the swaps take, or some hundred swaps."""
+    """How many pairs may be swept: no longer than the swaps take, or some hundred swaps.
+
+    `budget` counts swaps; None: as many as a start of `n_variables` is worth.
+    """
     n_swaps = budget
     if n_swaps is None:
         n_swaps = affordable_swaps(problem, n_variables)

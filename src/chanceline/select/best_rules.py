@@ -24,6 +24,9 @@ from chanceline.select.tabu import (
     find_gradient,
 )
 
+NO_NEWTON_STEPS = 0  # as `max_newton`: the change of the support is all, without a fit
+NO_DESCENT = -1  # as `max_gap`: no rule descends on its errors
+
 
 class BestRules(NamedTuple):
     """The best rule of every number of variables 0 … M, and room to work in.
@@ -53,7 +56,10 @@ class BestRules(NamedTuple):
         self.weights[where] = other.weights[where]
 
     def candidate(self, n_variables: int, n_unpenalized: int, iterations: int) -> Candidate:
-        """The candidate of the best rule of so many variables."""
+        """The candidate of the best rule of so many variables, found after so many iterations.
+
+        `n_unpenalized` columns, 1 with an intercept and 0 without, come before the variables.
+        """
         size = n_variables + n_unpenalized
         return as_candidate(
             self.supports[n_variables, :size],
@@ -64,8 +70,11 @@ class BestRules(NamedTuple):
 
 
 def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> BestRules:
-    """Make room for rules of 0 … `max_variables` variables, none of which is found yet."""
-    width = max_variables + n_unpenalized + 1
+    """Make room for rules of 0 … `max_variables` variables, none of which is found yet.
+
+    So all `n_samples` are errors, and the first column of every support is −1.
+    """
+    width = max_variables + n_unpenalized + 1  # the largest rule, and one place in reserve
     return BestRules(
         errors=np.full(max_variables + 1, n_samples, dtype=np.int64),
         supports=np.full((max_variables + 1, width), -1, dtype=np.int64),
@@ -78,9 +87,10 @@ def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> B
 
 @leaf_kernel()
 def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, size: int) -> None:
-    """Store a rule of `size` columns as the best of its size; its errors are not stored.
+    """Copy a rule of `size` columns into `best` (`BestRules`), at its number of variables.
 
-    `support` and `weights` have shape (capacity,), the unpenalized columns first.
+    `support` and `weights` have shape (capacity,), the unpenalized columns first; the first `size`
+    entries count. The caller sets `best.errors`.
     """
     supports = best.supports
     stored_weights = best.weights
@@ -92,7 +102,11 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 @leaf_kernel()
 def note(hinge: Any, best: Any) -> int:
-    """Count the errors of the present rule, and store it if it is the best of its size."""
+    """Count the errors of the workspace's present rule, and store it if it is the best of its size.
+
+    `hinge` is a fitted `Hinge`; `best`, the `BestRules` so far, is changed. A first column of −1
+    says that there is no rule of this size yet. Returns the errors.
+    """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
     weights = hinge.state.weights
@@ -103,6 +117,7 @@ def note(hinge: Any, best: Any) -> int:
     supports = best.supports
 
     errors = count_errors(margins)
+    # Rules without variables are not noted, and for too large ones there is no room.
     has_place = 1 <= n_variables < fewest.size
     if has_place and (errors < fewest[n_variables] or supports[n_variables, 0] < 0):
         fewest[n_variables] = errors
@@ -112,7 +127,11 @@ def note(hinge: Any, best: Any) -> int:
 
 @leaf_kernel()
 def is_near_best(hinge: Any, best: Any, errors: int, max_gap: int) -> bool:
-    """Whether the present rule makes at most `max_gap` errors more than the best of its size."""
+    """Whether the present rule makes at most `max_gap` errors more than the best of its size.
+
+    `errors` are those of the present rule of the workspace `hinge`; `best` are the `BestRules` so
+    far. Never for a rule without errors, which has nothing to gain.
+    """
     n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
     fewest = best.errors
     has_place = 1 <= n_variables < fewest.size
@@ -123,8 +142,9 @@ def is_near_best(hinge: Any, best: Any, errors: int, max_gap: int) -> bool:
 def descend_and_note(hinge: Any, best: Any) -> int:
     """Descend on the errors from the present rule, on a copy; the errors that are left.
 
-    What is found replaces a best rule with as many errors: the next visits begin elsewhere on the
-    plateau.
+    What is found replaces the best rule of its size even if that has as many errors: what starts
+    from the best rule next then begins elsewhere on the plateau. `hinge` is a fitted `Hinge`, whose
+    rule stays; `best`, the `BestRules` so far, is changed.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
@@ -136,6 +156,7 @@ def descend_and_note(hinge: Any, best: Any) -> int:
     trial_weights = best.trial_weights
     trial_margins = best.trial_margins
 
+    # Copy weights and margins, and let the copies descend.
     for i in range(size):
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
@@ -151,7 +172,12 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 def refit_and_note(  # noqa: PLR0913
     hinge: Any, best: Any, add: int, drop: int, max_errors: int, max_newton: int, max_gap: int
 ) -> int:
-    """Change the support, fit it and note the rule; its errors. The arguments of `try_change`."""
+    """Change the support, fit it and note the rule; its errors.
+
+    The compiled part of `try_change`, with the same arguments: the column to `add` and the place to
+    `drop` (−1: none), samples that the fit trims, Newton's steps, and by how many errors more than
+    the best of its size a rule may have and still descend on them.
+    """
     refit(
         hinge,
         add=add,
@@ -219,45 +245,51 @@ def swap_and_note(  # noqa: PLR0913
 ) -> int:
     """Swap, and note the rule after each change; the swaps done.
 
-    The arguments are those of `swap_for_errors`.
+    The compiled part of `swap_for_errors`, whose arguments it takes. A swap has two halves: an
+    addition and, as the support is then too large, a removal. `n_used` (columns in use, which
+    refits change) and `iteration` (swaps begun) are arrays of one number.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
     fewest = best.errors
     n_variables = size - hinge.data.n_unpenalized
+    # Samples that fits trim. An addition sets it, and the removal after it aims at the same.
+    n_trimmed = max_errors
     for n_halves in range(2 * max_swaps):
         if n_used[0] <= size and fewest[n_variables] <= target_errors:
             return n_halves // 2
+
         if n_used[0] > size:
+            # The second half. As in `refit_and_note`; to call that would be slower by 4 %.
             refit(
                 hinge,
                 add=NONE,
                 drop=choose_removal(hinge),
-                max_errors=max_errors,
+                max_errors=n_trimmed,
                 trim_noise=0.0,
                 max_newton=SWAP_FIT_STEPS,
             )
             errors = note(hinge, best)
             if is_near_best(hinge, best, errors=errors, max_gap=max_gap):
                 descend_and_note(hinge, best)
-            continue
-
-        # A look ahead: few steps, samples trimmed at random, and no descent on the errors.
-        iteration[0] += 1
-        find_gradient(hinge)
-        add = choose_addition(hinge)
-        if add < 0:
-            break
-        max_errors = int(trim_share * (fewest[n_variables] - 1))
-        refit(
-            hinge,
-            add=add,
-            drop=NONE,
-            max_errors=max_errors,
-            trim_noise=trim_noise,
-            max_newton=ADDITION_FIT_STEPS,
-        )
-        note(hinge, best)
+        else:
+            # The first half, a look ahead: few steps, samples trimmed at random, and no descent on
+            # the errors.
+            iteration[0] += 1
+            find_gradient(hinge)
+            add = choose_addition(hinge)
+            if add == NONE:
+                break
+            n_trimmed = int(trim_share * (fewest[n_variables] - 1))
+            refit(
+                hinge,
+                add=add,
+                drop=NONE,
+                max_errors=n_trimmed,
+                trim_noise=trim_noise,
+                max_newton=ADDITION_FIT_STEPS,
+            )
+            note(hinge, best)
     return max_swaps
 
 
@@ -283,11 +315,11 @@ def swap_for_errors(  # noqa: PLR0913
         left the support, additions fill it up.
     max_swaps : swaps at most.
     target_errors : at which the swaps end.
-    max_errors : samples that fits trim before the first addition.
-    trim_share : from then on this share of one error fewer than the best rule of this size makes.
-        With 1 they always aim at a better rule; 0 is the plain squared hinge, whose landscape is
-        smoother.
-    trim_noise : in which samples are trimmed after an addition.
+    max_errors : samples that fits trim (leave out, as lost) before the first addition.
+    trim_share : from then on fits trim trim_share · (E − 1) samples, where the best rule of this
+        size makes E errors. With 1 they always aim at a better rule; 0 is the plain squared hinge,
+        whose landscape is smoother.
+    trim_noise : size of the noise in which samples are trimmed after an addition.
     max_gap : a rule with at most so many errors more than the best of its size descends on the
         errors.
 

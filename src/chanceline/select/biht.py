@@ -47,11 +47,11 @@ def hard_threshold(values: Floats, count: int, is_fixed: NDArray[np.bool_]) -> F
     sizes = np.abs(np.where(is_fixed, 0.0, values))
     order = np.argsort(-sizes, kind="stable")
     n_free = count - int(is_fixed.sum())
-    largest_free = order[~is_fixed[order]][:n_free]
+    free_places = order[~is_fixed[order]]  # the largest first
 
-    is_kept = is_fixed.copy()
-    is_kept[largest_free] = True
-    return np.where(is_kept, values, 0.0)
+    is_nonzero = is_fixed.copy()
+    is_nonzero[free_places[:n_free]] = True
+    return np.where(is_nonzero, values, 0.0)
 
 
 def gradient_step(columns: Floats, rows: Floats, weights: Floats) -> Floats:
@@ -82,7 +82,12 @@ def start_of_loop(weights: Floats) -> LoopState:
 def plain_loop(
     columns: Floats, state: LoopState, count: int, is_fixed: NDArray[np.bool_], max_iterations: int
 ) -> LoopState:
-    """The inner loop of Algorithm 1 at K = `count`, transcribed line by line."""
+    """The inner loop of Algorithm 1 at K = `count`, transcribed line by line.
+
+    Every iteration is a gradient step and a threshold to `count` weights, those that are fixed,
+    (features,), among them; until the change is no more than ε or iterations exceed L =
+    `max_iterations`. `columns`, (features, samples), carry the labels; weights are in units of τ.
+    """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
     tau = STEP_TIMES_SAMPLES / n_samples
@@ -110,8 +115,10 @@ def greedy_biht_plain(
 
     Parameters
     ----------
-    columns : (features, samples).
-    start : (features,) weights to begin with, in the paper's units.
+    columns : (features, samples), with the labels: y·x.
+    start : (features,) weights w to begin with, in the paper's units, not those of τ.
+    n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; K
+        counts them.
     resets : whether l and err start anew for every K (the working reading); without it the
         algorithm is as printed.
     """
@@ -125,6 +132,7 @@ def greedy_biht_plain(
         is_fixed |= state.weights != 0.0
         if not np.any(rows @ state.weights < 0.0) or count >= n_features:
             return state.weights, count
+        # One weight more; those that are not zero stay.
         count += 1
         if resets:
             state = start_of_loop(state.weights)
@@ -177,7 +185,10 @@ def update_gradient(  # noqa: PLR0913
 
 @inlined_kernel()
 def largest_free(weights: NDArray, gradient: NDArray, is_fixed: NDArray) -> int:
-    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first."""
+    """The place, among those not fixed, of the largest |w_j + c_j|; of equals the first.
+
+    `weights` w, `gradient` c and `is_fixed` have shape (features,). −1 if all places are fixed.
+    """
     best = -1
     largest = -1.0
     for j in range(weights.size):
@@ -212,7 +223,7 @@ def biht_steps(  # noqa: PLR0913
     gram: NDArray,
     weights: NDArray,
     is_fixed: NDArray,
-    free: int,
+    free_place: int,
     iterations: int,
     max_iterations: int,
     min_squared_change: float,
@@ -234,9 +245,10 @@ def biht_steps(  # noqa: PLR0913
     gram : A_F A_Fᵀ on the fixed places F, (samples, samples).
     weights : (features,) w/τ, changed in place; zero but for F and the free place.
     is_fixed : (features,) F. At least one place is not fixed.
-    free : the free place if it has a weight, that of the start; else −1, and the first iteration
-        chooses a place.
-    iterations : done before.
+    free_place : the free place if it has a weight, that of the start; else −1, and the first
+        iteration chooses a place.
+    iterations : done before; even and odd ones go on from there.
+    max_iterations : it ends when the iterations exceed this, the paper's L.
     min_squared_change : it ends when |Δw|² is no more than this.
     """
     n_features, n_samples = columns.shape
@@ -249,7 +261,7 @@ def biht_steps(  # noqa: PLR0913
     gradient_in_phase = np.zeros((2, n_features))
 
     # Whether the weight of the free place has not grown from zero.
-    is_from_start = free >= 0
+    is_from_start = free_place >= 0
     while iterations <= max_iterations:
         phase = iterations & 1
         gradient = gradient_in_phase[phase]
@@ -259,20 +271,20 @@ def biht_steps(  # noqa: PLR0913
         # The threshold: another place may be the free one now, and the weight of the former goes.
         best = largest_free(weights, gradient, is_fixed)
         squared_change = 0.0
-        if best != free:
-            if free >= 0:
-                squared_change = weights[free] ** 2
-                clear_weight(columns, weights, margins, free, is_from_start)
-            free = best
+        if best != free_place:
+            if free_place >= 0:
+                squared_change = weights[free_place] ** 2
+                clear_weight(columns, weights, margins, free_place, is_from_start)
+            free_place = best
             is_from_start = False
 
         # The gradient step, on the fixed places and the free one, which there is now.
         for j in range(n_features):
-            if is_fixed[j] or j == free:
+            if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
                 weights[j] += gradient[j]
         add_scaled(margins, 1.0, velocity, n_samples)
-        add_scaled(margins, gradient[free], columns[free], n_samples)
+        add_scaled(margins, gradient[free_place], columns[free_place], n_samples)
 
         iterations += 1
         if squared_change <= min_squared_change:
@@ -291,12 +303,15 @@ class GreedyStep(NamedTuple):
 def greedy_biht(
     columns: Floats, start: Floats, n_unpenalized: int = 0, max_iterations: int = MAX_ITERATIONS
 ) -> Iterator[GreedyStep]:
-    """Algorithm 1 in the working reading, compiled; yields at the end of every K.
+    """Algorithm 1 in the working reading, compiled; yields at the end of every K = `count`.
 
-    Arguments as for `greedy_biht_plain`.
+    At every K one place is free and all others that have a weight are fixed, so that the compiled
+    loop, `biht_steps`, does; in the rare other case the plain one. K grows until no pattern is
+    wrong. Arguments as for `greedy_biht_plain`; weights are in units of τ.
     """
     n_features, n_samples = columns.shape
     rows = np.ascontiguousarray(columns.T)
+    # err = τ|Δw|/N ≤ ε as a condition on |Δw|² in units of τ.
     min_squared_change = (MIN_CHANGE * n_features * n_samples / STEP_TIMES_SAMPLES) ** 2
 
     # The fixed places F, and A_F A_Fᵀ.
@@ -315,7 +330,7 @@ def greedy_biht(
         gram=gram,
         weights=weights,
         is_fixed=is_fixed,
-        free=int(np.argmax(np.abs(weights[: n_features - n_unpenalized]))),
+        free_place=int(np.argmax(np.abs(weights[: n_features - n_unpenalized]))),
         iterations=1,
         max_iterations=max_iterations,
         min_squared_change=min_squared_change,
@@ -339,7 +354,7 @@ def greedy_biht(
                 gram=gram,
                 weights=weights,
                 is_fixed=is_fixed,
-                free=-1,
+                free_place=-1,  # none has a weight yet
                 iterations=0,
                 max_iterations=max_iterations,
                 min_squared_change=min_squared_change,
@@ -383,8 +398,9 @@ def run_biht(
 ) -> Iterator[Candidate | int]:
     """Method `biht`: K = `size` variables (by default P/2) from w = 0.
 
-    It goes on until no pattern is wrong or the budget of iterations is spent, and yields the
-    weights of fewest errors.
+    Every iteration is a gradient step and a threshold to the K largest weights, besides that of
+    the intercept. It goes on until no pattern is wrong or the budget of iterations is spent (None:
+    a thousand), and yields the weights of fewest errors.
     """
     if size is None:
         size = max(1, min(problem.n_features, problem.n_samples // 2))
@@ -400,7 +416,7 @@ def run_biht(
     is_fixed = np.arange(n_columns) >= problem.n_features  # the intercept
     weights = np.zeros(n_columns)
     best_weights = weights
-    fewest_errors = problem.n_samples + 1
+    fewest_errors = problem.n_samples + 1  # more than any weights make
     iterations = 0
     for iterations in range(1, max(budget, 1) + 1):
         stepped = gradient_step(columns, rows, weights)

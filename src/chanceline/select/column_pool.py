@@ -17,7 +17,7 @@ from chanceline._arrays import Floats
 from chanceline.errors import whole_number
 from chanceline.perceptron.hinge import SWAP_FIT_STEPS, fit
 from chanceline.perceptron.problem import Problem
-from chanceline.perceptron.workspace import make_hinge, set_column
+from chanceline.perceptron.workspace import Hinge, make_hinge, set_column
 from chanceline.select.outcome import Candidate, Event, LowerBound
 
 MIN_POOLED_ENTRIES = 6_000_000  # of X: in a smaller table all columns are searched
@@ -38,13 +38,15 @@ def pool_width(
 
     Parameters
     ----------
-    pool : what the user wants; by default there is a pool where `needs_pool` says so.
-    n_variables : that a rule may have.
-    min_entries : of X, for a pool by default.
+    pool : how many columns the user wants; None: there is a pool where `needs_pool` says so.
+    n_variables : that a rule may have; a default pool has several columns for each.
+    min_entries : X must have more entries than this for a default pool.
     """
     if pool is not None:
         width = whole_number(pool, "The pool, a number of columns,", at_least=1)
-        return width if width < problem.n_features else None
+        if width < problem.n_features:
+            return width
+        return None
     width = default_pool_width(problem, n_variables)
     if needs_pool(problem, width, min_entries):
         return width
@@ -94,7 +96,8 @@ def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np
     Parameters
     ----------
     max_steps : of the path.
-    errors_of_singles : (features,) from `single_errors`.
+    errors_of_singles : (features,) the fewest errors of a rule on each column by itself, from
+        `single_errors`.
     """
     path = _greedy_path(problem, max_steps)
     best_singles = np.argsort(errors_of_singles, kind="stable")[:POOLED_SINGLES]
@@ -128,23 +131,15 @@ class _GreedyPath(NamedTuple):
 def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     """Add the column of largest product with the slack and refit, until all samples are right.
 
-    The workspace has a place for every step, which is filled when its column is known.
+    The slack r, (samples,), is 1 − margin of the samples whose margin is below 1, and 0 of the
+    others. Each step multiplies all columns with it, raises the `scores` to |a_jᵀ r| / |r| where
+    that is larger, and adds the best column that was not chosen before.
     """
-    n_samples = problem.n_samples
-    max_steps = min(max_steps, n_samples, problem.n_features)
-    n_places = max_steps + problem.n_unpenalized
-    columns = np.zeros((n_places, n_samples))
-    columns[max_steps:] = problem.y  # the intercept
-    hinge = make_hinge(
-        columns,
-        n_places,
-        n_unpenalized=problem.n_unpenalized,
-        nonnegative=np.zeros(n_places, dtype=np.bool_),
-    )
-
+    max_steps = min(max_steps, problem.n_samples, problem.n_features)
+    hinge = _empty_workspace(problem, max_steps)
     chosen: list[int] = []
     scores = np.zeros(problem.n_features)
-    slack = np.ones(n_samples)
+    slack = np.ones(problem.n_samples)
     separates = False
     for step in range(max_steps):
         products = slack_products(problem, slack)
@@ -154,6 +149,7 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         best = int(np.argmax(products))
         chosen.append(best)
 
+        # Fill the workspace's column of this step, and take it into the support.
         values = problem.rows(np.array([best]))[:, 0]
         set_column(hinge, step, values, is_nonnegative=bool(problem.nonnegative[best]))
         separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
@@ -163,11 +159,29 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     return _GreedyPath(columns=np.array(chosen, dtype=np.int64), scores=scores, separates=separates)
 
 
-def slack_products(problem: Problem, slack: Floats) -> Floats:
-    """|a_jᵀ r| of every column with the slack r, (samples,): the screening score, (features,).
+def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
+    """A workspace with a column of zeros for every step of a path, to be filled one by one.
 
-    0 where the weight could not have that sign. Without a scaled copy of X: a_j = y·(x_j − centre
-    of j)/scale of j.
+    Column s is for step s. With an intercept there is one more, the last, which is in every
+    support: as scaled columns are y·x, that of the constant 1 is y.
+    """
+    n_columns = max_steps + problem.n_unpenalized
+    columns = np.zeros((n_columns, problem.n_samples))
+    columns[max_steps:] = problem.y
+    return make_hinge(
+        columns,
+        capacity=n_columns,
+        n_unpenalized=problem.n_unpenalized,
+        nonnegative=np.zeros(n_columns, dtype=np.bool_),
+    )
+
+
+def slack_products(problem: Problem, slack: Floats) -> Floats:
+    """|a_jᵀ r| of every scaled column a_j with the slack r, (samples,); shape (features,).
+
+    0 where a prescribed sign forbids the weight that the product asks for. As
+    a_j = y·(x_j − centre_j)/scale_j, the product is (Σ y r x_j − centre_j Σ y r)/scale_j, which
+    needs no scaled copy of X.
     """
     labelled_slack = problem.y * slack
     products = labelled_slack.astype(problem.X.dtype) @ problem.X

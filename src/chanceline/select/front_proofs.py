@@ -31,16 +31,21 @@ def prove_singles(
     Parameters
     ----------
     points : of k = 0, 1, … variables.
-    errors_of_singles : (features,) from `single_errors`.
+    errors_of_singles : (features,) the fewest errors of a rule on each column by itself, exactly,
+        from `single_errors`.
     """
+    # At most one variable may also be none, the point k = 0.
     best_column = int(np.argmin(errors_of_singles))
     fewest = min(int(errors_of_singles[best_column]), points[0].errors)
+
+    # Where the search missed the best rule, it is found exactly; doubles may have none.
     improved = list(points)
     if len(points) > 1 and points[1].errors > fewest:
         rule = best_single_rule(problem, best_column)
         if rule is not None:
             improved = _with_rule(points, rule, min_variables=1)
 
+    # The majority rule of k = 0 is always exact.
     proven = [replace(improved[0], proven=True)]
     for point in improved[1:]:
         proven.append(replace(point, proven=point.k == 1 and point.errors == fewest))
@@ -55,9 +60,11 @@ def prove_pairs(
     With `all_pairs` every pair is looked at, if these are few enough; then the point of two
     variables is proven. Otherwise only the pair that the search has found is.
     """
+    # No point of two variables: fewer make no errors, or no more were asked for.
     if len(points) <= 2:
         return [replace(point, proven=point.proven or point.errors == 0) for point in points]
 
+    # Which pairs to look at: all, the one that was found, or none.
     work_per_pair = problem.n_samples**2
     n_pairs = math.comb(problem.n_features, 2)
     is_exhaustive = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
@@ -69,6 +76,7 @@ def prove_pairs(
         pairs = [found_pair]
     searched = best_rule_on_pairs(problem, pairs)
 
+    # The rule of two variables improves larger sizes too.
     improved = list(points)
     if searched.rule is not None:
         improved = _with_rule(points, searched.rule, min_variables=2)

@@ -58,7 +58,10 @@ class Front(Result):
         return np.array([point.errors for point in self.points], dtype=np.int64)
 
     def at(self, k: int) -> FrontPoint:
-        """The point of at most k variables."""
+        """The point of at most k variables.
+
+        Beyond the last point it is that one, if it has no errors; else nothing is known there.
+        """
         k = whole_number(k, "The number of variables")
         last = self.points[-1]
         if k > last.k and last.errors > 0:

@@ -23,11 +23,18 @@ from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rule import Rule
 from chanceline.perceptron.separate import widest_rule
 from chanceline.perceptron.workspace import make_hinge, set_support
-from chanceline.select.best_rules import make_best_rules, swap_for_errors, try_change
+from chanceline.select.best_rules import (
+    NO_DESCENT,
+    NO_NEWTON_STEPS,
+    make_best_rules,
+    swap_for_errors,
+    try_change,
+)
 from chanceline.select.front_result import FrontPoint
 from chanceline.select.outcome import Candidate
 from chanceline.select.pair_screening import screen_pairs
 from chanceline.select.singles import majority_rule, search_singles
+from chanceline.select.starts import SPARE_PLACES
 
 SINGLES_TRIED = 300  # the best by themselves
 PAIRS_TRIED = 300
@@ -38,13 +45,15 @@ MIN_SWAPS_PER_WALK = 6000  # about one visit of every kind to ten sizes
 MAX_GAP = 2  # errors above the best of its size up to which a rule descends on the errors
 # After a fit to a smoother loss the descent is worth while within a fifth of the fewest errors.
 SMOOTH_GAP_DIVISOR = 5
-SPARE_PLACES = 2  # of the workspace: a swap adds before it drops, and one in reserve
 MAX_FRONT_VARIABLES = 12  # of a rule of few errors, where a search for none or fewer has failed
 
 # The default budget, in multiplications, and what a swap takes.
 FRONT_WORK = 2e10
 MANY_COLUMNS = 2000  # with as many the budget is three times that
 FRONT_SWAP_OVERHEAD = 60_000
+FRONT_FIT_WORK = 40  # for every sample and column of the support: fits and line searches
+SUPPORT_OVERHEAD = 4  # columns of the support that the work for each sample amounts to besides
+REFERENCE_VARIABLES = 10  # of the front for which FRONT_WORK was measured
 MIN_DEFAULT_SWAPS = 1000
 SWAPS_PER_SUPPORT = 20  # are enough where there are few supports
 
@@ -84,14 +93,20 @@ VISITS = (
 
 
 def default_front_swaps(problem: Problem, max_variables: int) -> int:
-    """Swaps worth about five to ten seconds on gene-expression data that few variables separate."""
+    """Swaps worth about five to ten seconds on gene-expression data that few variables separate.
+
+    Work, in multiplications, divided by that of a swap, and times a factor that grows with the
+    number of sizes among which the swaps are shared; fewer where there are few supports.
+    """
     n_columns, n_samples = problem.columns.shape
-    work_per_swap = (
-        FRONT_SWAP_OVERHEAD + n_columns * n_samples + 40 * n_samples * (max_variables + 4)
-    )
+    gradient_work = n_columns * n_samples
+    fit_work = FRONT_FIT_WORK * n_samples * (max_variables + SUPPORT_OVERHEAD)
+    work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
+
     # Among thousands of columns there are more good sets, and they are harder to find.
     work = FRONT_WORK * (1 + 2 * min(1.0, n_columns / MANY_COLUMNS))
-    affordable = int(work / work_per_swap * math.sqrt(max(max_variables, 1) / 10))
+    more_sizes = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
+    affordable = int(work / work_per_swap * more_sizes)
 
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
     return max(MIN_DEFAULT_SWAPS, min(affordable, SWAPS_PER_SUPPORT * n_supports))
@@ -102,8 +117,9 @@ def search_fewest_errors(
 ) -> Iterator[Candidate | int]:
     """Search the front for a rule of few errors, where a search for none or fewer has failed.
 
-    Yields the iterations done, those `spent` before among them; and in the end the first point of
-    the front with at most `max_errors`, or, if there is none, the one with the fewest.
+    Yields the iterations done, those `spent` before among them; and in the end the candidate of
+    fewest variables with at most `max_errors`, or, if there is none, with the fewest errors found.
+    `budget` counts swaps; None: as many as the table is worth.
     """
     search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)
     if budget is None:
@@ -111,10 +127,11 @@ def search_fewest_errors(
     for n_swaps in search.run(budget):
         yield spent + n_swaps
 
+    # (sizes,) the errors of the best rule of 0, 1, … variables, and the first that suffices.
     errors = search.best.errors[: search.max_variables + 1]
     is_good_enough = errors <= max(max_errors, int(errors.min()))
-    smallest = int(np.argmax(is_good_enough))
-    yield search.best.candidate(smallest, problem.n_unpenalized, spent + search.n_swaps)
+    n_variables = int(np.argmax(is_good_enough))
+    yield search.best.candidate(n_variables, problem.n_unpenalized, spent + search.n_swaps)
 
 
 class FrontSearch:
@@ -128,7 +145,7 @@ class FrontSearch:
     best : the best rules so far, with one size more than wanted: a swap adds before it drops.
     last_variables : (number of variables k, `trim_share`) → the variables, (k,), with which the
         last visit to this size with this share ended.
-    n_swaps : done so far.
+    n_swaps : granted to visits so far; a visit that ends early counts in full.
     """
 
     def __init__(self, problem: Problem, max_variables: int, seed: int) -> None:
@@ -136,7 +153,7 @@ class FrontSearch:
         self.max_variables = max_variables
         self.hinge = make_hinge(
             problem.columns,
-            max_variables + SPARE_PLACES + problem.n_unpenalized,
+            capacity=max_variables + SPARE_PLACES + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
             seed=seed,
@@ -146,7 +163,11 @@ class FrontSearch:
         self.n_swaps = 0
 
     def run(self, budget: int) -> Iterator[int]:
-        """Search until so many swaps are done; yields how many at every chance to interrupt."""
+        """Search until `budget` swaps are granted; yields how many at every chance to interrupt.
+
+        First rules to begin with: no variable, one, greedy paths, pairs. Then up to `MAX_WALKS`
+        walks over all sizes, each with the same share of the budget. What is found is in `best`.
+        """
         self._set_majority_rule()
         if self.max_variables == 0:
             return
@@ -176,10 +197,12 @@ class FrontSearch:
             best_of_all.take(self.best, self.best.errors < best_of_all.errors)
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
-        """The points of the front up to the first without errors, which are counted exactly.
+        """The points of the front, k = 0, 1, … variables, up to the first without errors.
 
         `problem` is the whole table, and `pool` says which of its columns were searched (None: all
-        of them). Where k variables are no better than fewer, the rule is that of fewer.
+        of them). Errors are counted exactly, on the rules in units of X; the search's own count,
+        `self.best.errors`, has a tolerance. Where k variables are no better than fewer, the rule is
+        that of fewer.
         """
         points: list[FrontPoint] = []
         best_rule: Rule | None = None
@@ -202,21 +225,21 @@ class FrontSearch:
         return widest_rule(problem, support, candidate.weights, candidate.constant)
 
     def _set_majority_rule(self) -> None:
-        """The best rule without variables."""
+        """Enter the best rule without variables: the intercept alone, or nothing."""
         rule = majority_rule(self.problem)
         self.best.errors[0] = rule.errors
         self.best.supports[0, 0] = self.problem.n_features  # the column of the intercept
         self.best.weights[0, 0] = rule.constant
 
     def _try_singles(self) -> None:
-        """Try the best rules on one variable."""
+        """Enter the best rules on one variable, as the line searches found them."""
         rules = search_singles(self.problem, self.hinge.state.random)
         for column in np.argsort(rules.errors, kind="stable")[:SINGLES_TRIED]:
             weights = rules.weights[[column]]
             if self.problem.intercept:
                 weights = np.append(rules.constants[column], weights)
             self._set_variables(np.array([column]), weights)
-            try_change(self.hinge, self.best, max_newton=0)
+            try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
 
     def _try_pairs(self) -> None:
         """Try promising pairs of variables, with both kinds of loss."""
@@ -226,17 +249,25 @@ class FrontSearch:
             self._fit(2, trim_share=1.0)
 
     def _grow(self, trim_share: float) -> None:
-        """Add the most promising column, from nothing, as long as there is room."""
+        """Add the column of largest screening score, from nothing, as long as there is room.
+
+        `best` has one size more than `max_variables`. Fits trim `trim_share` of one error fewer
+        than the best rule of the size makes.
+        """
         self._set_variables(np.zeros(0, dtype=np.int64))
         self._fit(0, trim_share)
         for k in range(1, self.max_variables + 2):
             scores = screening_scores(self.hinge)
+            # Scores of columns that cannot enter are −1.
             if scores.max() < 0:
                 return
             self._fit(k, trim_share, add=int(scores.argmax()))
 
     def _walk(self, max_swaps: int) -> Iterator[int]:
-        """Visit every size in turn, up and down, until so many swaps are done in all."""
+        """Visit every size in turn, up and down, until so many swaps are granted in all.
+
+        All visits of a round are of the same kind. Yields `n_swaps` after each.
+        """
         for round_number in count():
             visit = VISITS[round_number % len(VISITS)]
             # Sizes above the first without errors have nothing to win.
@@ -247,24 +278,38 @@ class FrontSearch:
             swaps_before = self.n_swaps
             for k in sizes:
                 if self.n_swaps < max_swaps:
-                    self._visit(k, visit, min(SWAPS_PER_VISIT, max_swaps - self.n_swaps))
+                    max_visit_swaps = min(SWAPS_PER_VISIT, max_swaps - self.n_swaps)
+                    self._swap_at_size(k, visit, max_visit_swaps)
                     yield self.n_swaps
+            # Nothing to win, or the budget is spent.
             if self.n_swaps == swaps_before:
                 return
 
-    def _visit(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Swap at k variables, and note the best rules on the way."""
+    def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
+        """Swap at k variables, as this kind of visit says, and note the best rules on the way.
+
+        The visit begins at the support that `_go_to_start` loads. The variables that it ends with
+        are kept for the next visit of the same kind. It counts as `max_swaps`, even if it ends
+        early.
+        """
         hinge = self.hinge
+        # Nothing is tabu at the beginning of a visit.
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
+
+        # By how many errors more than the best of its size a rule may have and still descend on
+        # them. A smoother loss is farther from the errors, so more is let through.
         max_gap = MAX_GAP
         if visit.trim_share < 1.0:
             max_gap += int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
 
+        # No k variables: no column could be added to fewer. Where signs are prescribed, variables
+        # may have left the support, and the swaps fill it up again.
         self._go_to_start(k, visit)
         if hinge.n_selected != k and self.problem.signs is None:
             return
 
+        # A first fit at the start itself, then the swaps.
         max_errors = self._errors_to_trim(k, visit.trim_share)
         try_change(hinge, self.best, max_errors=max_errors, max_gap=max_gap)
         swap_for_errors(
@@ -283,7 +328,8 @@ class FrontSearch:
     def _go_to_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins.
 
-        Where there is no rule of k variables that is better than those of fewer, it begins below.
+        Where there is no rule of k variables that is better than those of fewer, it begins with
+        that of k − 1. A first column of −1 in `best.supports` says that there is no rule yet.
         """
         best = self.best
         start = visit.start
@@ -299,13 +345,19 @@ class FrontSearch:
             self._load_best(k)
 
     def _set_variables(self, variables: NDArray[np.int64], weights: Floats | float = 0.0) -> None:
-        """Load a support; its weights begin with that of the intercept, if there is one."""
+        """Load the support of these variables, (k,), and of the intercept, if there is one.
+
+        `weights` are one for all, or (k [+ 1],), that of the intercept first.
+        """
         n_features = self.problem.n_features
         intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
         set_support(self.hinge, np.concatenate([intercept, variables]), weights)
 
     def _load_best(self, k: int) -> None:
-        """Load the best rule of k variables, or of fewer where signs left none of k."""
+        """Load the best rule of k variables, or of fewer where signs left none of k.
+
+        A first column of −1 says that there is no rule; that without variables always exists.
+        """
         while self.best.supports[k, 0] < 0:
             k -= 1
         size = k + self.problem.n_unpenalized
@@ -330,7 +382,11 @@ class FrontSearch:
         )
 
     def _drop_best_variable(self, k: int) -> None:
-        """From the best rule of k variables to k − 1: each is tried, that of fewest errors goes."""
+        """From the best rule of k variables to k − 1: the one goes without which errors are fewest.
+
+        Each is dropped on trial, with a fit of the others. The support that wins is loaded without
+        a fit, which the visit makes.
+        """
         first_place = self.problem.n_unpenalized
         errors = []
         for place in range(first_place, first_place + k):
@@ -339,15 +395,24 @@ class FrontSearch:
 
         self._load_best(k)
         best_place = first_place + int(np.argmin(errors))
-        try_change(self.hinge, self.best, drop=best_place, max_newton=0, max_gap=-1)
+        try_change(
+            self.hinge,
+            self.best,
+            drop=best_place,
+            max_newton=NO_NEWTON_STEPS,
+            max_gap=NO_DESCENT,
+        )
 
     def _add_best_variable(self, k: int) -> None:
         """From the best rule of k variables to k + 1.
 
-        The most promising columns are tried, and that of fewest errors comes in. If no column can,
-        the best rule of k variables stays loaded.
+        The most promising columns are tried, each with a fit, and that of fewest errors comes in,
+        without a fit, which the visit makes. If no column can, the best rule of k variables stays
+        loaded. A promising column may be one of this rule's (see `_promising_additions`): it cannot
+        come in again. The trials may improve the best rule, so each looks at its present support.
         """
         columns = self._promising_additions(k)
+        # More errors than there can be, where a column is not tried.
         errors = np.full(columns.size, self.problem.n_samples + 1)
         for i, column in enumerate(columns):
             self._load_best(k)
@@ -359,12 +424,19 @@ class FrontSearch:
             return
         best_column = int(columns[errors.argmin()])
         if not self._is_in_support(best_column):
-            try_change(self.hinge, self.best, add=best_column, max_newton=0, max_gap=-1)
+            try_change(
+                self.hinge,
+                self.best,
+                add=best_column,
+                max_newton=NO_NEWTON_STEPS,
+                max_gap=NO_DESCENT,
+            )
 
     def _promising_additions(self, k: int) -> NDArray[np.int64]:
         """The columns of largest screening score after a fit of the best rule of k variables.
 
-        One that left the support during the fit, for its sign, may be among them.
+        One that left the support during the fit, for its sign, may be among them. Columns that
+        cannot enter have score −1.
         """
         self._load_best(k)
         self._fit(k + 1)

@@ -42,7 +42,7 @@ def l1_weights(
     from scipy.optimize import linprog
 
     n_columns = columns.size
-    n_unpenalized = problem.kept
+    n_unpenalized = problem.n_unpenalized
     rows = problem.columns[columns].T
     unpenalized_rows = problem.columns[problem.n_features :].T
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
@@ -50,7 +50,7 @@ def l1_weights(
 
     # A weight that must not be negative has no negative part.
     upper = np.full(objective.size, np.inf)
-    upper[n_columns : 2 * n_columns][problem.signed[columns]] = 0.0
+    upper[n_columns : 2 * n_columns][problem.nonnegative[columns]] = 0.0
     result = linprog(
         objective,
         A_ub=-constraints,

@@ -52,7 +52,10 @@ def make_line_scratch(n_samples: int) -> LineScratch:
 
 @leaf_kernel()
 def count_errors(margins: NDArray) -> int:
-    """How many of the margins, shape (P,), are not safely positive."""
+    """How many of the margins, shape (P,), are not positive beyond rounding.
+
+    What counts as rounding is relative to the largest |margin|.
+    """
     largest = 0.0
     for sample in range(margins.size):
         if abs(margins[sample]) > largest:
@@ -66,9 +69,18 @@ def count_errors(margins: NDArray) -> int:
 
 @leaf_kernel()
 def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[int, int]:
-    """Write where margins + t·direction change sign; (how many do, errors at t → −∞).
+    """Write the steps t at which margins + t·direction, both (P,), change sign.
 
-    Margins that hardly change have no breakpoint: they are errors everywhere or nowhere.
+    Margins that hardly change have no breakpoint: they are errors everywhere or nowhere. At
+    t → −∞ the rising ones, whose direction is positive, are errors.
+
+    Parameters
+    ----------
+    line : `LineScratch`, whose `breakpoints` and `is_rising` are written.
+
+    Returns
+    -------
+    How many breakpoints there are, and the errors at t → −∞.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
@@ -97,8 +109,9 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
 def sort_breakpoints(line: Any, n_breaks: int) -> None:
     """Sort the first `n_breaks` breakpoints, and `is_rising` with them, by Shell's method.
 
-    Gaps shrink by 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data Structures").
-    NumPy's sort would take two seconds to compile.
+    Entries that are `gap` places apart are sorted by insertion, for smaller and smaller gaps, which
+    shrink by 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data Structures"). NumPy's
+    sort would take two seconds to compile.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
@@ -123,7 +136,9 @@ def step_after(
 ) -> tuple[float, bool]:
     """A step in the interval after breakpoint i, above `least_step`; whether there is room for one.
 
-    It is the middle of the interval. The last one has no end: there it lies well beyond its start.
+    It is the middle of the interval. The last interval has no end: there the step lies well beyond
+    its start. `breakpoints`, (P,), are sorted; the first `n_breaks` count. Comparisons with "not"
+    are true for numbers that are not a number, too.
     """
     start = breakpoints[i]
     if not start > least_step:
@@ -158,7 +173,7 @@ def fewest_on_line(
         return LineMinimum(errors, max(least_step, 0.0))
     sort_breakpoints(line, n_breaks)
 
-    # Before the first breakpoint.
+    # Before the first breakpoint. Where no step there is allowed, more errors than there can be.
     first = breakpoints[0]
     fewest = errors
     if first <= least_step:
@@ -168,7 +183,9 @@ def fewest_on_line(
         best_step = 0.5 * (least_step + first)
 
     # After each breakpoint: one error less where a margin has risen above zero, else one more.
-    n_compared = 1
+    # The n-th of equally good intervals takes the place of the one so far with probability 1/n;
+    # so all are equally probable in the end.
+    n_equal = 1
     for i in range(n_breaks):
         if is_rising[i]:
             errors -= 1
@@ -178,10 +195,10 @@ def fewest_on_line(
         if not is_wide:
             continue
 
-        n_compared += 1
+        n_equal += 1
         if errors < fewest:
-            n_compared = 1
-        if errors < fewest or (errors == fewest and next_random(random) * n_compared < 1.0):
+            n_equal = 1
+        if errors < fewest or (errors == fewest and next_random(random) * n_equal < 1.0):
             fewest = errors
             best_step = step
     return LineMinimum(fewest, best_step)
@@ -219,6 +236,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
         for i in range(size):
             place = (start + i) % size
             column = columns[support[place]]
+            # A nonnegative weight may fall to zero at most.
             least_step = -np.inf
             if nonnegative[support[place]]:
                 least_step = -weights[place]

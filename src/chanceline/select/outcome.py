@@ -49,9 +49,10 @@ def max_margin_candidate(
     iterations: int,
     samples: NDArray[np.int64] | slice = slice(None),
 ) -> Candidate:
-    """The candidate of largest margin on the columns of a support.
+    """The candidate whose weights have the largest margin on the columns of a support.
 
-    Only the margins of `samples` (by default all) count: indices of those to get right.
+    Only the margins of `samples` (by default all) count: indices of those to get right. The search
+    has taken so many `iterations`.
     """
     margin = margin_on(problem, support, samples)
     weights, constant = problem.split(margin.weights)
@@ -59,7 +60,10 @@ def max_margin_candidate(
 
 
 def candidate_rule(problem: Problem, candidate: Candidate) -> Rule:
-    """The rule of a candidate in the units of X, its errors counted exactly."""
+    """The rule of a candidate in the units of X, its errors counted exactly.
+
+    That is `candidate.rule` if the method has one, else the scaled weights in units of X.
+    """
     if candidate.rule is not None:
         return candidate.rule
     support = candidate.support.astype(np.int64)
@@ -160,7 +164,10 @@ class SearchOutcome(Rule):
         )
 
     def _proof(self) -> str:
-        """The end of the summary: what is proven and up to which gap; empty if nothing is."""
+        """The end of the summary: what is proven and up to which gap; empty if nothing is.
+
+        A lower bound above the number of variables says that all of them together do not suffice.
+        """
         gap = ""
         if self.proven_gap > 0.0:
             # A gap that is rounded down would claim more than is proven.

@@ -133,9 +133,19 @@ def next_pair(  # noqa: PLR0913
 ) -> tuple[int, int]:
     """The next pair (i, j), i < j, that may meet all constraints, or (−1, −1) if none does.
 
-    Pairs are looked at row by row, from (start, after + 1) on, as long as i < stop. The other
-    arguments are those of `Constraints`. The arrays are used here and not handed on: to count their
-    references for every pair would take as long as the arithmetic.
+    Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0, where x and y are the
+    values of i and j at sample first[c], less those at second[c] unless that is −1. Each constraint
+    cuts the cone of the directions (u, v) that are left.
+
+    Pairs are looked at row by row, from (start, after + 1) on, as long as i < stop. The arrays are
+    used here and not handed on: to count their references for every pair would take as long as the
+    arithmetic.
+
+    Parameters
+    ----------
+    values, is_whole, first, second : those of `Constraints`.
+    start, stop : the first row i, and the one before which to end.
+    after : in the first row partners j begin after this one.
     """
     for i in range(start, stop):
         first_partner = i + 1
@@ -157,6 +167,7 @@ def next_pair(  # noqa: PLR0913
                     cone = cut_cone(cone, x, y, is_exact)
                 if cone.is_empty:
                     break
+            # Inexact cones are too large, if anything: whoever is left is decided by the caller.
             if not cone.is_empty and (not is_exact or has_directions(cone)):
                 return i, j
     return -1, -1
@@ -188,22 +199,26 @@ def pair_constraints(problem: Problem) -> Constraints:
     The values are those of X itself, times the labels where there is no intercept:
     `problem.columns` are rounded.
     """
+    # (features, samples): small integers where a variable has such values, NaN where it has not.
     values = small_integers(problem)
     is_whole = ~np.isnan(values[:, 0])
     values[~is_whole] = problem.X.T[~is_whole]
+
+    # The order does not change results: a fixed seed.
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         samples = generator.permutation(problem.n_samples)
         no_second = np.full(samples.size, -1)
         return Constraints(values * problem.y, is_whole, first=samples, second=no_second)
 
+    # Number c stands for positive c // (negatives) with negative c % (negatives).
     positive = np.flatnonzero(problem.y > 0)
     negative = np.flatnonzero(problem.y < 0)
-    total = positive.size * negative.size
-    if total <= MAX_CONSTRAINTS:
-        chosen = generator.permutation(total)
+    n_constraints = positive.size * negative.size
+    if n_constraints <= MAX_CONSTRAINTS:
+        chosen = generator.permutation(n_constraints)
     else:
-        chosen = generator.integers(total, size=MAX_CONSTRAINTS)
+        chosen = generator.integers(n_constraints, size=MAX_CONSTRAINTS)
     return Constraints(
         values,
         is_whole,
@@ -240,6 +255,7 @@ def sweep_pairs(
     all_refuted = True
     for start in range(0, problem.n_features, ROWS_A_STEP):
         stop = min(start + ROWS_A_STEP, problem.n_features)
+        # (i, j) is a pair that the constraints do not refute; i = −1: no more in these rows.
         i, j = next_pair(*constraints, start=start, after=start, stop=stop)
         while i >= 0:
             pair = np.array([i, j])
@@ -264,8 +280,9 @@ class SettledPair(NamedTuple):
 def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) -> SettledPair:
     """Decide exactly whether two variables separate, first in floating point.
 
-    UNDECIDED where that would take rational arithmetic beyond what is affordable, or more than
-    `max_decisions` by the table.
+    `table` does rational arithmetic and counts its decisions; `pair`, (2,), has the variables. The
+    verdict is SEPARABLE, INSEPARABLE, or UNDECIDED: that would take rational arithmetic beyond what
+    is affordable, or more than `max_decisions` by the table.
     """
     problem = table.problem
     margin = margin_on(problem, pair)
@@ -277,6 +294,7 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
     if is_refuted(problem, pair, margin):
         return SettledPair(INSEPARABLE, None)
 
+    # Rounding could decide: in rational arithmetic.
     n_weights = 2 + problem.n_unpenalized
     if table.decisions >= max_decisions or not is_affordable(n_weights, problem.n_samples):
         return SettledPair(UNDECIDED, None)

@@ -48,8 +48,9 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
     """Find the split of points by a line with the fewest errors.
 
     Lines through every point (the pivot) are turned by half a circle. Between two angles at which a
-    line meets other points, its errors do not change. Angles that cannot be told apart give no
-    split, but they may lower the `lower_bound`.
+    line meets other points, its errors do not change. Where two angles cannot be told apart, no
+    split between them is taken; one may be hidden there, and its errors at best count for the
+    `lower_bound`. Samples at the same point (a place) are counted together.
 
     Parameters
     ----------
@@ -73,18 +74,20 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
 
     # Turn the lines through some pivots at a time.
     hidden = _HiddenSplits(places, fewest=best.errors)
-    chunk = max(1, ANGLES_AT_ONCE // len(places.points))
-    for start in range(0, len(pivots), chunk):
-        some_pivots = pivots[start : start + chunk]
-        turn = _turn_lines(places, some_pivots, intercept)
+    chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))
+    for start in range(0, len(pivots), chunk_size):
+        pivot_chunk = pivots[start : start + chunk_size]
+        turn = _turn_lines(places, pivot_chunk, intercept)
         position = turn.best_position()
         if turn.errors[position] < best.errors:
             best = _PlaceSplit(
                 errors=int(turn.errors[position]),
                 is_positive=turn.positive_places(position, places),
             )
-        hidden.look_at(turn, some_pivots, best.errors)
+        # Splits that may lie between angles of this turn which cannot be told apart.
+        hidden.lower_fewest(turn, pivot_chunk, best.errors)
 
+    # A sample at the origin is on every line without an intercept: an error.
     right = best.is_positive[places.place_of_sample] == (y > 0)
     if not intercept:
         right &= np.any(points != 0, axis=1)
@@ -108,7 +111,10 @@ class _Places(NamedTuple):
 
 
 def _group_by_place(points: Floats, y: Floats) -> _Places:
-    """Count the samples of each class at every point; (samples, 2) and (samples,)."""
+    """Count the samples of each class at every different point.
+
+    `points` are (samples, 2), the labels `y` (samples,), ±1.
+    """
     # Adding zero makes −0 and 0 equal.
     places, place_of_sample = np.unique(points + 0.0, axis=0, return_inverse=True)
     place_of_sample = place_of_sample.ravel()
@@ -204,8 +210,12 @@ class _Turn(NamedTuple):
         return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
-        """The places, (places,), that the line at a position of `errors` calls positive."""
+        """Which places, (places,) bools, the line at a position of `errors` calls positive.
+
+        Those left of it, or those right of it, as the position's orientation says.
+        """
         pivot = position.pivot
+        # Places that the line has met are on the other side now.
         is_left = self.side[pivot] > 0
         already_met = self.order[pivot, : position.step]
         is_left[already_met] ^= True
@@ -217,6 +227,9 @@ class _Turn(NamedTuple):
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
         """Sets of tied angles within which some order could make fewer errors than `fewest`.
+
+        Nobody knows the order in which the line meets the places of such a set. At best it meets
+        all those first that lower the errors.
 
         All rows (pivots) are looked at as one, flattened. No set reaches from one row into the
         next, since the first angle of a row is not tied.
@@ -230,16 +243,20 @@ class _Turn(NamedTuple):
 
         # Where right is positive instead of left, errors change by as much the other way.
         for errors, change in ((self.errors[0], self.change), (self.errors[1], -self.change)):
-            # At best those that lower the errors are met first.
+            # The errors before each set, and at best within it.
             largest_fall = np.add.reduceat(np.minimum(change, 0).ravel(), starts)
             fewest_within = errors.ravel()[starts] + largest_fall
-            for k in np.flatnonzero((sizes > 1) & (fewest_within < fewest)):
-                pivot, step = divmod(int(starts[k]), n_places)
-                members = self.order[pivot, step : step + sizes[k]]
-                yield _Tie(errors=int(fewest_within[k]), pivot=pivot, places=members)
+            for i in np.flatnonzero((sizes > 1) & (fewest_within < fewest)):
+                # From the flat index back to the row and the step at which the set begins.
+                pivot, step = divmod(int(starts[i]), n_places)
+                members = self.order[pivot, step : step + sizes[i]]
+                yield _Tie(errors=int(fewest_within[i]), pivot=pivot, places=members)
 
     def ends_meet(self) -> bool:
-        """Whether some line's first and last angle, half a circle apart, cannot be told apart."""
+        """Whether some line's last angle cannot be told from its first, half a circle further on.
+
+        The angle of the pivot itself is ∞ and does not count.
+        """
         first = self.angles[:, 0]
         last = np.where(np.isfinite(self.angles), self.angles, 0.0).max(axis=1)
         return bool(np.any(np.isfinite(first) & (first + np.pi <= last + ANGLE_DOUBT)))
@@ -248,9 +265,12 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn the lines through some pivots, (pivots, 2), and count the errors on the way.
 
-    The angle of a line goes from −ANGLE_DOUBT to π − ANGLE_DOUBT.
+    The angle of a line goes from −ANGLE_DOUBT to π − ANGLE_DOUBT, so that rounding does not put
+    one of the frequent angles 0 and π at the other end. Arrays "by place" and "as met" are those of
+    `_Turn`.
     """
-    # By place: where each lies, seen from the pivots, and on which side the line begins.
+    # By place: the coordinates (x, z) of each, seen from the pivots, and on which side the line
+    # begins.
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
@@ -296,6 +316,7 @@ def _errors_on_the_way(
     # Left is positive: at the beginning negatives on the left and positives on the right are wrong.
     wrong_by_place = np.where(side > 0, n_negative, 0) + np.where(side < 0, n_positive, 0)
     wrong_at_start = wrong_by_place.sum(axis=1, keepdims=True)
+    # Changes by the places met before this one.
     change_before = np.cumsum(change, axis=1) - change
     left_positive = wrong_at_start + change_before
 
@@ -303,7 +324,9 @@ def _errors_on_the_way(
     n_others = np.where(is_pivot, 0, n_positive + n_negative).sum(axis=1, keepdims=True)
     right_positive = n_others - left_positive
 
-    # At the pivot one class is wrong; at the origin, which every line goes through, all are.
+    # At the pivot one class is wrong, the smaller one if the line passes on the better side.
+    # Without an intercept the pivot is the origin, which every line goes through: all samples
+    # there are wrong. They count as positives, since points carry the labels then.
     if intercept:
         wrong_at_place = np.minimum(n_positive, n_negative)
     else:
@@ -327,17 +350,19 @@ class _HiddenSplits:
         self.fewest = fewest
         self.n_compared = 0
 
-    def look_at(self, turn: _Turn, pivots: Floats, fewest_seen: int) -> None:
-        """Let `fewest` take in what the turn of lines through these pivots, (pivots, 2), may hide.
+    def lower_fewest(self, turn: _Turn, pivots: Floats, fewest_seen: int) -> None:
+        """Lower `fewest` to the errors of splits that a turn of lines may hide.
 
-        Only splits with fewer errors than `fewest_seen` matter.
+        `turn` is that of the lines through these pivots, (pivots, 2). Only splits with fewer errors
+        than `fewest_seen`, those of the best split found, matter.
         """
         for tie in turn.ties_below(fewest_seen):
             self.n_compared += 1
             if self._may_hide_a_split(pivots[tie.pivot], tie):
                 self.fewest = min(self.fewest, tie.errors)
         if turn.ends_meet():
-            self.fewest = 0  # nothing is claimed
+            # Rare: rather than to compare these too, nothing is claimed.
+            self.fewest = 0
 
     def _may_hide_a_split(self, pivot: Floats, tie: _Tie) -> bool:
         """Whether the angles of a tie may differ: its points do not lie on one line with the pivot.
@@ -350,7 +375,10 @@ class _HiddenSplits:
 
 
 def _on_one_line(pivot: Floats, points: Floats) -> bool:
-    """Whether all points, (points, 2), lie on one line with the pivot, (2,), exactly."""
+    """Whether all points, (points, 2), lie on one line with the pivot, (2,), exactly.
+
+    In fractions: cross products of their differences from the pivot are zero.
+    """
     pivot_x, pivot_z = map(Fraction, pivot.tolist())
     differences = [(Fraction(x) - pivot_x, Fraction(z) - pivot_z) for x, z in points.tolist()]
     first_x, first_z = differences[0]
@@ -368,7 +396,11 @@ class PairsSearched(NamedTuple):
 
 
 def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSearched:
-    """Search pairs of columns exactly for the rule with the fewest errors."""
+    """Search pairs of columns exactly for the rule with the fewest errors.
+
+    A split of the samples by a line is made a rule only if it has fewer errors than the best rule.
+    In doubles the rule may make more errors than the split.
+    """
     best: Rule | None = None
     lower_bound = problem.n_samples
     table = ExactTable(problem)
@@ -386,8 +418,9 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
 def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) -> Rule:
     """The rule of largest margin on the samples that a split has right.
 
-    Where the gap is too narrow for floating point, it is found in rational arithmetic, unless signs
-    of weights are given.
+    Where the gap is too narrow for floating point, so that the rule makes more errors than the
+    split, it is found in rational arithmetic, if that is affordable and no signs of weights are
+    prescribed. `support` has the two columns that were split.
     """
     problem = table.problem
     samples = np.flatnonzero(split.right)

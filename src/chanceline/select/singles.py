@@ -40,11 +40,13 @@ def majority_rule(problem: Problem) -> MajorityRule:
 def separating_single(problem: Problem) -> int | None:
     """The first column that separates by itself, or None.
 
-    Values of X are compared with each other, or with zero, which is exact.
+    Values of X are compared with each other (with an intercept) or with zero, which is exact. A
+    column rises if a positive weight separates, and falls if a negative one does.
     """
     X = problem.X
     y = problem.y
     if problem.intercept:
+        # The intercept alone separates a single class, so any column does.
         has_both_classes = y.min() < y.max()
         if not has_both_classes:
             return 0
@@ -85,9 +87,10 @@ class SingleRules(NamedTuple):
 def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     """Find the best rule on every single scaled column by line searches.
 
-    With an intercept the rule is ±1 + t·x: a search along y·x from the margins ±y. Without one it
-    is t·x, from margins of zero. Intervals that rounding could close do not count, so that
-    `single_errors` may have fewer errors. Equal intervals are drawn by lot (state `random`).
+    With an intercept the rule is ±1 + t·x, of weight t: a search along the scaled column y·x from
+    the margins ±y. Without one it is t·x, from margins of zero. Intervals that rounding could close
+    do not count, so that `single_errors` may have fewer errors. Among equally good intervals one is
+    drawn by lot (state `random`).
     """
     n_features = problem.n_features
     columns = problem.columns
@@ -96,6 +99,7 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
         constants=np.zeros(n_features),
         weights=np.zeros(n_features),
     )
+    # (weight of the intercept, margins that it gives); the intercept's column is y.
     if problem.intercept:
         starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
     else:
@@ -116,7 +120,8 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
 def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArray[np.int64]:
     """The fewest errors of a rule on every single column, (features,), exactly.
 
-    By sorting the values of X, a block of columns of about `block_entries` numbers at a time.
+    By sorting the values of X, a block of columns of about `block_entries` numbers at a time. Of
+    the two directions of a rule, `rising` has a positive weight and `falling` a negative one.
     """
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for block in column_blocks(problem.X, block_entries):
@@ -142,8 +147,9 @@ def _errors_with_threshold(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Errors at the best threshold, for each row of `values`, (rows, samples).
 
-    The first array is for a positive weight (positive above the threshold), the second for a
-    negative one.
+    The first array, (rows,), is for a positive weight (positive above the threshold), the second
+    for a negative one, which has right what the first has wrong. `sweep.errors` has a column for
+    each threshold: below all values, between neighbours, above all.
     """
     sweep = sweep_thresholds(values, y)
     # No threshold lies between equal values: that below all values takes the place.
@@ -175,6 +181,7 @@ def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> 
     Of rules with equally many, that in the widest gap. The weight has the given `sign`, or any if
     that is 0.
     """
+    # Signs of the weight that are allowed.
     directions = [direction for direction in (1.0, -1.0) if direction * sign >= 0]
     best_quality = (-1, 0.0)  # samples right, width of the gap
     best_samples = np.zeros(0, dtype=np.int64)

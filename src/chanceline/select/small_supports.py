@@ -21,12 +21,14 @@ from chanceline.select.singles import best_single_rule, separating_single
 
 
 def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> Iterator[Event]:
-    """Look for one variable that separates, and for two if their pairs are no more than that.
+    """Look for one variable that separates, and for two if there are at most `max_pairs` pairs.
 
-    Yields what it finds below the size of `best`, the best candidate so far, and what is proven.
+    Yields what it finds below the size of `best`, the best candidate so far, and a `LowerBound` for
+    what is proven: the smallest size that is not refuted, and how many supports that took.
     """
     n_features = problem.n_features
     n_selected = best.support.size
+    # None or one variable cannot be undercut: no proof is needed.
     if n_selected < 2:
         yield LowerBound(n_selected, nodes=0)
         return
@@ -55,7 +57,8 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
 def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
     """Look for two variables that separate, in a problem that no single variable separates.
 
-    `iterations` were spent before; `nodes` is the size of the proof, singles and pairs.
+    `iterations` were spent before, which the sweep does not add to; they are yielded at every
+    chance to interrupt. `nodes` is the size of the proof, singles and pairs.
     """
     for event in sweep_pairs(problem):
         if isinstance(event, SeparatingPair):

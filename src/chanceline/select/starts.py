@@ -10,6 +10,8 @@ from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge, make_hinge, set_support
 from chanceline.select.outcome import Candidate
 
+SPARE_PLACES = 2  # of a workspace: a swap adds before it drops, and one in reserve
+
 
 def as_candidate(
     columns: NDArray[np.int64],
@@ -18,9 +20,11 @@ def as_candidate(
     n_unpenalized: int,
     iterations: int,
 ) -> Candidate:
-    """The candidate of these columns, the unpenalized ones first, and their weights.
+    """The candidate of these columns, (size,), and their weights, (size,).
 
-    The columns of a candidate are sorted; an intercept becomes its constant.
+    Of the columns the first `n_unpenalized` (the intercept: 1 or 0) are no variables; its weight
+    becomes the candidate's constant. The variables of a candidate are sorted. `iterations` is the
+    effort until it was found.
     """
     constant = 0.0
     if n_unpenalized:
@@ -46,22 +50,28 @@ def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
 
 
 def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
-    """A workspace at a candidate, fitted there, and whether its support separates."""
-    n_unpenalized = problem.kept
+    """A workspace at a candidate, fitted there, and whether its support separates.
+
+    The columns of a support are the unpenalized one (the intercept, which is the problem's last
+    column) if there is one, and then the variables; the weights likewise.
+    """
+    n_unpenalized = problem.n_unpenalized
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
     support = np.concatenate([unpenalized, start.support])
     weights = np.concatenate([np.full(n_unpenalized, start.constant), start.weights])
     hinge = make_hinge(
         problem.columns,
-        support.size + 2,
+        capacity=support.size + SPARE_PLACES,
         n_unpenalized=n_unpenalized,
-        nonnegative=problem.signed,
+        nonnegative=problem.nonnegative,
     )
     set_support(hinge, support, weights)
 
-    # Newton's first step could turn away nonnegative weights that the rule needs: they stay.
+    # Newton's first step could make nonnegative columns leave that the rule needs: then the
+    # candidate's weights are taken as they are, without a step.
     max_newton = FULL_FIT_STEPS
-    if problem.signed.any() and start.weights.any():
+    if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
+    # Without a step the fit returns False; the margins tell.
     separates = fit(hinge, max_newton=max_newton) or bool(hinge.state.margins.min() > 0.0)
     return hinge, separates

@@ -27,13 +27,31 @@ from chanceline.select.starts import candidate_of
 ADDITION_FIT_STEPS = counter(2)
 TABU_AFTER_ADDITION = 2  # swaps at least that a column which came must stay
 WORK_PER_CHUNK = 5e8  # multiplications between two looks at the keyboard
+NEVER_CHOSEN = -10.0  # in place of a |gradient|: less than `largest` begins with, −1, in any noise
+
+# The default budget: multiplications for a square table of L × L entries, as a power of L. From
+# L = 256 on the power is smaller, so that large tables do not take minutes.
+WORK_AT_64 = 3.3e9
+WORK_EXPONENT = 1.88
+LARGE_LENGTH = 256
+EXPONENT_REDUCTION = 0.38
+COLUMNS_PER_SAMPLE = 4  # more columns than this for every sample add nothing to the budget
 WORK_PER_SWAP = 40_000  # multiplications, whatever the table: overhead
 FEWEST_DEFAULT_SWAPS = 200
+
+# Multiplications in a swap, fitted to run times: for every sample and column of the support, and
+# for every sample and entry of the inverse Hessian.
+FIT_WORK = 30
+FLIP_WORK = 0.3
 
 
 @leaf_kernel()
 def find_gradient(hinge: Any) -> None:
-    """Write a_jᵀ(1 − Aw) of every column j, over active samples, into `scratch.gradient`."""
+    """Write the gradient of the squared hinge, for every column j, into `scratch.gradient`.
+
+    It is Σ_μ a_μj (1 − m_μ) over the active samples μ, those whose margin m_μ = a_μ·w is below 1
+    and that are not trimmed. `hinge` is a fitted workspace (`Hinge`).
+    """
     margins = hinge.state.margins
     active = hinge.state.active
     rows = hinge.data.rows
@@ -41,7 +59,7 @@ def find_gradient(hinge: Any) -> None:
     slack = hinge.scratch.slack
     gradient = hinge.scratch.gradient
 
-    # From the active rows alone: they are few.
+    # From the active rows alone, as they are few: list them with their slack 1 − m_μ.
     n_active = ZERO
     for sample in range(margins.size):
         if active[sample] > 0.5:
@@ -53,10 +71,13 @@ def find_gradient(hinge: Any) -> None:
 
 @leaf_kernel()
 def choose_addition(hinge: Any) -> int:
-    """The column of largest |gradient|, which is tabu from now on; −1 if there is none.
+    """The column of largest |gradient|, which is tabu from now on; NONE if there is no column.
 
     Only columns outside the support that are not tabu count, and of the nonnegative ones those
     whose weight would become positive. Each |gradient| is multiplied by 1 + 0.2u, u ~ U(−1, 1).
+
+    `hinge` is the workspace; `find_gradient` has written its gradient. Tabu until swap t means that
+    a column may not come or go before the number of the swap, `iteration[0]`, is t.
     """
     nonnegative = hinge.data.nonnegative
     position = hinge.state.position
@@ -73,14 +94,14 @@ def choose_addition(hinge: Any) -> int:
                 # Everything else was tabu, as there are few columns: forget the tabus.
                 tabu_until[column] = 0
             if position[column] < 0 and tabu_until[column] <= now:
-                size = abs(gradient[column])
+                attraction = abs(gradient[column])
                 if nonnegative[column] and gradient[column] <= 0.0:
-                    size = -10.0  # below `largest`, whatever the noise
-                size *= 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-                if size > largest:
+                    attraction = NEVER_CHOSEN
+                attraction *= 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
+                if attraction > largest:
                     best = column
-                    largest = size
-        if best >= 0:
+                    largest = attraction
+        if best != NONE:
             tabu_until[best] = now + tabu_wait(TABU_AFTER_ADDITION, random)
             break
     return best
@@ -88,10 +109,14 @@ def choose_addition(hinge: Any) -> int:
 
 @leaf_kernel()
 def choose_removal(hinge: Any) -> int:
-    """The place of the variable that costs least, whose column is tabu from now on.
+    """The place in the support of the variable that costs least; its column is tabu from now on.
 
-    To drop variable i costs w_i² / 2[H⁻¹]_ii. Only variables that are not tabu count; where all
-    are, it is the last that came. Each cost is multiplied by 1 + 0.2u, u ~ U(−1, 1).
+    To drop the variable at place i raises the loss by w_i² / 2[H⁻¹]_ii, with its weight w_i and the
+    inverse Hessian H⁻¹ (`inverse`); the factor ½ does not matter. Each cost is multiplied by
+    1 + 0.2u, u ~ U(−1, 1). Only variables that are not tabu count; where all are, it is the last
+    that came. The unpenalized columns have the first places and always stay.
+
+    `hinge` is a fitted workspace, of whose places the first `n_used[0]` are in use.
     """
     support = hinge.state.support
     weights = hinge.state.weights
@@ -102,7 +127,7 @@ def choose_removal(hinge: Any) -> int:
     n_unpenalized = hinge.data.n_unpenalized
     size = hinge.state.n_used[0]
 
-    removal = size - 1
+    removal = size - 1  # the last that came
     least = np.inf
     for i in range(n_unpenalized, size):
         if tabu_until[support[i]] <= now:
@@ -127,22 +152,33 @@ class SwapResult(NamedTuple):
 def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap until a support of `size` columns (the unpenalized ones among them) separates.
 
-    The workspace must be fitted. Ends after `max_swaps`, or where no column is left to add.
+    A swap has two halves: an addition and, as the support is then too large, a removal; each with a
+    refit. Nonnegative columns may leave by themselves in a fit; then additions follow each other
+    until the support is full again.
+
+    Parameters
+    ----------
+    hinge : a fitted `Hinge`. Its `n_used` (columns in use, which refits change) and `iteration`
+        (swaps begun) are arrays of one number, so that kernels can change them.
+    size : columns of the support to reach.
+    max_swaps : it ends after so many, or where no column is left to add.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
     for n_halves in range(1, 2 * max_swaps + 1):
         add = NONE
         drop = NONE
-        max_newton = SWAP_FIT_STEPS
         if n_used[0] > size:
+            # The second half.
             drop = choose_removal(hinge)
+            max_newton = SWAP_FIT_STEPS
         else:
+            # The first half.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
             max_newton = ADDITION_FIT_STEPS
-            if add < 0:
+            if add == NONE:
                 break
         separates = refit(
             hinge,
@@ -160,27 +196,35 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
 def default_swaps(problem: Problem, n_variables: int) -> int:
     """The budget of a search that starts with so many variables, in swaps.
 
-    In all about 0.4 s at N = P = 64, 4 s at 256, 40 s at 1024, and a second or two on
-    gene-expression data.
+    In all about 0.4 s with N = P = 64 columns and samples, 4 s with 256, 40 s with 1024, and a
+    second or two on gene-expression data. The work of the whole search, a power of the table's
+    `length` (the side of a square table of as many entries), is divided by that of a swap.
     """
     n_columns, n_samples = problem.columns.shape
-    length = math.sqrt(n_samples * min(n_columns, 4 * n_samples))
-    work = 3.3e9 * (length / 64) ** 1.88 * min(1.0, (256 / length) ** 0.38)
-    return max(
-        FEWEST_DEFAULT_SWAPS,
-        int(work / (WORK_PER_SWAP + swap_work(n_columns, n_samples, n_variables))),
-    )
+    length = math.sqrt(n_samples * min(n_columns, COLUMNS_PER_SAMPLE * n_samples))
+    reduction = min(1.0, (LARGE_LENGTH / length) ** EXPONENT_REDUCTION)
+    work = WORK_AT_64 * (length / 64) ** WORK_EXPONENT * reduction
+    work_per_swap = WORK_PER_SWAP + swap_work(n_columns, n_samples, n_variables)
+    return max(FEWEST_DEFAULT_SWAPS, int(work / work_per_swap))
 
 
 def swap_work(n_columns: int, n_samples: int, size: float) -> float:
-    """Rough number of multiplications in a swap: gradient, a few of Newton's steps, and flips."""
-    return n_columns * n_samples + 30 * n_samples * size + 0.3 * n_samples * size * size
+    """Rough number of multiplications in a swap on a support of `size` columns.
+
+    That is the gradient of all columns, a few of Newton's steps, and the updates of the inverse
+    Hessian for samples that flip (become active or inactive).
+    """
+    gradient = n_columns * n_samples
+    return gradient + FIT_WORK * n_samples * size + FLIP_WORK * n_samples * size * size
 
 
 def swap_down(
     hinge: Hinge, budget: int, seed: int, *, spent: int = 0, patience: float = 1.0
 ) -> Iterator[Candidate | int]:
     """From a separating support to fewer and fewer variables.
+
+    While the support separates, its cheapest variable is dropped. Where it does not any more,
+    variables are swapped at that size until it does.
 
     Parameters
     ----------
@@ -197,8 +241,8 @@ def swap_down(
     n_columns, n_samples = hinge.data.columns.shape
     hinge.state.random[:] = random_state(seed)
     n_swaps = 0
-    deadline = budget
-    size = hinge.size
+    deadline = budget  # the number of swaps at which patience ends
+    size = hinge.size  # columns of the support to reach, the intercept among them
     separates = True
     while True:
         # As long as it separates, drop the cheapest variable.
@@ -213,7 +257,9 @@ def swap_down(
         if n_swaps >= deadline:
             return
 
-        chunk = int(max(1.0, WORK_PER_CHUNK / swap_work(n_columns, n_samples, float(hinge.size))))
+        # Some swaps at a time, so that the search can be interrupted.
+        work = swap_work(n_columns, n_samples, float(hinge.size))
+        chunk = int(max(1.0, WORK_PER_CHUNK / work))
         result = swap_until_separated(hinge, size=size, max_swaps=min(chunk, deadline - n_swaps))
         n_swaps += result.n_swaps
         separates = result.separates
@@ -222,7 +268,10 @@ def swap_down(
 
 
 def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `tabu`: the greedy support, then swaps; the budget counts swaps."""
+    """Method `tabu`: the greedy support, then swaps; the budget counts swaps.
+
+    Where the greedy support does not separate, it is all there is: swaps need one that does.
+    """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected
     if not separates:

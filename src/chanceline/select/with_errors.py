@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from chanceline.perceptron.hinge_fit import screening_scores
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import make_hinge, set_support
-from chanceline.select.best_rules import BestRules, make_best_rules, swap_for_errors, try_change
+from chanceline.select.best_rules import (
+    NO_NEWTON_STEPS,
+    BestRules,
+    make_best_rules,
+    swap_for_errors,
+    try_change,
+)
 from chanceline.select.front_search import PAIRS_TRIED, search_fewest_errors
 from chanceline.select.greedy import cheapest_place
 from chanceline.select.outcome import Candidate, Event, LowerBound, candidate_rule
@@ -26,6 +32,7 @@ from chanceline.select.singles import (
     search_singles,
     single_errors,
 )
+from chanceline.select.tabu import COLUMNS_PER_SAMPLE
 
 SWAPS_PER_CHUNK = 500  # between two looks at the keyboard
 SWAPS_PER_PHASE = 10_000  # with and without noise in which samples are trimmed, in turn
@@ -36,16 +43,22 @@ FEW_VARIABLES_DIVISOR = 10  # a tenth of the budget is enough
 # The default budget at 128 × 128, in multiplications, and what a swap takes.
 WORK_WITH_ERRORS = 3.6e10
 OVERHEAD_WITH_ERRORS = 40_000
+FIT_WORK_WITH_ERRORS = 4  # for every sample and entry of the inverse Hessian
 MIN_SWAPS_WITH_ERRORS = 200
 
 
 def default_swaps_with_errors(problem: Problem, n_variables: int) -> int:
-    """Swaps for a start of so many variables: about 3 s at N = P = 64, 8 s at 128, 20 s at 256."""
+    """The budget for a start of so many variables, in swaps.
+
+    About 3 s with N = P = 64 columns and samples, 8 s with 128, 20 s with 256. The work of the
+    whole search grows with the table's `length`, the side of a square table of as many entries.
+    """
     n_columns, n_samples = problem.columns.shape
-    work = WORK_WITH_ERRORS * math.sqrt(n_samples * min(n_columns, 4 * n_samples)) / 128
-    work_per_swap = (
-        OVERHEAD_WITH_ERRORS + n_columns * n_samples + 4 * n_samples * (n_variables + 1) ** 2
-    )
+    length = math.sqrt(n_samples * min(n_columns, COLUMNS_PER_SAMPLE * n_samples))
+    work = WORK_WITH_ERRORS * length / 128
+    gradient_work = n_columns * n_samples
+    fit_work = FIT_WORK_WITH_ERRORS * n_samples * (n_variables + 1) ** 2
+    work_per_swap = OVERHEAD_WITH_ERRORS + gradient_work + fit_work
     return max(MIN_SWAPS_WITH_ERRORS, int(work / work_per_swap))
 
 
@@ -58,12 +71,14 @@ def search_with_errors(
     exhaustion of the singles. Where nothing suffices, a search that `gives_up` yields no candidate;
     another the rule of fewest errors it can find.
     """
+    # No variable: the larger class for everybody.
     majority = majority_rule(problem)
     if majority.errors <= max_errors:
         no_variable = np.zeros(0, dtype=np.int64)
         yield Candidate(no_variable, np.zeros(0), majority.constant, iterations=0)
         return
 
+    # One variable, exactly. Where doubles have no rule that is as good, at least one is needed.
     search = _ErrorSearch(problem, max_errors, seed)
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
@@ -76,12 +91,14 @@ def search_with_errors(
             yield LowerBound(1, nodes=problem.n_features)
             return
 
+    # Two variables, promising pairs only.
     proof = LowerBound(n_needed, nodes=problem.n_features)
     if search.try_pairs():
         yield search.candidate(iterations=0)
         yield proof
         return
 
+    # Many variables, then fewer and fewer.
     is_good_enough = search.grow()
     n_added = search.hinge.n_selected
     if is_good_enough:
@@ -125,7 +142,7 @@ class _ErrorSearch:
         max_variables = min(problem.n_features, problem.n_samples)
         self.hinge = make_hinge(
             problem.columns,
-            max_variables + 1 + problem.n_unpenalized,
+            capacity=max_variables + 1 + problem.n_unpenalized,  # a swap adds before it drops
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
             seed=seed,
@@ -160,7 +177,10 @@ class _ErrorSearch:
         return False
 
     def grow(self) -> bool:
-        """Add columns until few enough errors are left; False if all that fit do not suffice."""
+        """Add columns until few enough errors are left; False if all that fit do not suffice.
+
+        Each is the column of largest screening score; those that cannot enter have −1.
+        """
         hinge = self.hinge
         self._fit_variables(np.zeros(0, dtype=np.int64))
         capacity = hinge.state.support.size
@@ -181,17 +201,19 @@ class _ErrorSearch:
         the size that was reached, until they are.
 
         Yields a candidate at every success, and the iterations done at every other chance to
-        interrupt. Swaps that are given up, since few variables are left, count as done.
+        interrupt: the additions before, and the swaps that are not left of the budget. Swaps that
+        are given up, since few variables are left, count as done.
         """
         hinge = self.hinge
         n_added = hinge.n_selected
-        n_left = budget
+        n_left = budget  # swaps
         # The size to reach: columns of the support, the intercept included. The support itself may
         # be smaller where variables left it for their sign.
         size = hinge.size
         is_good_enough = True
         while True:
             if is_good_enough:
+                # One variable fewer. Rules on one are refuted or were found: two are the end.
                 if hinge.n_selected <= FEW_VARIABLES:
                     n_left = min(n_left, budget // FEW_VARIABLES_DIVISOR)
                 if hinge.n_selected <= 2:
@@ -203,6 +225,7 @@ class _ErrorSearch:
                     yield self.candidate(n_added + budget - n_left)
                 continue
 
+            # Too many errors: swap at this size.
             if n_left <= 0:
                 return
             n_left -= self._swap(
@@ -225,13 +248,16 @@ class _ErrorSearch:
         return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
-        """Swap at a size, the intercept included; the swaps done. `n_done` were done before."""
+        """Swap at a size, the intercept included; the swaps done. `n_done` were done before.
+
+        In every second phase, which these count, samples are trimmed with noise.
+        """
         phase = n_done // SWAPS_PER_PHASE
         trim_noise = 0.0
         if phase % 2 == 1:
             trim_noise = TRIM_NOISE
         # The rule that the last swaps ended with may descend once more.
-        try_change(self.hinge, self.best, max_newton=0)
+        try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
         return swap_for_errors(
             self.hinge,
             self.best,
