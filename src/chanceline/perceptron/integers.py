@@ -58,8 +58,8 @@ def integer_columns(
 ) -> NDArray[np.float64]:
     """y_μ x_μ on a support in small integers: (columns, samples), the intercept last.
 
-    NaN for columns that are no small integers. Columns whose weight must not be positive are reversed, as those
-    of the problem are.
+    NaN for columns that are no small integers. Columns whose weight must not be positive are
+    reversed, as those of the problem are.
     """
     integers = small_integers(problem, support) * problem.y
     if problem.signs is not None:

@@ -47,13 +47,13 @@ class ErrorsDecision(NamedTuple):
     """Whether some weights make at most so many errors, exactly.
 
     within : the answer; None if it took too many decisions.
-    decision : where the answer is yes, the weights that have `samples` right.
-    samples : all samples but the errors.
+    decision : where the answer is yes, the weights that have `right_samples` right.
+    right_samples : where the answer is yes, all samples but the errors.
     """
 
     within: bool | None
     decision: Decision = Decision(separable=False)
-    samples: Sequence[int] = ()
+    right_samples: Sequence[int] = ()
 
 
 class _ScaledColumn(NamedTuple):
@@ -161,7 +161,7 @@ class ExactTable:
         return self._in_units_of_X(point.weights, table)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
-        """The columns of a support, and by how many bits each is raised to the size of the largest."""
+        """The columns of a support, and by how many bits each is raised to the size of all."""
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
         raised = [bits - column.bits for column in columns]
@@ -244,7 +244,7 @@ class ExactTable:
             branch = branches.pop()
             decision = self.decide(support, branch.samples)
             if decision.separable:
-                return ErrorsDecision(within=True, decision=decision, samples=branch.samples)
+                return ErrorsDecision(within=True, decision=decision, right_samples=branch.samples)
             if branch.errors_left > 0:
                 # Reversed, so that the first one is popped first.
                 branches.extend(reversed(_split_branch(branch, decision.conflict)))
