@@ -96,7 +96,7 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
 
 @leaf_kernel()
 def border_column(hinge: Any, place: int) -> None:
-    """Let inverse and target, of the columns before this place of the support, take in the one there.
+    """Let inverse and target, of the columns before a place of the support, take in the one there.
 
     The Hessian A_actᵀA_act + (ε + δ)I, over the active samples, gets one more row: the new column's
     products with the columns before it (`cross`), and with itself plus ridge ε and damping δ

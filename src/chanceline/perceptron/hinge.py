@@ -269,8 +269,8 @@ def damped_step(hinge: Any) -> None:
 def step_within_signs(hinge: Any) -> tuple[float, int]:
     """How far Newton's step may go, at most 1, and whose weight then is zero (−1: no one's).
 
-    The step d is in `scratch.weight_step`. Going t times as far takes the weights to w + t·d. t ends
-    where the first weight that must not be negative becomes zero; the place of that weight in the
+    The step d is in `scratch.weight_step`. Going t of it takes the weights to w + t·d, and t ends
+    where the first weight that must not be negative becomes zero. The place of that weight in the
     support comes second.
     """
     nonnegative = hinge.data.nonnegative

@@ -112,7 +112,7 @@ def arranged_cuts(
 def smallest_cuts(
     problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> NDArray[np.bool_]:
-    """The smallest cuts of two, four and, with `sixes`, if affordable, six patterns, by rising size.
+    """The smallest cuts of two, four and, with `sixes` and if affordable, six patterns, by size.
 
     Shape (cuts, variables), at most `max_cuts`. A cut is a set of variables of which every
     separating support contains one. They are first counted by size; then all those are written

@@ -44,6 +44,10 @@ NODES = 0  # levels entered and supports fitted
 UNDECIDED_SUPPORTS = 1
 COUNTED_SUPPORTS = 2
 
+# Of a margin, besides those of its sum: of an entry (a column of X less its centre, divided by its
+# scale), of its product with the weight, and of the bound itself.
+MARGIN_ROUNDINGS = 6.0
+
 
 class FitData(NamedTuple):
     """What is never changed.
@@ -114,7 +118,10 @@ class SupportFit(NamedTuple):
 
 
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
-    """Allocate fits on the problem's columns in this order, with up to so many errors."""
+    """Allocate fits on the problem's columns in this order, with up to so many errors.
+
+    columns : indices of columns of the problem, those that belong to every support last.
+    """
     n_columns = columns.size
     n_patterns = problem.n_samples
     n_rows = n_patterns + n_columns
@@ -157,9 +164,13 @@ def errors_suffice(  # noqa: C901
     SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
     the set that separates, if there is one, else as it was.
 
-    More than `max_errors` disjoint conflicts refute at once. Else each pattern of the first
-    conflict is given up in turn, with one error less for the others.
+    A conflict is a set of patterns, those with a positive multiplier, that cannot all be right: at
+    least one of them is an error. More than `max_errors` disjoint conflicts refute at once. Else
+    each pattern of the first conflict is given up in turn, with one error less for the others (the
+    function calls itself).
 
+    fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
+        (not given up) or certain (not to be given up).
     multipliers : (patterns,), a start; filled with those of the fit without errors.
     early : whether any separating weights will do.
     """
@@ -167,7 +178,7 @@ def errors_suffice(  # noqa: C901
     certain = fit.state.certain
     rest = fit.scratch.rest
     further = fit.scratch.further
-    conflict = fit.scratch.conflicts[max_errors]
+    conflict = fit.scratch.conflicts[max_errors]  # each depth of the recursion has its own
     n_patterns = rest.size
 
     fit.state.tally[NODES] += 1
@@ -179,15 +190,16 @@ def errors_suffice(  # noqa: C901
     n_conflicts = 0
     verdict = INSEPARABLE
     while verdict == INSEPARABLE and n_conflicts <= max_errors:
-        found = multipliers
+        # The multipliers of the first fit are for the caller, those of the others are not.
+        rest_multipliers = multipliers
         if n_conflicts > 0:
-            found = further
-        verdict = fit_rest(fit, found, early)
+            rest_multipliers = further
+        verdict = fit_rest(fit, rest_multipliers, early)
         if n_conflicts == 0:
             if verdict != INSEPARABLE:
                 return verdict
             mark_conflict(multipliers, certain, conflict)
-        leave_rest(rest, found)
+        leave_rest(rest, rest_multipliers)
         n_conflicts += 1
     if verdict == INSEPARABLE:
         return INSEPARABLE
@@ -197,10 +209,10 @@ def errors_suffice(  # noqa: C901
     for pattern in range(n_patterns):
         if conflict[pattern]:
             alive[pattern] = False
-            below = errors_suffice(fit, max_errors - 1, multipliers, early)
-            if below == SEPARABLE:
+            verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
+            if verdict_without == SEPARABLE:
                 return SEPARABLE
-            if below == UNDECIDED:
+            if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
             # From here on this pattern is right: all sets of errors with it have been seen.
@@ -230,11 +242,18 @@ def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     """The hard margin of the used columns on the patterns of `rest`: a verdict that is proven.
 
-    `multipliers` (patterns,) are the start, and filled with those found; zero off the rest.
+    The hard margin says in floating point whether some weights separate. If not, its multipliers
+    are proven to be a conflict, first with a bound of all rounding errors, then in integers.
+    Without a proof the verdict is UNDECIDED, unless rounding is to be trusted.
+
+    fit : the `SupportFit`, with `rest` (patterns,) in its scratch; the weights are left in its
+        state.
+    multipliers : (patterns,), the start, and filled with those found; zero off the rest.
+    early : whether any separating weights will do.
     """
     rest = fit.scratch.rest
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    values = fit.scratch.values  # the multipliers of the rows
     n_used = fit.state.n_used[0]
     n_patterns = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_patterns)
@@ -261,6 +280,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         if not is_proven and not is_integer_conflict(fit):
             verdict = trust_conflict(fit.state, conflict, basis[0])
 
+    # From the rows back to the patterns, which have the same order.
     place = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
@@ -274,7 +294,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 def fill_patterns(fit: Any, start: NDArray) -> int:
     """Fill `rows` with the patterns of `rest` on the used columns, `values` with their multipliers.
 
-    Returns how many patterns these are.
+    `start` (patterns,) are the multipliers to start from. Returns how many patterns these are.
     """
     columns = fit.data.columns
     used = fit.state.used
@@ -296,7 +316,8 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 def fill_sign_rows(fit: Any, n_patterns: int) -> int:
     """Add a row e_j below the patterns for every weight that must not be negative.
 
-    Returns the number of rows with these.
+    e_j, with a 1 in the place of the weight among the used columns and zeros elsewhere, asks
+    w_j ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -318,7 +339,8 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
 def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
     """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
 
-    `total` (columns,) is scratch.
+    The gap is the largest margin that an unproven conflict leaves possible. `state` is the
+    `FitState`, `total` (columns,) is scratch.
     """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
@@ -330,7 +352,10 @@ def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights.
+    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights. Small
+    ones may be zero but for rounding. The rows that remain are listed in `members`: first patterns,
+    then places among the used columns whose e_j counts. If they are no more than the used columns
+    and one, their multipliers can be unique, and are computed in integers.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -339,7 +364,7 @@ def is_integer_conflict(fit: Any) -> bool:
     values = fit.scratch.values
     members = fit.scratch.members
 
-    place = 0
+    place = 0  # in `values`
     n_patterns = 0
     for pattern in range(rest.size):
         if rest[pattern]:
@@ -369,7 +394,11 @@ def is_integer_conflict(fit: Any) -> bool:
 
 @inner_kernel()
 def weights_are_certain(fit: Any) -> bool:
-    """Whether the weights of the used columns have every pattern right, rounding included."""
+    """Whether the weights of the used columns have every pattern right, rounding included.
+
+    A margin, a sum of products, is right up to so many roundings of the sum of their absolute
+    values: one for each term and MARGIN_ROUNDINGS; twice as many, to be on the safe side.
+    """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
@@ -381,6 +410,6 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute += abs(product)
-        if not margin > 2.0 * (n_used + 6.0) * UNIT_ROUNDOFF * absolute:
+        if not margin > 2.0 * (n_used + MARGIN_ROUNDINGS) * UNIT_ROUNDOFF * absolute:
             return False
     return True
