@@ -105,9 +105,9 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 def drop_any(hinge: Hinge) -> bool:
     """Drop the cheapest variable without which the rest still separates; whether there is one.
 
-    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii: by so much the loss rises, to
-    second order, when variable i goes. H is the Hessian, whose inverse the workspace holds. (The 2
-    does not change the order, and is left out.) Unpenalized columns have the first places of the
+    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii: by so much the loss rises,
+    to second order, when variable i goes. H is the Hessian, whose inverse the workspace holds. (The
+    2 does not change the order, and is left out.) Unpenalized columns have the first places of the
     support and stay. Where none can go the support is as it was.
     """
     n_unpenalized = hinge.data.n_unpenalized

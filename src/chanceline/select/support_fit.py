@@ -53,12 +53,13 @@ class FitData(NamedTuple):
     """What is never changed.
 
     columns : (columns, patterns), y_μ x_μj scaled; those of every support (the intercept) are last.
-    whole : (columns, patterns), the same columns in small integers; NaN where there are none.
+    integer_columns : (columns, patterns), the same columns in small integers; NaN where there are
+        none.
     nonnegative : (columns,), the weights that must not be negative.
     """
 
     columns: NDArray[np.float64]
-    whole: NDArray[np.float64]
+    integer_columns: NDArray[np.float64]
     nonnegative: NDArray[np.bool_]
 
 
@@ -90,18 +91,18 @@ class FitScratch(NamedTuple):
 
     rest : (patterns,), the patterns that are fitted at the moment.
     conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
-    further : (patterns,), multipliers of conflicts after the first.
+    further_multipliers : (patterns,), those of conflicts after the first.
     rows : (patterns + columns, columns), the rest, then e_j of the nonnegative weights.
-    values : (patterns + columns,), multipliers of these rows.
+    row_multipliers : (patterns + columns,), of these rows.
     members : (patterns + columns,), the rows whose multiplier is not negligible.
     passive, basis, inverse, integers : of the hard margin and of the proofs.
     """
 
     rest: NDArray[np.bool_]
     conflicts: NDArray[np.bool_]
-    further: NDArray[np.float64]
+    further_multipliers: NDArray[np.float64]
     rows: NDArray[np.float64]
-    values: NDArray[np.float64]
+    row_multipliers: NDArray[np.float64]
     members: NDArray[np.int64]
     passive: PassiveSet
     basis: NDArray[np.float64]
@@ -127,7 +128,7 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
     n_rows = n_patterns + n_columns
     data = FitData(
         columns=problem.columns[columns],
-        whole=integer_columns(problem)[columns],
+        integer_columns=integer_columns(problem)[columns],
         nonnegative=problem.nonnegative[columns],
     )
     state = FitState(
@@ -143,9 +144,9 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
     scratch = FitScratch(
         rest=np.zeros(n_patterns, dtype=np.bool_),
         conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
-        further=np.zeros(n_patterns),
+        further_multipliers=np.zeros(n_patterns),
         rows=np.zeros((n_rows, n_columns)),
-        values=np.zeros(n_rows),
+        row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
         basis=np.zeros((n_columns + 1, n_columns + 1)),
@@ -177,14 +178,14 @@ def errors_suffice(  # noqa: C901
     alive = fit.state.alive
     certain = fit.state.certain
     rest = fit.scratch.rest
-    further = fit.scratch.further
+    further_multipliers = fit.scratch.further_multipliers
     conflict = fit.scratch.conflicts[max_errors]  # each depth of the recursion has its own
     n_patterns = rest.size
 
     fit.state.tally[NODES] += 1
     for pattern in range(n_patterns):
         rest[pattern] = alive[pattern]
-        further[pattern] = 0.0
+        further_multipliers[pattern] = 0.0
 
     # Disjoint conflicts: the patterns of each leave the rest before the next fit.
     n_conflicts = 0
@@ -193,7 +194,7 @@ def errors_suffice(  # noqa: C901
         # The multipliers of the first fit are for the caller, those of the others are not.
         rest_multipliers = multipliers
         if n_conflicts > 0:
-            rest_multipliers = further
+            rest_multipliers = further_multipliers
         verdict = fit_rest(fit, rest_multipliers, early)
         if n_conflicts == 0:
             if verdict != INSEPARABLE:
@@ -253,7 +254,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     """
     rest = fit.scratch.rest
     rows = fit.scratch.rows
-    values = fit.scratch.values  # the multipliers of the rows
+    row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
     n_patterns = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_patterns)
@@ -264,14 +265,14 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
             rows=rows[:n_rows],
             n_patterns=n_patterns,
             weights=fit.state.weights[:n_used],
-            multipliers=values[:n_rows],
+            multipliers=row_multipliers[:n_rows],
             early=early,
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
         conflict = Conflict(
             rows=rows[:n_rows],
-            multipliers=values[:n_rows],
+            multipliers=row_multipliers[:n_rows],
             n_patterns=n_patterns,
             n_columns=n_used,
         )
@@ -285,27 +286,28 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
         if rest[pattern]:
-            multipliers[pattern] = values[place]
+            multipliers[pattern] = row_multipliers[place]
             place += 1
     return verdict
 
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Fill `rows` with the patterns of `rest` on the used columns, `values` with their multipliers.
+    """Fill `rows` with the patterns of `rest` on the used columns, and `row_multipliers`.
 
-    `start` (patterns,) are the multipliers to start from. Returns how many patterns these are.
+    `start` (patterns,) are the multipliers of all patterns to start from. Returns how many patterns
+    are in the rest.
     """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rest = fit.scratch.rest
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     n_patterns = ZERO
     for pattern in range(rest.size):
         if rest[pattern]:
-            values[n_patterns] = start[pattern]
+            row_multipliers[n_patterns] = start[pattern]
             for i in range(n_used):
                 rows[n_patterns, i] = columns[used[i], pattern]
             n_patterns += 1
@@ -323,14 +325,14 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     n_rows = n_patterns
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
                 rows[n_rows, j] = 0.0
             rows[n_rows, i] = 1.0
-            values[n_rows] = 0.0
+            row_multipliers[n_rows] = 0.0
             n_rows += 1
     return n_rows
 
@@ -352,30 +354,30 @@ def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights. Small
-    ones may be zero but for rounding. The rows that remain are listed in `members`: first patterns,
-    then places among the used columns whose e_j counts. If they are no more than the used columns
-    and one, their multipliers can be unique, and are computed in integers.
+    The multipliers, of sum 1, are in `row_multipliers`: of the rest, then of the unit vectors e_j
+    of nonnegative weights. Small ones may be zero but for rounding. The rows that remain are listed
+    in `members`: first patterns, then places j among the used columns. If they are no more than the
+    used columns and one, their multipliers can be unique, and are computed in integers.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rest = fit.scratch.rest
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     members = fit.scratch.members
 
-    place = 0  # in `values`
+    place = 0  # in `row_multipliers`
     n_patterns = 0
     for pattern in range(rest.size):
         if rest[pattern]:
-            if values[place] > NEGLIGIBLE_MULTIPLIER:
+            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_patterns] = pattern
                 n_patterns += 1
             place += 1
     n_members = n_patterns
     for i in range(n_used):
         if nonnegative[used[i]]:
-            if values[place] > NEGLIGIBLE_MULTIPLIER:
+            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_members] = i
                 n_members += 1
             place += 1
@@ -383,7 +385,7 @@ def is_integer_conflict(fit: Any) -> bool:
         return False
 
     conflict = IntegerConflict(
-        whole=fit.data.whole,
+        whole=fit.data.integer_columns,
         used=used,
         n_columns=n_used,
         patterns=members[:n_patterns],
