@@ -172,7 +172,7 @@ def errors_suffice(  # noqa: C901
 
     fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
         (not given up) or certain (not to be given up).
-    multipliers : (patterns,), a start; filled with those of the fit without errors.
+    multipliers : (patterns,), a start, which is overwritten; for max_errors = 0 by those of the fit.
     early : whether any separating weights will do.
     """
     alive = fit.state.alive
@@ -203,9 +203,9 @@ def errors_suffice(  # noqa: C901
         leave_rest(rest, rest_multipliers)
         n_conflicts += 1
     if verdict == INSEPARABLE:
-        return INSEPARABLE
+        return INSEPARABLE  # one conflict more than errors
 
-    # Give up each pattern of the conflict in turn.
+    # Few enough conflicts so far. Give up each pattern of the first one in turn.
     verdict = INSEPARABLE
     for pattern in range(n_patterns):
         if conflict[pattern]:
@@ -218,6 +218,8 @@ def errors_suffice(  # noqa: C901
             alive[pattern] = True
             # From here on this pattern is right: all sets of errors with it have been seen.
             certain[pattern] = True
+
+    # For the caller they are as uncertain as before.
     for pattern in range(n_patterns):
         if conflict[pattern]:
             certain[pattern] = False
