@@ -143,7 +143,7 @@ def smallest_cuts(
     if max_size < n_padding:
         return np.zeros((0, n_features), dtype=np.bool_)
 
-    # Write them; without the padding, and without the columns of every support, they are sorted.
+    # Write the cuts, reduce them to the variables, and sort them by size.
     parts = []
     for order, count in zip(orders, counts, strict=True):
         part = np.zeros((n_words, int(count[max_size])), dtype=np.uint64)

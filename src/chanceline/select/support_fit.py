@@ -172,7 +172,7 @@ def errors_suffice(  # noqa: C901
 
     fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
         (not given up) or certain (not to be given up).
-    multipliers : (patterns,), a start, which is overwritten; for max_errors = 0 by those of the fit.
+    multipliers : (patterns,), a start; overwritten, for max_errors = 0 by those of the fit.
     early : whether any separating weights will do.
     """
     alive = fit.state.alive
