@@ -29,9 +29,10 @@ MAX_FLIPS_PER_COLUMN = 4  # more flips cost more than an inverse computed anew
 def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[float, int]:
     """The rank of the last sample that is trimmed, and how many samples of that rank are.
 
-    The rank of a sample is its margin + trim_noise · u, u ~ U(−1, 1). The `max_errors` samples of
-    smallest rank are trimmed: all below the level and, as ranks may be equal, so many at it.
-    `scratch.ranks` is left with the ranks. Where no sample is trimmed the level is −∞.
+    Trimmed samples, the errors that are allowed, have no part in the fit. The rank of a sample is
+    its margin + trim_noise · u, u ~ U(−1, 1). The `max_errors` samples of smallest rank are
+    trimmed: all below the level and, as ranks may be equal, so many at it. `hinge.scratch.ranks` is
+    left with the ranks. Where no sample is trimmed the level is −∞.
     """
     margins = hinge.state.margins
     random = hinge.state.random
@@ -48,6 +49,7 @@ def trimming_level(hinge: Any, max_errors: int, trim_noise: float) -> tuple[floa
         if trim_noise > 0.0:
             ranks[sample] += trim_noise * (2.0 * next_random(random) - 1.0)
         partly_sorted[sample] = ranks[sample]
+    # The smallest ranks come first, in any order.
     smallest_first(partly_sorted, max_errors)
 
     for place in range(max_errors):
@@ -64,8 +66,9 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
     """Bring the active samples in line with the margins; return how many flipped.
 
     A sample is active if its margin is below 1 and it is not among the `max_errors` that are
-    trimmed. Those that flip are listed at the head of `scratch.samples`. The inverse still has to
-    follow.
+    trimmed; `trim_noise` is that of `trimming_level`. Those that flip, from active to inactive or
+    back, are listed at the head of `hinge.scratch.samples`. The inverse of the Hessian still has to
+    follow. `hinge.state.active` holds 1.0 or 0.0 for every sample.
     """
     margins = hinge.state.margins
     active = hinge.state.active
@@ -77,12 +80,14 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
+            # Trimmed: all below the level, and the first `n_at_level` at it.
             if ranks[sample] < level:
                 is_active = False
             elif ranks[sample] == level and n_at_level > 0:
                 is_active = False
                 n_at_level -= 1
-        if is_active != (active[sample] > 0.5):
+        was_active = active[sample] > 0.5
+        if is_active != was_active:
             active[sample] = 1.0 - active[sample]
             flipping[n_flips] = sample
             n_flips += 1
@@ -91,7 +96,12 @@ def find_flips(hinge: Any, max_errors: int, trim_noise: float) -> int:
 
 @leaf_kernel()
 def border_column(hinge: Any, place: int) -> None:
-    """Let the inverse, and the target, of the columns before `place` take in the one there."""
+    """Let inverse and target, of the columns before a place of the support, take in the one there.
+
+    The Hessian A_actᵀA_act + (ε + δ)I, over the active samples, gets one more row: the new column's
+    products with the columns before it (`cross`), and with itself plus ridge ε and damping δ
+    (`diagonal`). The target A_actᵀ1 gets the column's sum over the active samples.
+    """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
     support = hinge.state.support
@@ -119,22 +129,28 @@ def border_column(hinge: Any, place: int) -> None:
 def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     """Compute margins, active samples and the inverse anew from support and weights.
 
-    With fewer active samples than columns, A_actᵀA_act + εI is singular but for ε, and its updates
-    soon lose their digits: in a fit that has done many steps, `n_steps`, it gets a damping δI.
+    The inverse is that of the Hessian A_actᵀA_act + εI, over the active samples and the columns of
+    the support, ε the ridge. With fewer active samples than columns it is singular but for ε, and
+    updates of the inverse soon lose their digits: in a fit that has done many of Newton's steps
+    (`n_steps`) the Hessian gets a damping δI.
+
+    max_errors : the samples of smallest margin that are trimmed, and so inactive.
     """
     support = hinge.state.support
     active = hinge.state.active
     damping = hinge.state.damping
     size = hinge.state.n_used[0]
 
+    # Margins are A w; the active samples follow them, ranked without noise.
     combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
     find_flips(hinge, max_errors, 0.0)
 
     damping[0] = 0.0
-    n_active = dot_first(active, active, active.size)
+    n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
     if n_steps >= DAMPED_FROM and n_active < size:
         damping[0] = DAMPING_PER_SAMPLE * n_active
 
+    # The inverse grows from nothing, column by column.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
         border_column(hinge, place)
@@ -144,8 +160,10 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
 def follow_flips(hinge: Any, n_flips: int) -> bool:
     """Update inverse and target for the first `n_flips` of `scratch.samples`, which have flipped.
 
-    A sample with row r, on the support, changes the Hessian by t·rrᵀ and the target by t·r, where
-    t = 1 if it is active now, else −1. Four are taken in at a time.
+    The inverse is that of the Hessian, Σ rrᵀ over the active samples plus a multiple of the unit
+    matrix, where r is a sample's row on the support; the target is Σ r. So a sample that flips
+    changes the Hessian by t·rrᵀ and the target by t·r, where t = 1 if it is active now, else −1.
+    Four are taken in at a time.
 
     Returns False where the inverse has to be computed anew instead: flips are many, or an update
     would be unstable. Inverse and target are then out of line with the active samples, and the
@@ -166,21 +184,21 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     flips_since_rebuild[0] += n_flips
     is_in_line = n_flips <= MAX_FLIPS_PER_COLUMN * size and flips_since_rebuild[0] <= REBUILD_AFTER
     if not is_in_line:
-        n_flips = ZERO
+        n_flips = ZERO  # the loop is passed over
 
     for start in range(0, n_flips, FOUR):
-        for b in range(FOUR):
-            factors[b] = 1.0
-            if start + b < n_flips:
-                sample = flipping[start + b]
-                factors[b] = 2.0 * active[sample] - 1.0
+        for of_four in range(FOUR):
+            factors[of_four] = 1.0
+            if start + of_four < n_flips:
+                sample = flipping[start + of_four]
+                factors[of_four] = 2.0 * active[sample] - 1.0  # active is 1 or 0: t = ±1
                 for i in range(size):
-                    flipped_rows[b, i] = rows[sample, support[i]]
-                add_scaled(target, factors[b], flipped_rows[b], size)
+                    flipped_rows[of_four, i] = rows[sample, support[i]]
+                add_scaled(target, factors[of_four], flipped_rows[of_four], size)
             else:
                 # Fewer than four are left: a row of zeros changes nothing.
                 for i in range(size):
-                    flipped_rows[b, i] = 0.0
+                    flipped_rows[of_four, i] = 0.0
         if not update_by_four(inverse, size, flipped_rows, factors, images):
             is_in_line = False
             break
@@ -189,7 +207,10 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
 
 @leaf_kernel()
 def append_column(hinge: Any, column: int) -> None:
-    """Take a column into the support, at its end and with weight zero."""
+    """Take a column into the support, at its end and with weight zero; inverse and target follow.
+
+    `hinge.state.n_used[0]`, a number that kernels can change, is the size of the support.
+    """
     state = hinge.state
     place = state.n_used[0]
     state.support[place] = column
@@ -201,7 +222,11 @@ def append_column(hinge: Any, column: int) -> None:
 
 @leaf_kernel()
 def drop_column(hinge: Any, place: int) -> None:
-    """Take the column at a place of the support out; the last one gets its place."""
+    """Take the column at a place of the support out; the last one gets its place.
+
+    Margins lose what the column contributed. Inverse and target (A_actᵀ1, one entry for each column
+    of the support) lose its place. A column off the support has position −1.
+    """
     columns = hinge.data.columns
     support = hinge.state.support
     weights = hinge.state.weights
@@ -214,9 +239,12 @@ def drop_column(hinge: Any, place: int) -> None:
     size = n_used[0]
     last = size - 1
 
-    add_scaled(margins, -weights[place], columns[support[place]], margins.size)
+    leaving = support[place]
+    add_scaled(margins, -weights[place], columns[leaving], margins.size)
+
+    # If the last column itself leaves, its position must end as −1: that is written second.
     position[support[last]] = place
-    position[support[place]] = -1
+    position[leaving] = -1
     support[place] = support[last]
     weights[place] = weights[last]
     target[place] = target[last]

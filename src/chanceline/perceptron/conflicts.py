@@ -28,6 +28,7 @@ from chanceline.kernels.vectors import add_scaled, dot_first
 UNIT_ROUNDOFF = 2.0**-53  # the largest relative error of one operation
 # Rows are columns of X less their centre, divided by their scale: so many roundings an entry.
 ENTRY_ROUNDINGS = 3.0
+LENGTH_ROUNDINGS = 4.0  # of products, their length, and its division by the sum of multipliers
 NEGLIGIBLE_MULTIPLIER = 1e-9  # of those of sum 1: it may be zero but for rounding
 MAX_INTEGER = 4e18  # 64 bits hold it
 MAX_INVERSE_ERROR = 0.5  # |C B − 1| below 1 proves that B has an inverse; below this it is useful
@@ -54,7 +55,12 @@ class Conflict(NamedTuple):
 def largest_gap(conflict: Any, total: NDArray) -> float:
     """No weights of length 1 have a larger margin than this: |Σ λ_μ a_μ| / Σ λ_μ, plus rounding.
 
-    `total` (columns or more,) is scratch, filled with Σ λ_μ a_μ.
+    For a_μ·w ≥ m for all patterns μ and |w| = 1 give m Σ λ_μ ≤ (Σ λ_μ a_μ)·w ≤ |Σ λ_μ a_μ|. Rows
+    e_j of nonnegative weights ask only w_j ≥ 0: they are in the sum of the rows, not in that of λ.
+    ∞ if no pattern has λ > 0.
+
+    conflict : the `Conflict` with the rows a_μ and the multipliers λ_μ ≥ 0.
+    total : (columns or more,), scratch, filled with Σ λ_μ a_μ.
     """
     rows = conflict.rows
     multipliers = conflict.multipliers
@@ -63,19 +69,22 @@ def largest_gap(conflict: Any, total: NDArray) -> float:
         total[j] = 0.0
 
     multiplier_sum = 0.0
-    longest = 0.0
+    longest_squared = 0.0  # squared length of the longest pattern
     for row in range(multipliers.size):
         if multipliers[row] > 0.0:
             add_scaled(total, multipliers[row], rows[row], n_columns)
             if row < conflict.n_patterns:
                 multiplier_sum += multipliers[row]
-                longest = max(longest, dot_first(rows[row], rows[row], n_columns))
+                squared_length = dot_first(rows[row], rows[row], n_columns)
+                longest_squared = max(longest_squared, squared_length)
     if multiplier_sum == 0.0:
         return np.inf
 
-    # Every entry of the sum is right up to a few roundings of it.
-    n_roundings = 2.0 * (n_columns + 4.0 + ENTRY_ROUNDINGS)
-    rounding = n_roundings * UNIT_ROUNDOFF * np.sqrt(n_columns * longest)
+    # Every entry of Σ λ_μ a_μ / Σ λ_μ, a mean of entries no larger than the longest pattern, is
+    # right up to a few roundings of that length; √columns such errors add up to their vector. Twice
+    # the roundings, for their products with each other.
+    n_roundings = 2.0 * (n_columns + LENGTH_ROUNDINGS + ENTRY_ROUNDINGS)
+    rounding = n_roundings * UNIT_ROUNDOFF * np.sqrt(n_columns * longest_squared)
     return np.sqrt(dot_first(total, total, n_columns)) / multiplier_sum + rounding
 
 
@@ -90,11 +99,16 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     Sums of n products are right up to n + 1 roundings of the sum of their absolute values, and
     entries of the rows up to `ENTRY_ROUNDINGS`.
 
-    `basis` and `inverse`, (columns + 1, columns + 1) or more, are scratch for B and C.
+    Only λ > 0 is asked for, so a positive factor of the patterns does not matter: they are scaled
+    by `shrink` to a length of 1 at most, for numerical stability.
+
+    conflict : the `Conflict` with the rows and the approximate multipliers.
+    basis, inverse : (columns + 1, columns + 1) or more, scratch for B and C.
     """
     size = conflict.n_columns + 1
     shrink = basis_scaling(conflict)
-    if shrink == 0.0:
+    is_square = shrink > 0.0
+    if not is_square:
         return False
     fill_basis(conflict, shrink, basis)
     if not invert(basis, inverse, size):
@@ -111,64 +125,78 @@ def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool
     if not inverse_error < MAX_INVERSE_ERROR:
         return False
 
-    # The last column of C is the approximation of λ.
-    error = bound_solution_error(basis, inverse, size, rounding)
-    error *= (1.0 + rounding) / (1.0 - inverse_error)
+    # The last column of C is the approximation l = C e of λ: each entry must exceed its error.
+    multiplier_error = bound_solution_error(basis, inverse, size, rounding)
+    multiplier_error *= (1.0 + rounding) / (1.0 - inverse_error)
+    last = size - 1
     is_positive = True
     for i in range(size):
-        is_positive = is_positive and inverse[i, size - 1] > error
+        is_positive = is_positive and inverse[i, last] > multiplier_error
     return is_positive
 
 
 @inner_kernel()
 def basis_scaling(conflict: Any) -> float:
-    """1 / (length of the longest pattern with λ > 0); 0 unless columns + 1 rows have λ > 0."""
+    """1 / (length of the longest pattern with λ > 0), by which patterns are scaled.
+
+    0 means that they make no square matrix of that kind: not columns + 1 rows have λ > 0, or all
+    patterns among them are zero. `conflict` is the `Conflict`; rows from `n_patterns` on are unit
+    vectors e_j.
+    """
     n_positive = 0
-    longest = 0.0
+    longest_squared = 0.0
     for row in range(conflict.multipliers.size):
         if conflict.multipliers[row] > 0.0:
             n_positive += 1
             if row < conflict.n_patterns:
                 pattern = conflict.rows[row]
-                longest = max(longest, dot_first(pattern, pattern, conflict.n_columns))
-    if n_positive != conflict.n_columns + 1 or longest == 0.0:
+                squared_length = dot_first(pattern, pattern, conflict.n_columns)
+                longest_squared = max(longest_squared, squared_length)
+    if n_positive != conflict.n_columns + 1 or longest_squared == 0.0:
         return 0.0
-    return 1.0 / np.sqrt(longest)
+    return 1.0 / np.sqrt(longest_squared)
 
 
 @inner_kernel()
 def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
-    """Fill the columns of `basis` with the rows with λ > 0: patterns times `shrink`, with a last 1.
+    """Fill the columns of `basis` with the rows of the conflict whose multiplier λ is positive.
 
-    Rows that are no patterns are as they are, with a last 0.
+    A pattern is multiplied by `shrink` and gets a 1 in the last place. The other rows, unit vectors
+    e_j of weights that must not be negative, stay as they are and get a 0. There are columns + 1
+    rows with λ > 0, so that `basis` becomes square: (columns + 1, columns + 1) or more.
     """
     n_columns = conflict.n_columns
-    place = 0
+    basis_column = 0
     for row in range(conflict.multipliers.size):
         if conflict.multipliers[row] > 0.0:
             factor = 1.0
-            last = 0.0
-            if row < conflict.n_patterns:
+            last_entry = 0.0
+            is_pattern = row < conflict.n_patterns
+            if is_pattern:
                 factor = shrink
-                last = 1.0
+                last_entry = 1.0
             for j in range(n_columns):
-                basis[j, place] = factor * conflict.rows[row, j]
-            basis[n_columns, place] = last
-            place += 1
+                basis[j, basis_column] = factor * conflict.rows[row, j]
+            basis[n_columns, basis_column] = last_entry
+            basis_column += 1
 
 
 @inner_kernel()
 def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
     """Fill `inverse` with an approximate inverse of the leading size × size places of `matrix`.
 
-    Gauss–Jordan elimination with row pivots, which uses the matrix up. False if a pivot vanishes.
+    Gauss–Jordan elimination: whatever is done to the rows of the matrix, until it is the unit
+    matrix, is done to those of a unit matrix too. That uses the matrix up. False if a pivot
+    vanishes.
     """
+    # Start from the unit matrix.
     for i in range(size):
         for j in range(size):
             inverse[i, j] = 0.0
         inverse[i, i] = 1.0
 
     for column in range(size):
+        # The row with the largest entry, among those without a pivot, becomes the pivot row.
         pivot_row = column
         for i in range(column + 1, size):
             if abs(matrix[i, column]) > abs(matrix[pivot_row, column]):
@@ -179,6 +207,8 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
 
         swap_and_divide(matrix, pivot_row, column, pivot, size)
         swap_and_divide(inverse, pivot_row, column, pivot, size)
+
+        # Take the pivot row off all others, so that this column is zero there.
         for i in range(size):
             factor = matrix[i, column]
             if i != column and factor != 0.0:
@@ -190,7 +220,7 @@ def invert(matrix: NDArray, inverse: NDArray, size: int) -> bool:
 
 @inner_kernel()
 def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size: int) -> None:
-    """Exchange two rows, and divide the one that comes to `target` by the pivot."""
+    """Exchange the rows `source` and `target`; what comes to `target` is divided by the pivot."""
     for j in range(size):
         moved = work[source, j]
         work[source, j] = work[target, j]
@@ -199,13 +229,18 @@ def swap_and_divide(work: NDArray, source: int, target: int, pivot: float, size:
 
 @inner_kernel()
 def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
-    """A bound of |C B − 1| in the row sum norm, rounding included."""
-    largest = 0.0
+    """A bound of |C B − 1| in the row sum norm, rounding included: C = `inverse`, B = `basis`.
+
+    The norm is the largest sum, over the rows, of absolute entries. An entry, a sum of products,
+    is computed up to `rounding` times the sum of their absolute values. Both matrices are used in
+    their leading size × size places.
+    """
+    largest_row_sum = 0.0
     for i in range(size):
         row_sum = 0.0
         for j in range(size):
-            entry = 0.0
-            absolute = 0.0
+            entry = 0.0  # (C B − 1)_ij
+            absolute = 0.0  # the sum of the absolute values of its terms
             if i == j:
                 entry = -1.0
                 absolute = 1.0
@@ -214,20 +249,25 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
                 entry += product
                 absolute += abs(product)
             row_sum += abs(entry) + rounding * absolute
-        largest = max(largest, row_sum)
-    return largest
+        largest_row_sum = max(largest_row_sum, row_sum)
+    return largest_row_sum
 
 
 @inner_kernel()
 def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: float) -> float:
-    """A bound of |C| |B l − e|, l the last column of C, rounding of B l − e included.
+    """A bound of the entries of |C| |B l − e|: how far l may be from the solution of B λ = e.
 
-    Bounds of |B l − e| take the place of the first column of B.
+    B = `basis` and C = `inverse` are used in their leading size × size places; e = (0, …, 0, 1),
+    and l = C e, the last column of C, approximates the solution. A sum of products is computed up
+    to `rounding` times the sum of their absolute values. Not quite the distance itself: it lacks
+    the factor 1 / (1 − |C B − 1|).
+
+    B is used up: bounds of |B l − e| overwrite its first column.
     """
     last = size - 1
     for i in range(size):
-        entry = 0.0
-        absolute = 0.0
+        entry = 0.0  # (B l − e)_i
+        absolute = 0.0  # the sum of the absolute values of its terms
         if i == last:
             entry = -1.0
             absolute = 1.0
@@ -235,15 +275,16 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
             product = basis[i, m] * inverse[m, last]
             entry += product
             absolute += abs(product)
+        # Row i of B is not needed any more.
         basis[i, 0] = abs(entry) + rounding * absolute
 
-    largest = 0.0
+    largest_distance = 0.0
     for i in range(size):
-        distance = 0.0
+        distance = 0.0  # bounds |C (B l − e)|_i
         for m in range(size):
             distance += abs(inverse[i, m]) * basis[m, 0]
-        largest = max(largest, distance)
-    return largest
+        largest_distance = max(largest_distance, distance)
+    return largest_distance
 
 
 class IntegerConflict(NamedTuple):
@@ -269,13 +310,13 @@ class IntegerReduction(NamedTuple):
     Each of the rows 0 … rank − 1 has its pivot in a column of its own, where all other rows have
     zeros. Rows from `rank` on are zero.
 
-    free : the column without a pivot; −1 where there is none or several, or integers became too
-        large.
+    free_column : the column without a pivot; −1 where there is none or several, or integers became
+        too large.
     rank : how many rows have a pivot.
     pivot : the value of all pivots.
     """
 
-    free: int
+    free_column: int
     rank: int
     pivot: int
 
@@ -285,8 +326,8 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     """Whether Σ λ_i b_i = 0 has a solution λ > 0 in integers, one that is unique but for a factor.
 
     The b_i are the patterns and unit vectors of the `IntegerConflict`, the columns of `work`.
-    Elimination leaves a pivot p in every column but one, f. If the pivot of column i is in row j,
-    that row says
+    Elimination leaves a pivot p in every column but one, the free column f. If the pivot of column
+    i is in row j, that row says
 
         p λ_i + work[j, f] λ_f = 0,
 
@@ -300,12 +341,13 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
         return False
     n_members = conflict.patterns.size + conflict.unit_places.size
     reduction = reduce_integers(work, conflict.n_columns, n_members)
-    if reduction.free < 0:
+    has_one_solution = reduction.free_column >= 0
+    if not has_one_solution:
         return False
 
     pivot = reduction.pivot
     for j in range(reduction.rank):
-        entry = work[j, reduction.free]
+        entry = work[j, reduction.free_column]
         is_opposite = (entry < 0 and pivot > 0) or (entry > 0 and pivot < 0)
         if not is_opposite:
             return False
@@ -317,7 +359,8 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
     """Fill the columns of `work` with the rows in conflict; False if a value is no small integer.
 
     First the patterns with λ > 0, on the used columns; then the unit vector e_j of every place j of
-    `unit_places`. `work` is (n_columns, patterns + unit vectors) or more.
+    `unit_places`. `work` is (n_columns, patterns + unit vectors) or more. Columns without small
+    integers hold NaN in `conflict.whole`, which fails the comparison.
     """
     n_patterns = conflict.patterns.size
     for j in range(conflict.n_columns):
@@ -333,22 +376,29 @@ def fill_integers(conflict: Any, work: NDArray) -> bool:
 
 @inner_kernel()
 def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduction:
-    """Bareiss' elimination of the leading places of `work`, above the pivots too.
+    """Bareiss' elimination of the leading n_rows × n_columns places of `work`, in place.
 
-    No division has a remainder, and all pivots become equal to the last.
+    Column by column, a row without a pivot gets one there, and all other rows, above and below,
+    become zero in that column. No division has a remainder, and all pivots become equal to the
+    last.
+
+    A column in which no such row has an entry is free. The caller wants a solution that is unique
+    but for a factor, that is exactly one free column. With a second one, and where integers could
+    become larger than 64 bits hold, the reduction has failed: its free_column is −1.
     """
-    nothing = IntegerReduction(free=NONE, rank=ZERO, pivot=ZERO)
-    rank = ZERO
-    free = NONE
+    failed = IntegerReduction(free_column=NONE, rank=ZERO, pivot=ZERO)
+    rank = ZERO  # rows 0 … rank − 1 have pivots so far
+    free_column = NONE
     last_pivot = FIRST_PIVOT
     for column in range(n_columns):
         pivot_row = first_nonzero(work, column, rank, n_rows)
         if pivot_row < 0:
-            if free >= 0:
-                return nothing
-            free = column
+            if free_column >= 0:
+                return failed
+            free_column = column
             continue
 
+        # The pivot row moves up, behind the rows that have pivots.
         for i in range(n_columns):
             moved = work[pivot_row, i]
             work[pivot_row, i] = work[rank, i]
@@ -356,7 +406,7 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
         pivot = work[rank, column]
         for j in range(n_rows):
             if j != rank:
-                is_small = eliminate_row(
+                fits_in_64_bits = eliminate_row(
                     work,
                     row=j,
                     pivot_row=rank,
@@ -364,11 +414,11 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
                     n_columns=n_columns,
                     last_pivot=last_pivot,
                 )
-                if not is_small:
-                    return nothing
+                if not fits_in_64_bits:
+                    return failed
         last_pivot = pivot
         rank += 1
-    return IntegerReduction(free=free, rank=rank, pivot=last_pivot)
+    return IntegerReduction(free_column=free_column, rank=rank, pivot=last_pivot)
 
 
 @inner_kernel()
@@ -386,11 +436,17 @@ def eliminate_row(  # noqa: PLR0913
 ) -> bool:
     """One row of Bareiss' elimination; False where products could be more than 64 bits hold.
 
-    row ← (pivot · row − factor · pivot row) / last pivot, which has no remainder.
+    The row becomes zero in `column`, where the pivot row has the pivot and it had the factor:
+
+        row ← (pivot · row − factor · pivot row) / last_pivot.
+
+    The division by the pivot of the elimination step before has no remainder (FIRST_PIVOT = 1 in
+    the first step).
     """
     pivot = work[pivot_row, column]
     factor = work[row, column]
     for i in range(n_columns):
+        # Bounded in floating point, where nothing overflows.
         own_product = abs(float(pivot) * float(work[row, i]))
         pivot_product = abs(float(factor) * float(work[pivot_row, i]))
         if own_product + pivot_product > MAX_INTEGER:

@@ -55,6 +55,8 @@ def fit(
 ) -> bool:
     """Change the support and fit; whether at most `max_errors` margins are not positive.
 
+    The fit minimises the squared hinge, from the weights that the workspace has.
+
     Parameters
     ----------
     hinge : the workspace, whose state is changed.
@@ -81,13 +83,20 @@ def refit(  # noqa: PLR0913
 ) -> bool:
     """Change the support and minimise E; whether at most `max_errors` margins are not positive.
 
-    The arguments are those of `fit`, and the noise in which samples are trimmed first (see
-    `trimming_level`).
+    E is half the squared hinge of the untrimmed samples, plus the ridge. A kernel of its own, not
+    part of those that swap: a first verdict needs no more, and it compiles once for all of them.
 
-    A kernel of its own, not part of those that swap: a first verdict needs no more, and it compiles
-    once for all of them.
+    Parameters
+    ----------
+    hinge : the workspace, whose state is changed.
+    add : a column to take in, or −1.
+    drop : the place in the support of a column to take out, or −1.
+    max_errors : how many samples, those of smallest margin, are trimmed: left out of E.
+    trim_noise : random numbers of up to ± this are added to the margins by which samples are
+        trimmed first; 0 for none.
+    max_newton : Newton's steps at most.
     """
-    # After a new start the state has only support and weights.
+    # After a new start the state has only support and weights; its count of flips says so.
     if hinge.state.flips_since_rebuild[0] > REBUILD_AFTER:
         rebuild(hinge, max_errors, n_steps=ZERO)
     if add >= 0:
@@ -103,10 +112,18 @@ def minimize(  # noqa: C901, PLR0912
 ) -> bool:
     """Minimise E on the support by Newton's method, in at most `max_newton` steps.
 
+    E(w) = ½ Σ' (1 − a_μ·w)₊² + ½ ε|w|², where a_μ·w is the margin of sample μ, Σ' leaves out the
+    `max_errors` samples of smallest margin (they are trimmed), and ε is the ridge. A sample is
+    active if it is not trimmed and its margin is below 1; A_act are the rows of the active samples
+    on the support, and the inverse of the Hessian A_actᵀA_act + εI follows them as they flip.
+
     Every step solves (A_actᵀA_act + εI) w = A_actᵀ1, moves there by a halving line search, and lets
     samples flip. The first one trusts the active samples as they are and needs no line search; with
     noise, samples are trimmed anew before it. Returns True as soon as at most `max_errors` margins
     are not positive; False when the active samples repeat, or no step leads on.
+
+    trim_noise : random numbers of up to ± this are added to the margins by which samples are
+        trimmed before the first step.
     """
     columns = hinge.data.columns
     support = hinge.state.support
@@ -120,7 +137,8 @@ def minimize(  # noqa: C901, PLR0912
     shortest = SHORTEST_STEP
     if max_errors > 0:
         shortest = SHORTEST_TRIMMED_STEP
-    step = 1.0
+    step = 1.0  # the share of Newton's step that was gone last
+    # One round more than steps: the last one only brings the inverse in line.
     for n_steps in range(max_newton + 1):
         # Before the first step samples flip only where noise trims them anew.
         noise = 0.0
@@ -133,8 +151,9 @@ def minimize(  # noqa: C901, PLR0912
         # Is the fit at rest, or the inverse worn out?
         must_rebuild = False
         if n_steps > 0:
-            if not dot_first(weights, weights, n_used[0]) < np.inf:
-                # Too many updates: once more from nothing.
+            are_weights_finite = dot_first(weights, weights, n_used[0]) < np.inf
+            if not are_weights_finite:
+                # Too many updates have spoilt the inverse: once more from nothing.
                 clear_weights(hinge)
                 must_rebuild = True
             elif n_flips == 0 and step == 1.0:
@@ -187,9 +206,9 @@ def retire(hinge: Any, place: int) -> None:
     weights = hinge.state.weights
     tabu_until = hinge.state.tabu_until
     random = hinge.state.random
-    now = hinge.state.iteration[0]
+    current_swap = hinge.state.iteration[0]
     weights[place] = 0.0
-    tabu_until[support[place]] = now + tabu_wait(TABU_AFTER_REMOVAL, random)
+    tabu_until[support[place]] = current_swap + tabu_wait(TABU_AFTER_REMOVAL, random)
 
 
 @leaf_kernel()
@@ -203,7 +222,11 @@ def clear_weights(hinge: Any) -> None:
 
 @leaf_kernel()
 def newton_step(hinge: Any) -> None:
-    """Write Newton's step of the weights, H⁻¹A_actᵀ1 − w, into `scratch.weight_step`."""
+    """Write Newton's step of the weights, H⁻¹A_actᵀ1 − w, into `scratch.weight_step`.
+
+    w are the weights of the columns in use, H⁻¹ is the `inverse` of the Hessian, and A_actᵀ1, the
+    sum of the active samples' rows, is the `target`.
+    """
     weights = hinge.state.weights
     inverse = hinge.state.inverse
     target = hinge.state.target
@@ -217,7 +240,9 @@ def newton_step(hinge: Any) -> None:
 def damped_step(hinge: Any) -> None:
     """Write the damped step of the weights, (H + δI)⁻¹g, into `scratch.weight_step`.
 
-    It comes from the gradient g = A_actᵀ(1 − Aw) − εw itself, and so leads down for every δ.
+    H = A_actᵀA_act + εI is the Hessian over the active samples, ε the ridge and δ the damping;
+    `inverse` is that of H + δI. The step comes from the descent direction itself, g = A_actᵀ(1 −
+    Aw) − εw, the negative gradient, and so leads down for every δ. The margins are Aw.
     """
     columns = hinge.data.columns
     ridge = hinge.data.ridge
@@ -229,22 +254,23 @@ def damped_step(hinge: Any) -> None:
     size = hinge.state.n_used[0]
     weight_step = hinge.scratch.weight_step
     slack = hinge.scratch.slack
-    gradient = hinge.scratch.products
+    descent = hinge.scratch.products  # g
 
     for sample in range(margins.size):
         slack[sample] = active[sample] * (1.0 - margins[sample])
     for i in range(size):
         correlation = dot_first(columns[support[i]], slack, slack.size)
-        gradient[i] = correlation - ridge * weights[i]
+        descent[i] = correlation - ridge * weights[i]
     for i in range(size):
-        weight_step[i] = dot_first(inverse[i], gradient, size)
+        weight_step[i] = dot_first(inverse[i], descent, size)
 
 
 @leaf_kernel()
 def step_within_signs(hinge: Any) -> tuple[float, int]:
     """How far Newton's step may go, at most 1, and whose weight then is zero (−1: no one's).
 
-    The step ends where the first nonnegative weight becomes zero; the place of that weight in the
+    The step d is in `scratch.weight_step`. Going t of it takes the weights to w + t·d, and t ends
+    where the first weight that must not be negative becomes zero. The place of that weight in the
     support comes second.
     """
     nonnegative = hinge.data.nonnegative
@@ -257,7 +283,7 @@ def step_within_signs(hinge: Any) -> tuple[float, int]:
     leaving = NONE
     for i in range(size):
         if nonnegative[support[i]] and weights[i] + longest * weight_step[i] < 0.0:
-            longest = weights[i] / -weight_step[i]
+            longest = weights[i] / -weight_step[i]  # w_i + t·d_i = 0
             leaving = i
     return longest, leaving
 
@@ -285,7 +311,8 @@ def take_off_trimmed(  # noqa: PLR0913
 ) -> float:
     """The `total` of `squared_hinge` without the `max_errors` samples of smallest margin.
 
-    `partly_sorted`, shape (P,), is overwritten.
+    Margins are those after the step: margins + step · margin_step, of shape (P,) for P samples.
+    `partly_sorted`, (P,), is overwritten. A sample with a margin above 1 has no part in the total.
     """
     for sample in range(margins.size):
         partly_sorted[sample] = margins[sample] + step * margin_step[sample]
@@ -302,8 +329,11 @@ def take_off_trimmed(  # noqa: PLR0913
 def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) -> float:
     """How far to go along Newton's step d: from `longest` halved until E falls, or to `shortest`.
 
-    E(w + t·d) is half the trimmed squared hinge + ½ε|w|² + t·εwᵀd + t²·½ε|d|². The loop first
-    evaluates E at t = 0, for comparison.
+    With weights w, ridge ε and t = `step`, E(w + t·d) is half the squared hinge without the
+    `max_errors` samples of smallest margin, + ½ε|w|² + t·εwᵀd + t²·½ε|d|² (`constant`, `linear`,
+    `quadratic`). The loop first evaluates E at t = 0, for comparison.
+
+    d is in `scratch.weight_step`, the change of the margins that it makes in `scratch.margin_step`.
     """
     ridge = hinge.data.ridge
     weights = hinge.state.weights

@@ -41,10 +41,14 @@ class IntegerSolution(NamedTuple):
 def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
     """Minimise |Σ_i λ_i b_i − (0, …, 0, unit)|² over λ ≥ 0, exactly, for the rows b_i.
 
-    `start` holds λ > 0 of some rows, from which the method starts.
+    Each pass solves the least squares on the passive rows, those with λ > 0. The residual is the
+    target (0, …, 0, unit) less their sum, times a positive integer. If another row has a positive
+    product with it, a little of that row would bring the sum nearer: the one of the largest product
+    becomes passive. If none has, the sum is the nearest point.
 
-    Each pass solves the least squares on the passive rows, those with λ > 0. If another row has a
-    positive product with the residual, the one of the largest product becomes passive.
+    rows : the b_i, integers, all of one length.
+    unit : the last place of the target.
+    start : row → λ > 0 of some rows, from which the method starts.
     """
     passive = _PassiveRows(rows, unit, start)
     while True:
@@ -61,6 +65,7 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
                 entering = i
                 steepest = slope
         if entering is None:
+            # point − target = −residual
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
         passive.add(entering)
@@ -84,8 +89,10 @@ class _PassiveRows:
     def settle(self) -> IntegerSolution:
         """Solve the least squares on the members under λ ≥ 0: λ as numerators and a denominator.
 
-        Walk from λ towards the solution without that constraint. If a λ becomes zero on the way,
-        stop there, let its row leave, and walk on towards the solution on the others.
+        The solution without that constraint solves G λ = t, with the products G_ij = b_i·b_j of
+        the members (`gram`) and their products t_i with the target (0, …, 0, unit) (`target`). Walk
+        from λ towards it. If a λ becomes zero on the way, stop there, let its row leave, and walk
+        on towards the solution on the others.
         """
         while self.members:
             gram = [[self._gram(i, j) for j in self.members] for i in self.members]
@@ -105,7 +112,11 @@ class _PassiveRows:
         return IntegerSolution(numerators=[], denominator=1)
 
     def _walk_towards(self, goals: list[Fraction]) -> None:
-        """Move λ towards the goals until one becomes zero; members with λ = 0 leave."""
+        """Move λ towards the goals until one becomes zero; members with λ = 0 leave.
+
+        λ + step · (goal − λ) is zero at step = λ / (λ − goal); the smallest such step counts. At
+        least one goal is not positive.
+        """
         pairs = list(zip(self.values, goals, strict=True))
         step = min(value / (value - goal) for value, goal in pairs if goal <= 0)
         moved = [value + step * (goal - value) for value, goal in pairs]
@@ -118,8 +129,8 @@ class _PassiveRows:
         residual = [0] * len(self.rows[0])
         residual[-1] = self.unit * solution.denominator
         for i, numerator in zip(self.members, solution.numerators, strict=True):
-            row = self.rows[i]
-            residual = [left - numerator * b for left, b in zip(residual, row, strict=True)]
+            pairs = zip(residual, self.rows[i], strict=True)
+            residual = [entry - numerator * row_entry for entry, row_entry in pairs]
         return residual
 
     def _gram(self, i: int, j: int) -> int:
@@ -135,8 +146,20 @@ def _product(left: Integers, right: Integers) -> int:
 
 
 def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
-    """Solve a positive definite system by Bareiss' elimination: no division has a remainder."""
+    """Solve a positive definite system by Bareiss' elimination: no division has a remainder.
+
+    A row in which row i, the pivot's, is eliminated becomes
+
+        (pivot · row − factor · row i) / last pivot,
+
+    where `factor` is its entry in column i. A pivot of zero means that row i depends on those
+    before it: the matrix is only semidefinite, and there is no solution.
+
+    matrix : (size, size), symmetric; its rows are the equations.
+    target : (size,), their right-hand sides.
+    """
     size = len(matrix)
+    # The equations with their right-hand sides in the last column.
     work = [[*row, value] for row, value in zip(matrix, target, strict=True)]
     last_pivot = 1
     for i in range(size):
@@ -153,8 +176,8 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     # Backwards; the last pivot is the determinant, the common denominator of the solution.
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
-        total = last_pivot * work[i][size]
+        remainder = last_pivot * work[i][size]
         for j in range(i + 1, size):
-            total -= work[i][j] * numerators[j]
-        numerators[i] = total // work[i][i]
+            remainder -= work[i][j] * numerators[j]
+        numerators[i] = remainder // work[i][i]
     return IntegerSolution(numerators=numerators, denominator=last_pivot)

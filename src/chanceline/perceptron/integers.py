@@ -17,9 +17,9 @@ def small_integers(
 ) -> NDArray[np.float64]:
     """The columns of a support as small integers in doubles, (columns, samples); NaN for others.
 
-    Each is X times a positive constant. Of columns with two values (with an intercept), or of one
-    absolute value (without), the values may be replaced by the simplest ones: the same rules are
-    possible.
+    Each is X times a positive constant, the first of FACTORS that makes small integers of all its
+    values. Of columns with two values (with an intercept), or of one absolute value (without), the
+    values may be replaced by the simplest ones: the same rules are possible.
     """
     X = np.asarray(problem.X[:, support], dtype=float)
     integers = np.full(X.T.shape, np.nan)
@@ -27,9 +27,9 @@ def small_integers(
         scaled = X * factor
         is_integer = (scaled == np.round(scaled)).all(axis=0)
         is_small = (np.abs(scaled) < MAX_SMALL_INTEGER).all(axis=0)
-        is_new = np.isnan(integers[:, 0])
-        filled = is_integer & is_small & is_new
-        integers[filled] = scaled.T[filled]
+        is_still_empty = np.isnan(integers[:, 0])
+        can_fill = is_integer & is_small & is_still_empty
+        integers[can_fill] = scaled.T[can_fill]
 
     if problem.intercept:
         _simplify_two_values(X, integers)
@@ -58,8 +58,8 @@ def integer_columns(
 ) -> NDArray[np.float64]:
     """y_μ x_μ on a support in small integers: (columns, samples), the intercept last.
 
-    NaN for columns that are none. Columns whose weight must not be positive are reversed, as those
-    of the problem are.
+    NaN for columns that are no small integers. Columns whose weight must not be positive are
+    reversed, as those of the problem are.
     """
     integers = small_integers(problem, support) * problem.y
     if problem.signs is not None:

@@ -182,6 +182,9 @@ def hard_margin(  # noqa: PLR0913
 ) -> int:
     """Separate the rows or show that it cannot be done: SEPARABLE, INSEPARABLE or UNDECIDED.
 
+    Lawson and Hanson's nonnegative least squares, run by `run_passes`, from the multipliers as a
+    start. If that leads to no verdict, once more without a start.
+
     Parameters
     ----------
     rows : (rows, columns or more), `n_patterns` patterns a_μ, then e_j for nonnegative weights.
@@ -200,6 +203,7 @@ def hard_margin(  # noqa: PLR0913
         n_patterns=n_patterns,
         n_columns=n_columns,
         unit=longest_squared(rows, n_columns),
+        # Rows with one more coordinate √unit: no more than columns + 1 are independent.
         max_members=min(n_rows, n_columns + 1),
     )
 
@@ -212,8 +216,11 @@ def hard_margin(  # noqa: PLR0913
             passive.is_member[row] = 0
         verdict = run_passes(table, passive, ZERO, weights, early)
 
-    if n_rows > n_patterns:
+    has_nonnegative_weights = n_rows > n_patterns
+    if has_nonnegative_weights:
         clear_bound_weights(table, passive, weights)
+
+    # λ is zero off the passive set.
     for row in range(n_rows):
         multipliers[row] = 0.0
     for i in range(passive.size[0]):
@@ -232,7 +239,11 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 
 @leaf_kernel()
 def queue_start(multipliers: NDArray, passive: Any) -> int:
-    """Empty the passive set and let the rows with λ > 0 wait; return how many they are."""
+    """Empty the passive set and let the rows with λ > 0 wait; return how many they are.
+
+    `multipliers` (rows,) are the λ to start from. The rows wait in the first places of
+    `passive.members`, with their λ in `passive.values`, until `take_in` makes them members.
+    """
     members = passive.members
     values = passive.values
     is_member = passive.is_member
@@ -257,13 +268,16 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
         a_μ·w = slack where λ_μ > 0 (members of the passive set), a_μ·w ≥ slack elsewhere.
 
     A pass settles the first condition. Where the second one fails, the row of smallest margin
-    becomes a member for the next pass. Rows e_j have 0 in the place of the slack.
+    becomes a member for the next pass. Rows e_j have 0 in the place of the slack. Every row that
+    enters or leaves updates the inverse of the members' Gram matrix; the errors of the updates add
+    up, so it is computed anew when they show.
 
     Parameters
     ----------
-    table : the `PatternRows`.
+    table : the `PatternRows`; its `unit` is the squared length of the longest row, the scale that
+        tolerances are relative to.
     passive : a `PassiveSet` without members; the first `n_waiting` places of `passive.members` hold
-        rows to start with.
+        rows to start with. `settle` and `take_in` change `passive.size[0]`, the number of members.
     weights : (columns,), filled with w.
     early : any separating weights end the method.
     """
@@ -274,20 +288,22 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     for _ in range(PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)):
         n_updates += settle(passive, table.n_patterns, unit)
         n_members = passive.size[0]
-        total = combine_members(table, passive, weights)  # s
+        multiplier_sum = combine_members(table, passive, weights)  # s; the weights become w
         squared_length = dot_first(weights, weights, table.n_columns)
-        if n_members > 0 and squared_length <= RESOLUTION**2 * unit * total * total:
-            return INSEPARABLE  # w = 0
+        # Is w = 0, relative to the sum s of multipliers times the longest row?
+        squared_resolution = RESOLUTION**2 * unit * multiplier_sum * multiplier_sum
+        if n_members > 0 and squared_length <= squared_resolution:
+            return INSEPARABLE
 
         # The first condition holds up to rounding, unless updates have spoilt the inverse.
-        slack = unit * (1.0 - total)
+        slack = unit * (1.0 - multiplier_sum)
         survey = survey_margins(table, passive, weights, slack)
         if survey.drift > WORN_OUT * unit and n_updates > 0:
             compute_inverse_anew(table, passive)
-            n_updates = ZERO
+            n_updates = ZERO  # the typed 0 of kernels
             continue
 
-        if early and n_members > 0 and survey.lowest > OPTIMAL * unit * total:
+        if early and n_members > 0 and survey.lowest > OPTIMAL * unit * multiplier_sum:
             return SEPARABLE
 
         # The second condition: no row is missing in the passive set, or there is no room for it.
@@ -305,7 +321,8 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
         passive.values[n_members] = 0.0
         take_in(table, passive, n_members + 1)
         n_updates += 1
-        if passive.size[0] == n_members:
+        has_entered = passive.size[0] > n_members
+        if not has_entered:
             # The row depends on the members, up to rounding: nothing can be improved.
             if n_members > 0 and survey.lowest > 0.0:
                 return SEPARABLE
@@ -323,7 +340,10 @@ def compute_inverse_anew(table: Any, passive: Any) -> None:
 
 @leaf_kernel()
 def verdict_at_optimum(n_members: int, lowest: float) -> int:
-    """The verdict where the least squares are solved, from the smallest margin."""
+    """The verdict where the least squares are solved, from the smallest margin.
+
+    Without members w is zero though nothing shows a conflict: UNDECIDED.
+    """
     if n_members == 0:
         return UNDECIDED
     if lowest > 0.0:
@@ -341,7 +361,9 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
     overwritten before it is read.
 
     A row that depends on the members, or for which there is no room, is left out. The inverse of
-    the Gram matrix is bordered by every row that enters.
+    the members' Gram matrix is bordered by every row that enters: `cross` and `diagonal` are the
+    new row's products with the members and with itself, and the pivot is the squared length of its
+    part that is independent of the members.
     """
     rows = table.rows
     n_patterns = table.n_patterns
@@ -390,10 +412,14 @@ def gram_product(  # noqa: PLR0913
 def settle(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows had to leave.
 
-    Walk from λ towards the solution without that constraint. If a λ becomes zero on the way, stop
-    there, let its row leave, and walk on towards the solution on the others.
+    Walk from λ (`passive.values`) towards the solution without that constraint (`passive.goal`). If
+    a λ becomes zero on the way, stop there, let its row leave, and walk on towards the solution on
+    the others.
+
+    n_patterns : rows from this index on are e_j of nonnegative weights.
+    unit : squared length of the longest row.
     """
-    n_left = ZERO
+    n_departures = ZERO
     size = passive.size
     members = passive.members
     values = passive.values
@@ -418,7 +444,7 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
         if leaving < 0:
-            break
+            break  # the solution is reached
 
         # The last member takes the place of the one that leaves.
         is_member[members[leaving]] = 0
@@ -426,8 +452,8 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
         members[leaving] = members[n_members - 1]
         values[leaving] = values[n_members - 1]
         size[0] = n_members - 1
-        n_left += 1
-    return n_left
+        n_departures += 1
+    return n_departures
 
 
 @leaf_kernel()
@@ -439,31 +465,44 @@ def solve_unconstrained(  # noqa: PLR0913
     unit: float,
     goal: NDArray,
 ) -> None:
-    """Fill `goal` with least squares on the members: unit · G⁻¹ b, b = 1 for patterns, else 0."""
+    """Fill `goal` (n_members or more,) with the λ of least squares on the members, of any sign.
+
+    |Σ λ_μ a_μ|² + unit · (1 − Σ λ_μ)² is minimal at λ = unit · G⁻¹ b. G is the members' Gram
+    matrix, with `unit` added to the products of two patterns; b is 1 for patterns and 0 for rows
+    e_j of nonnegative weights, those from index `n_patterns` on.
+
+    inverse : G⁻¹ in its leading n_members × n_members places.
+    members : the row of each member.
+    """
     for i in range(n_members):
-        total = 0.0
+        inverse_times_b = 0.0
         for j in range(n_members):
-            if members[j] < n_patterns:
-                total += inverse[i, j]
-        goal[i] = total * unit
+            is_pattern = members[j] < n_patterns
+            if is_pattern:
+                inverse_times_b += inverse[i, j]
+        goal[i] = inverse_times_b * unit
 
 
 @leaf_kernel()
 def combine_members(table: Any, passive: Any, weights: NDArray) -> float:
-    """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns."""
+    """Fill the weights with Σ λ_μ a_μ over the passive set; return Σ λ_μ over its patterns.
+
+    λ_μ is in `passive.values`. Rows e_j of nonnegative weights, from `table.n_patterns` on, are in
+    the first sum only.
+    """
     rows = table.rows
     n_columns = table.n_columns
     members = passive.members
     values = passive.values
-    total = 0.0
+    multiplier_sum = 0.0
     for j in range(n_columns):
         weights[j] = 0.0
     for i in range(passive.size[0]):
         row = members[i]
         if row < table.n_patterns:
-            total += values[i]
+            multiplier_sum += values[i]
         add_scaled(weights, values[i], rows[row], n_columns)
-    return total
+    return multiplier_sum
 
 
 @leaf_kernel()
@@ -504,8 +543,13 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
 
 @leaf_kernel()
 def clear_bound_weights(table: Any, passive: Any, weights: NDArray) -> None:
-    """Set nonnegative weights to zero that are members, or negative by rounding."""
+    """Set nonnegative weights to zero that are members, or negative by rounding.
+
+    Their rows, from `table.n_patterns` on, are unit vectors e_j. A member's weight is zero but for
+    rounding: it is what its multiplier holds there.
+    """
     for row in range(table.n_patterns, table.rows.shape[0]):
         weight = dot_first(table.rows[row], weights, table.n_columns)
         if weight < 0.0 or passive.is_member[row] > 0:
+            # w − w_j e_j: place j becomes zero.
             add_scaled(weights, -weight, table.rows[row], table.n_columns)

@@ -47,13 +47,13 @@ class ErrorsDecision(NamedTuple):
     """Whether some weights make at most so many errors, exactly.
 
     within : the answer; None if it took too many decisions.
-    decision : where the answer is yes, the weights that have `samples` right.
-    samples : all samples but the errors.
+    decision : where the answer is yes, the weights that have `right_samples` right.
+    right_samples : where the answer is yes, all samples but the errors.
     """
 
     within: bool | None
     decision: Decision = Decision(separable=False)
-    samples: Sequence[int] = ()
+    right_samples: Sequence[int] = ()
 
 
 class _ScaledColumn(NamedTuple):
@@ -121,6 +121,10 @@ class ExactTable:
     ) -> Decision:
         """Whether weights on these columns (and an intercept if the problem has one) separate.
 
+        With rows a_μ = y_μ x_μ and multipliers λ ≥ 0, the sum Σ_μ λ_μ (a_μ, unit) nearest to the
+        target (0, …, 0, unit) decides. If it reaches the target, Σ_μ λ_μ a_μ = 0: the samples with
+        λ_μ > 0 are in conflict. Else the weights are its difference from the target.
+
         Parameters
         ----------
         support : columns of X.
@@ -157,7 +161,7 @@ class ExactTable:
         return self._in_units_of_X(point.weights, table)
 
     def _raised_columns(self, support: list[int]) -> _RaisedColumns:
-        """The columns of a support, and by how many bits each is raised."""
+        """The columns of a support, and by how many bits each is raised to the size of all."""
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
         raised = [bits - column.bits for column in columns]
@@ -172,14 +176,18 @@ class ExactTable:
         return (isqrt(max(n_columns, 1)) + 1) * 2**table.bits
 
     def _pattern_rows(self, table: _RaisedColumns, samples: list[int]) -> list[Integers]:
-        """The rows y_μ x_μ of these samples in integers, the intercept last."""
+        """The rows y_μ x_μ of these samples in integers, the intercept last.
+
+        Each column is raised, multiplied by 2^raised, so that the entries of all columns are of
+        size about 2^bits; the intercept's entry is y_μ · 2^bits.
+        """
         rows = []
-        for i in samples:
+        for sample in samples:
             row = []
-            for column, up in zip(table.columns, table.raised, strict=True):
-                row.append(column.values[i] << up)
+            for column, raised in zip(table.columns, table.raised, strict=True):
+                row.append(column.values[sample] << raised)  # times 2^raised
             if self.problem.intercept:
-                row.append(self._labels[i] << table.bits)
+                row.append(self._labels[sample] << table.bits)
             rows.append(row)
         return rows
 
@@ -207,8 +215,9 @@ class ExactTable:
         """
         columns = table.columns
         slopes = []
-        for column, up, weight in zip(columns, table.raised, weights[: len(columns)], strict=True):
-            slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + up))
+        column_weights = weights[: len(columns)]
+        for column, raised, weight in zip(columns, table.raised, column_weights, strict=True):
+            slopes.append(Fraction(weight * column.sign) * 2 ** (column.shift + raised))
 
         bias = Fraction(0)
         if self.problem.intercept:
@@ -223,7 +232,8 @@ class ExactTable:
         """Whether the samples without at most `max_errors` of them separate on these columns.
 
         At least one of the samples of a conflict is an error, so a search that takes each in turn
-        for an error is exhaustive. After `max_decisions` the answer is None.
+        for an error is exhaustive. It goes depth first: `branches` is a stack of sets of samples
+        that are still to be decided on. After `max_decisions` the answer is None.
         """
         decisions_limit = self.decisions + max_decisions
         every_sample = list(range(self.problem.n_samples))
@@ -234,8 +244,9 @@ class ExactTable:
             branch = branches.pop()
             decision = self.decide(support, branch.samples)
             if decision.separable:
-                return ErrorsDecision(within=True, decision=decision, samples=branch.samples)
+                return ErrorsDecision(within=True, decision=decision, right_samples=branch.samples)
             if branch.errors_left > 0:
+                # Reversed, so that the first one is popped first.
                 branches.extend(reversed(_split_branch(branch, decision.conflict)))
         return ErrorsDecision(within=False)
 
@@ -263,7 +274,13 @@ class ExactTable:
         return self._columns[j]
 
     def _scaled_column(self, j: int) -> _ScaledColumn:
-        """Convert column j, less the same centre as in floating point, times a power of two."""
+        """Convert column j, less the same centre as in floating point, times a power of two.
+
+        The values are sign · 2^shift · y (x − centre), integers. 2^shift is the common denominator
+        of the column, and the sign is that of the problem's scale, negative where the weight must
+        not be positive. `bits` tells their size: the scale, about the root mean square of
+        x − centre, lies below 2^exponent, so the values are of size about 2^(exponent + shift).
+        """
         centre = Fraction(float(self.problem.centre[j]))
         scale = float(self.problem.scale[j])
         sign = -1 if scale < 0 else 1
@@ -277,8 +294,8 @@ class ExactTable:
             shifted_entry = entry.numerator * (common // entry.denominator)
             values.append(sign * label * (shifted_entry - shifted_centre))
 
-        shift = common.bit_length() - 1
-        exponent = 0
+        shift = common.bit_length() - 1  # common = 2^shift
+        exponent = 0  # of a column that carries nothing, whose scale is infinite
         if np.isfinite(scale):
             exponent = frexp(scale)[1]
         return _ScaledColumn(
@@ -289,7 +306,8 @@ class ExactTable:
 def _split_branch(branch: _ErrorBranch, conflict: Sequence[int]) -> list[_ErrorBranch]:
     """One branch for each sample of the conflict that may be an error, with it left out.
 
-    In the branches after it the sample is right: those with it wrong have been seen.
+    In the branches after it the sample is right: those with it wrong have been seen. So it is
+    `certain` there, and is not taken for an error again.
     """
     branches = []
     certain = branch.certain

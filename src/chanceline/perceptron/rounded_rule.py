@@ -50,11 +50,16 @@ def rule_in_doubles(
     slightly different lengths are rounded, and with an intercept the bias is placed in the middle
     of what the rounded weights leave for it. None if no rounding separates.
 
+    support : columns of X.
+    decision : has one slope, a fraction, for each column of the support, and the bias; they
+        separate the samples exactly.
     samples : indices of rows, by default all.
     """
     if samples is None:
         samples = np.arange(problem.n_samples)
     rows = np.asarray(samples, dtype=np.int64)
+
+    # Columns whose weight is zero are left out of the rule.
     is_used = [slope != 0 for slope in decision.slopes]
     columns = np.asarray(support, dtype=np.int64)[is_used]
     slopes = [slope for slope in decision.slopes if slope != 0]
@@ -72,12 +77,15 @@ def rule_in_doubles(
         weights = np.array([float(slope * factor) for slope in slopes])
         bias = float(decision.bias * factor)
         if not strictly_right(entries, labels, weights, bias).all():
+            # Another bias may do; else the next length is tried.
             if not problem.intercept:
                 continue
             middle = _bias_between(entries, labels, weights)
             if middle is None:
                 continue
             bias = middle
+
+        # Rules are counted exactly, as they are applied: no sample in question may be wrong.
         rule = make_rule(problem.X, problem.y, columns, weights, bias)
         if not np.isin(rule.wrong, rows).any():
             return rule
@@ -85,25 +93,34 @@ def rule_in_doubles(
 
 
 def _inverse_length(weights: list[Fraction]) -> Fraction:
-    """1 / |w|, right to about a double's precision, whatever the size of the fractions."""
+    """1 / |w|, right to about a double's precision, whatever the size of the fractions.
+
+    Relative to the largest weight no fraction is too large for a double; those too small do not
+    count.
+    """
     largest = max(abs(weight) for weight in weights)
     relative = [float(weight / largest) for weight in weights]
     return 1 / (largest * Fraction(float(np.linalg.norm(relative))))
 
 
-def _bias_between(columns: Floats, y: Floats, weights: Floats) -> float | None:
+def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | None:
     """A double b with y_μ(x_μ·w + b) > 0 for all μ, exactly, in the middle of where it must lie.
 
-    columns is (samples, columns). None if there is no such double, or only one class.
+    A sample of label y = 1 asks b > −x·w, one of label −1 asks b < −x·w. None if no double lies
+    between these limits, or there is only one class.
+
+    entries : (samples, columns), the x_μ.
+    labels : (samples,), the y_μ = ±1.
+    weights : (columns,), w.
     """
     lower_limits = []
     upper_limits = []
-    for row, label in zip(columns.tolist(), y, strict=True):
-        threshold = -exact_product(row, weights.tolist())
+    for row, label in zip(entries.tolist(), labels, strict=True):
+        limit = -exact_product(row, weights.tolist())
         if label > 0:
-            lower_limits.append(threshold)
+            lower_limits.append(limit)
         else:
-            upper_limits.append(threshold)
+            upper_limits.append(limit)
     if not lower_limits or not upper_limits:
         return None
 
@@ -111,6 +128,8 @@ def _bias_between(columns: Floats, y: Floats, weights: Floats) -> float | None:
     highest = min(upper_limits)
     if lowest >= highest:
         return None
+
+    # The limits are fractions: rounding may take their middle beyond one of them.
     middle = float((lowest + highest) / 2)
     if lowest < Fraction(middle) < highest:
         return middle

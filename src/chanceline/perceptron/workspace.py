@@ -214,7 +214,8 @@ def set_column(
 ) -> None:
     """Write other values, (P,), into a column of the table that is not in the support.
 
-    For tables whose columns become known one by one.
+    For tables whose columns become known one by one. The table is held three times: by columns, by
+    samples and in single precision.
     """
     hinge.data.columns[column] = values
     hinge.data.rows[:, column] = values
@@ -227,13 +228,15 @@ def set_support(
 ) -> None:
     """Go to another support, the unpenalized columns first, and to these weights.
 
-    Margins, active samples and the inverse are computed by the next fit.
+    `support` are columns of the table, (size,), `weights` their weights, (size,), or one number for
+    all. Margins, active samples and the inverse are computed by the next fit.
     """
     size = len(support)
     state = hinge.state
     state.n_used[0] = size
     state.support[:size] = support
     state.weights[:size] = weights
-    state.position.fill(-1)
+    state.position.fill(-1)  # not in the support
     state.position[support] = np.arange(size)
+    # As if the inverse had worn out: the next fit computes it anew.
     state.flips_since_rebuild[0] = REBUILD_AFTER + 1

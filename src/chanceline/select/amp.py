@@ -28,9 +28,11 @@ MESSAGE_DAMPING = 0.3  # the share of the old means and variances that a step ke
 DEFAULT_MESSAGE_STEPS = 3000  # of method `amp`
 STEPS_PER_LOOK = 25  # message-passing steps between two tests of a support
 RUNAWAY_EVIDENCE = 1e12  # nats: columns far from independent can drive it up without end
+SPARE_NATS = 40.0  # beyond the evidence, where a probability is 0 or 1 to a double's precision
 SMALLEST_VARIANCE = 1e-10  # of the margins, against a division by zero
 START_WIDTH = 0.01  # means of the weights start in ± this, small against 1
 SLOWLY_FROM = 600  # samples from which the slow pace pays: below, swaps get as far from either
+UNLIMITED_TRIES = 10**9  # the budget ends the search
 FIRST_SHRINK = 0.97  # the first K tried, as a share of the variables known to suffice
 
 
@@ -73,31 +75,43 @@ def inverse_mills(x: NDArray) -> NDArray:
 
 
 def log_odds_for(evidence: NDArray, count: float) -> float:
-    """The log-odds ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count."""
+    """The prior log-odds ℓ with Σ_i 1/(1 + exp(−ℓ − evidence_i)) = count.
+
+    The sum is that of the posterior probabilities of w_i ≠ 0: `count` weights are expected not to
+    be zero. `evidence`, (variables,), is for w_i ≠ 0, in nats.
+    """
     from scipy.optimize import brentq
 
     def surplus(log_odds: float) -> float:
         return expit(log_odds + evidence).sum() - count
 
-    # With 40 nats to spare all probabilities are 0 at one end and 1 at the other.
-    lowest = -evidence.max() - 40.0
-    highest = -evidence.min() + 40.0
+    # So far out all probabilities are 0 at one end and 1 at the other.
+    lowest = -evidence.max() - SPARE_NATS
+    highest = -evidence.min() + SPARE_NATS
     return float(brentq(surplus, lowest, highest, xtol=1e-12))
 
 
 def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) -> Slab:
     """The moments of Gaussian weights of mean width·field and variance `width`.
 
-    Of a nonnegative weight only the positive half of the Gaussian counts. `field` and `nonnegative`
-    have shape (n,).
+    This is the posterior of a weight that is not zero: its prior has variance 1 and the messages
+    give it the `field`; `width` is 1 / (1 + curvature of the messages). The evidence that it is not
+    zero is the logarithm of the ratio of likelihoods, ½ width·field².
+
+    Of a nonnegative weight only the positive half of the Gaussian counts. With z = √width·field and
+    φ, Φ the density and distribution of a Gaussian, the mean rises by √width φ(z)/Φ(z) (`lift`),
+    the second moment by mean · lift, and the evidence by ln Φ(z).
+
+    field : (n,).
+    nonnegative : (n,), the weights that must not be negative.
     """
     evidence = 0.5 * width * field**2
     mean = width * field
     second_moment = width + mean**2
     if nonnegative.any():
-        ratio = math.sqrt(width) * field
-        lift = math.sqrt(width) * inverse_mills(ratio)
-        evidence = np.where(nonnegative, evidence + log_ndtr(ratio), evidence)
+        z = math.sqrt(width) * field
+        lift = math.sqrt(width) * inverse_mills(z)
+        evidence = np.where(nonnegative, evidence + log_ndtr(z), evidence)
         second_moment = np.where(nonnegative, second_moment + mean * lift, second_moment)
         mean = np.where(nonnegative, mean + lift, mean)
     return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
@@ -106,22 +120,32 @@ def slab_moments(field: Floats, width: float, nonnegative: NDArray[np.bool_]) ->
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
     """Message-passing steps for K = `count`; the beliefs after every step.
 
-    Ends if the evidence runs away. Every column has mean square 1, so the variances need no matrix:
-    V = Σ_i v_i / N. An unpenalized column (they are the last) has π = 1. Products with the table
-    are in single precision.
+    Ends if the evidence runs away. Products with the table A, (N, samples), are in single
+    precision. N weights have means m_i (`mean`), variances v_i (`variance`) and probabilities π_i
+    not to be zero (`probability`); an unpenalized column (they are the last) has π = 1. A step is
+
+    - every sample's margin, Gaussian: mean ω = mᵀA/√N − V·response, with the response of the step
+      before (Onsager's correction), and variance V = Σ_i v_i / N. Every column has mean square 1,
+      so V is the same for all samples;
+    - its response to being positive, φ/Φ(ω/√V)/√V;
+    - what all samples say of a weight, a Gaussian: its curvature Σ response·(response + ω/V) / N
+      (`precision`, the same for all weights), and its field, precision·m_i plus the responses times
+      column i/√N (`message`);
+    - reinforcement: both also get their former values, times `memory`;
+    - new π_i, m_i and v_i under the prior: zero, or Gaussian of variance 1.
 
     Parameters
     ----------
     hinge : for its table; neither its state nor its scratch is used.
     count : the number K of variables that the prior expects.
-    mean : (n,) the means of the weights to start from.
+    mean : (N,) the means of the weights to start from.
     reinforcement : beliefs harden as 1 − reinforcement^t after t steps.
     """
     columns = hinge.data.columns_float32
     nonnegative = hinge.data.nonnegative
     n_columns, n_samples = columns.shape
     n_variables = n_columns - hinge.data.n_unpenalized
-    root = math.sqrt(n_columns)
+    sqrt_N = math.sqrt(n_columns)
 
     probability = np.ones(n_columns)
     variance = np.full(n_columns, count / n_columns)
@@ -133,16 +157,17 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
 
         # Samples: the mean ω and variance V of each margin, and the response of its step channel.
         V = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
-        omega = mean.astype(np.float32) @ columns / root - V * response
+        omega = mean.astype(np.float32) @ columns / sqrt_N - V * response
         response = inverse_mills(omega / math.sqrt(V)) / math.sqrt(V)
 
         # Weights: field and curvature of their Gaussians, with what reinforcement remembers.
         precision = max(float(response @ (response + omega / V)) / n_columns, 0.0)
         curvature = precision + memory * curvature
-        width = 1.0 / (1.0 + curvature)
-        message = columns @ response.astype(np.float32) / root
+        width = 1.0 / (1.0 + curvature)  # the variance of a weight that is not zero
+        message = columns @ response.astype(np.float32) / sqrt_N
         field = precision * mean + message + memory * field
-        if not (0.5 * width * field**2).max() < RUNAWAY_EVIDENCE:
+        largest_evidence = (0.5 * width * field**2).max()
+        if not largest_evidence < RUNAWAY_EVIDENCE:
             return
 
         # Which weights are not zero, so that K of them are expected; then the damped moments.
@@ -160,7 +185,8 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     """Let the support be the `count` variables of largest evidence.
 
     Nonnegative weights start at their means: from zero, those that Newton's first step turns away
-    would leave. All others start at zero.
+    would leave. All others start at zero. Unpenalized columns, the last of the table, belong to
+    every support and have its first places.
     """
     nonnegative = hinge.data.nonnegative
     n_columns = nonnegative.size
@@ -174,12 +200,12 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
 def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
     """Message passing for K = `count`; at every look the steps done, and whether K separate.
 
-    These are the variables of largest evidence; the workspace is fitted to them. Ends early if the
-    evidence runs away.
+    A look comes after every STEPS_PER_LOOK steps: the workspace `hinge` is fitted to the `count`
+    variables of largest evidence. Ends after `pace.max_steps`, or early if the evidence runs away.
     """
     n_columns = hinge.data.columns.shape[0]
     draws = np.array([next_random(hinge.state.random) for _ in range(n_columns)])
-    start = 2 * START_WIDTH * draws - START_WIDTH
+    start = 2 * START_WIDTH * draws - START_WIDTH  # from draws in 0 … 1 to ±START_WIDTH
     steps = amp_steps(hinge, count, start, pace.reinforcement)
     for n_steps, beliefs in enumerate(itertools.islice(steps, pace.max_steps), 1):
         if n_steps % STEPS_PER_LOOK == 0:
@@ -214,6 +240,7 @@ def pass_down(
     shrink = FIRST_SHRINK
     failures = 0
     while failures < tries and n_variables > 1:
+        # Message passing for fewer variables than are known to suffice.
         goal = min(n_variables - 1, int(shrink * n_variables))
         separates = False
         for n_steps, separates in pass_messages(hinge, goal, pace):
@@ -221,11 +248,15 @@ def pass_down(
                 spent += n_steps
                 break
             yield spent + n_steps
+
+        # A failure: the next goal is half as far below.
         if not separates:
             spent += pace.max_steps
             failures += 1
             shrink = 1.0 - 0.5 * (1.0 - shrink)
             yield spent
+
+        # A success: drop variables as long as the others separate.
         while separates:
             n_variables = hinge.n_selected
             yield candidate_of(hinge, spent)
@@ -233,7 +264,11 @@ def pass_down(
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `amp`: down from the greedy support; the budget counts message-passing steps."""
+    """Method `amp`: down from the greedy support; the budget counts message-passing steps.
+
+    Each variable that the greedy search adds counts as one step too. Yields a candidate for every
+    smaller support, and in between the steps spent.
+    """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected
     yield candidate_of(hinge, n_added)
@@ -242,7 +277,7 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     max_steps = DEFAULT_MESSAGE_STEPS
     if budget is not None:
         max_steps = budget
-    for event in pass_down(hinge, n_added, seed, tries=10**9, spent=n_added):
+    for event in pass_down(hinge, n_added, seed, tries=UNLIMITED_TRIES, spent=n_added):
         yield event
         if isinstance(event, Candidate):
             spent = event.iterations

@@ -9,15 +9,19 @@ from numpy.typing import NDArray
 
 from chanceline.kernels.compile import leaf_kernel
 
+WORD_BITS = 64
 EMPTY_WORD = np.uint64(0)
 ONE_BIT = np.uint64(1)
 
 
 def pack(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Sets (sets, variables) as bits: (words, sets)."""
+    """Sets (sets, variables) as bits: (words, sets).
+
+    Variable j is bit j mod 64 of word j // 64. Bits beyond the last variable are zero.
+    """
     n_sets, n_variables = members.shape
-    n_words = -(-n_variables // 64)
-    padded = np.zeros((n_sets, 64 * n_words), dtype=np.bool_)
+    n_words = -(-n_variables // WORD_BITS)  # rounded up
+    padded = np.zeros((n_sets, WORD_BITS * n_words), dtype=np.bool_)
     padded[:, :n_variables] = members
     words = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
     return np.ascontiguousarray(words.T)
@@ -31,6 +35,7 @@ def pack_set(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
 def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
     """The sets (sets, variables) that `pack` has packed into (words, sets)."""
     n_words, n_sets = words.shape
+    # The eight octets of each word, the lowest first.
     octets = np.ascontiguousarray(words.T).view(np.uint8).reshape(n_sets, 8 * n_words)
     members = np.unpackbits(octets, axis=1, bitorder="little")
     return members[:, :n_variables].astype(np.bool_)
@@ -40,10 +45,16 @@ def unpack(words: NDArray[np.uint64], n_variables: int) -> NDArray[np.bool_]:
 def bits_set(word: Any) -> Any:
     """The number of bits set in a word.
 
-    Sums of neighbouring bits, pairs and fours in place; a product then adds up the eight octets.
+    The well-known sums in place. The mask 0x55… has every other bit, 0x33… every other pair of
+    bits, 0x0F… every other four.
     """
+    # Every pair of bits becomes the number of its bits: for bits b₁ b₀ it is (2 b₁ + b₀) − b₁.
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    pairs = word & np.uint64(0x3333333333333333)
-    word = pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+
+    # Neighbouring pairs are added, then neighbouring fours: the sum of every octet.
+    lower_pairs = word & np.uint64(0x3333333333333333)
+    word = lower_pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+
+    # The product has the sum of all eight octets in its highest octet.
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))

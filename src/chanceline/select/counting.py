@@ -56,7 +56,10 @@ def count(
     """Count the supports of `size` variables on which some w separates (X, y).
 
     For up to about 24 variables. With `signs` (+1, −1 or 0 for every column) a weight has its sign
-    or is zero.
+    or is zero; 0 leaves it free.
+
+    A walk visits all supports that can separate, and tallies those that do. It pauses after some
+    nodes, and asks where floating point leaves a doubt; rational arithmetic answers.
     """
     problem = make_problem(X, y, intercept, contradictions=True, signs=signs)
     if not 0 <= size <= problem.n_features:
@@ -82,6 +85,7 @@ def count(
         if verdict == ASKED:
             answer_question(walk, table, RATIONAL_DECISIONS)
 
+    # The tally of the walk; supports that neither arithmetic could decide leave no count.
     state = walk.fit.state
     nodes = int(state.tally[NODES])
     undecided = int(state.tally[UNDECIDED_SUPPORTS])

@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 from chanceline.kernels.compile import inlined_kernel, kernel
 from chanceline.perceptron.integers import small_integers
 from chanceline.perceptron.problem import Problem
-from chanceline.select.bitsets import EMPTY_WORD, bits_set, pack, pack_set, unpack
+from chanceline.select.bitsets import EMPTY_WORD, WORD_BITS, bits_set, pack, pack_set, unpack
 
 MAX_CUT_PATTERNS = 128  # that cuts are made of: their fours are ten million
 MAX_SIXES = 80_000_000  # those of 64 patterns
+
+
+# In the place of `max_size` of `list_cuts`: no cut is as small, so all are counted, none written.
+WRITE_NO_CUTS = -1
 
 
 class CutLimits(NamedTuple):
@@ -59,10 +63,10 @@ class CutPatterns(NamedTuple):
 class CutScratch(NamedTuple):
     """Scratch of `write_cuts`, with an entry for every level: 1 … order − 1 patterns are chosen.
 
-    chosen : (order,), the pattern chosen at each level.
+    chosen : (order,), the pattern chosen at each level; place 0 is not used.
     ones, twos, fours : (order, words), how many of the patterns chosen so far are negative, for
-        every variable, as the digits of a binary number.
-    cut : (words,).
+        every variable, as the digits of a binary number. At level 0, with no pattern, zeros.
+    cut : (words,), the cut that was filled last, as bits.
     """
 
     chosen: NDArray[np.int64]
@@ -73,7 +77,10 @@ class CutScratch(NamedTuple):
 
 
 def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
-    """Whether cuts help to decide on the supports of this size: all variables must be ±1."""
+    """Whether cuts help to decide on the supports of this size: all variables must be ±1.
+
+    `limits` says up to which sizes and numbers of variables they do.
+    """
     n_unpenalized = problem.n_unpenalized
     if size < 2 or size + n_unpenalized > limits.max_size:
         return False
@@ -93,6 +100,9 @@ def arranged_cuts(
 
     The cuts, (words, cuts), have their bits in that order. A variable of many cuts is tried first:
     its branch is one, and all those after it go without it.
+
+    sixes : whether cuts of six patterns are wanted beside those of two and four.
+    max_cuts : at most so many cuts.
     """
     cuts = smallest_cuts(problem, sixes, max_cuts)
     order = np.argsort(cuts.sum(axis=0), kind="stable")[::-1].copy()
@@ -102,10 +112,14 @@ def arranged_cuts(
 def smallest_cuts(
     problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> NDArray[np.bool_]:
-    """The smallest cuts of two, four and, if affordable, `sixes` of patterns, by rising size.
+    """The smallest cuts of two, four and, with `sixes` and if affordable, six patterns, by size.
 
-    Shape (cuts, variables), at most `max_cuts`. They are first counted by size; then those are
-    written whose sizes, taken together, are not too many.
+    Shape (cuts, variables), at most `max_cuts`. A cut is a set of variables of which every
+    separating support contains one. They are first counted by size; then all those are written
+    that are no larger than `max_size`, the largest size up to which they are not too many.
+
+    Cuts are bits in words of 64. The bits beyond the variables, the padding, are in every cut, so
+    sizes here include them.
     """
     n_features = problem.n_features
     n_patterns = min(problem.n_samples, MAX_CUT_PATTERNS)
@@ -119,15 +133,17 @@ def smallest_cuts(
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # How many cuts have at most 0, 1, … variables, for each order.
-    nowhere = np.zeros((n_words, 0), dtype=np.uint64)
-    counts = [np.cumsum(list_cuts(patterns, order, -1, nowhere)) for order in orders]
+    # How many cuts have a size of at most 0, 1, …, for each order; then the largest size such that
+    # there are at most `max_cuts` of all orders together.
+    counts = [count_cuts(patterns, order) for order in orders]
     max_size = int(np.searchsorted(np.sum(counts, axis=0), max_cuts, side="right")) - 1
 
-    # Bits beyond the variables are + for every pattern, and so in every cut.
-    n_padding = 64 * n_words - n_features - problem.n_unpenalized
+    # No cut is smaller than the padding.
+    n_padding = WORD_BITS * n_words - n_features - problem.n_unpenalized
     if max_size < n_padding:
         return np.zeros((0, n_features), dtype=np.bool_)
+
+    # Write the cuts, reduce them to the variables, and sort them by size.
     parts = []
     for order, count in zip(orders, counts, strict=True):
         part = np.zeros((n_words, int(count[max_size])), dtype=np.uint64)
@@ -137,15 +153,22 @@ def smallest_cuts(
     return cuts[np.argsort(cuts.sum(axis=1), kind="stable")]
 
 
+def count_cuts(patterns: CutPatterns, order: int) -> NDArray[np.int64]:
+    """How many cuts of `order` patterns have a size of at most 0, 1, …, padding included."""
+    no_room = np.zeros((len(patterns.negative), 0), dtype=np.uint64)
+    return np.cumsum(list_cuts(patterns, order, WRITE_NO_CUTS, no_room))
+
+
 def list_cuts(
     patterns: CutPatterns, order: int, max_size: int, cuts: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
     """Count the cuts of `order` patterns by size, and write those up to `max_size` into `cuts`.
 
-    Returns how many have 0, 1, … variables; `cuts` is (words, cuts).
+    Returns how many have the size 0, 1, …, the number of their bits. `cuts`, (words, cuts), must
+    have room for all that are written.
     """
     n_words = len(patterns.negative)
-    sizes = np.zeros(64 * n_words + 1, dtype=np.int64)
+    sizes = np.zeros(WORD_BITS * n_words + 1, dtype=np.int64)
     scratch = CutScratch(
         chosen=np.full(order, -1),
         ones=np.zeros((order, n_words), dtype=np.uint64),
@@ -159,15 +182,25 @@ def list_cuts(
 
 @kernel()
 def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scratch: Any) -> None:
-    """Fill `cuts` and `sizes` as `list_cuts` says, by all choices of chosen.size patterns.
+    """Go through all choices of chosen.size patterns; count their cuts, and write the small ones.
 
-    Patterns are chosen in falling order, one at each level: chosen[1] > chosen[2] > …. The last one
-    is chosen by an inner loop over all that are smaller.
+    Patterns are chosen in falling order, one at each of the levels 1 … order − 1: chosen[1] >
+    chosen[2] > …. The last one is chosen by an inner loop over all that are smaller. Level 0, where
+    none is chosen, ends the walk; it has only the digits (zeros) that level 1 adds a pattern to.
+
+    Parameters
+    ----------
+    patterns : the `CutPatterns`.
+    max_size : cuts of at most so many bits are written.
+    cuts : (words, cuts), filled with these.
+    sizes : filled with the number of cuts of 0, 1, … bits.
+    scratch : a `CutScratch` for `order` patterns, as many as `scratch.chosen` has places.
     """
     chosen = scratch.chosen
     order = chosen.size
     n_written = 0
     level = 1
+    chosen[level] = -1  # before the first pattern
     while level > 0:
         # The next pattern of this level, or back to the level above.
         end = patterns.negative.shape[1]
@@ -196,7 +229,12 @@ def write_cuts(patterns: Any, max_size: int, cuts: NDArray, sizes: NDArray, scra
 
 @inlined_kernel()
 def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> None:
-    """Count the negative entries of one more pattern: the digits of this level from those above."""
+    """Count the negative entries of one more pattern: the digits of this level from those above.
+
+    For every variable, a bit of word w, the number of patterns with a negative entry is kept as
+    three binary digits, in `ones`, `twos` and `fours`. Adding a pattern is binary addition of its
+    sign, for 64 variables at a time. Numbers of eight or more do not occur.
+    """
     for w in range(negative.shape[0]):
         sign = negative[w, pattern]
         carry = scratch.ones[level - 1, w] & sign
@@ -211,7 +249,12 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
 
     −1 if every support meets the cut. A variable cancels, and is not in the cut, if `half` of the
     patterns are negative. Nor is it in the cut if more are and its weight must not be negative.
+
+    How many patterns are negative is known, for every variable, as binary digits: those of the
+    patterns chosen are in `scratch` at `level`, and one, two, four are those with the last pattern.
+    A word holds the digits of 64 variables. `half` is 1, 2 or 3, so it has no digit four.
     """
+    # The digits of `half`, the same for all 64 variables.
     half_ones = EMPTY_WORD
     if half & 1:
         half_ones = ~EMPTY_WORD
@@ -228,6 +271,7 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
         two = scratch.twos[level, w] ^ carry
         four = scratch.fours[level, w] | (scratch.twos[level, w] & carry)
 
+        # Some digit differs from that of `half`; the number is larger than `half`.
         is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
         is_more = four | (two & ~half_twos) | (one & two & ~half_ones)
         word = is_not_half & ~(patterns.nonnegative[w] & is_more)

@@ -24,8 +24,19 @@ def run_exact(
     """Search a good support, then refute size by size until one suffices or all are refuted.
 
     The budget counts nodes of the proof. When it ends, the outcome holds the best support and the
-    bound so far. After so many `decisions` in rational arithmetic at one size, the bound holds up
-    to a gap.
+    bound so far.
+
+    Parameters
+    ----------
+    budget : None for as many nodes as EXACT_NODES.
+    seed : of the search.
+    errors : patterns that may be wrong.
+    decisions : in rational arithmetic, at one size; after so many the bound holds up to a gap.
+
+    Yields
+    ------
+    A `Candidate` for every support that suffices, a `LowerBound` for every size refuted, and in
+    between the iterations spent.
     """
     search_budget = None
     proof_budget = EXACT_NODES
@@ -33,6 +44,7 @@ def run_exact(
         search_budget = min(budget, HEURISTIC_BUDGET)
         proof_budget = budget
 
+    # The search: remember its smallest support, and what it has proven.
     best: Candidate | None = None
     lower = 1
     for event in run_auto(problem, search_budget, seed, errors):
@@ -44,6 +56,7 @@ def run_exact(
         elif isinstance(event, LowerBound):
             lower = event.smallest
         yield event
+
     yield from prove(
         problem, best, proof_budget, max_errors=errors, lower=lower, max_decisions=decisions
     )
@@ -71,10 +84,10 @@ def prove(  # noqa: PLR0913
     lower : no smaller support suffices, as is known already.
     max_decisions : in rational arithmetic, for every size.
     """
-    refuted = lower - 1
+    refuted = lower - 1  # the largest size known not to suffice
     nodes = 0
-    iterations = 0
-    smallest = problem.n_features + 1
+    iterations = 0  # of the search before the proof
+    smallest = problem.n_features + 1  # the smallest size known to suffice; this one: none is
     if best is not None:
         iterations = best.iterations
         smallest = best.support.size
@@ -85,6 +98,8 @@ def prove(  # noqa: PLR0913
             # Whether all variables together separate is soon decided, and if not, nothing does.
             size = problem.n_features
 
+        # Walk over all supports of this size; `step` ends as the last one before a verdict or the
+        # end of the budget.
         step: Step
         for step in all_supports(
             problem,
@@ -100,20 +115,23 @@ def prove(  # noqa: PLR0913
 
         if step.verdict == FOUND:
             smallest = size
+            # The candidate is that of largest margin. Where this one is not right in floating
+            # point, the walk gives another rule.
             candidate = max_margin_candidate(problem, step.support, iterations + nodes, step.right)
             yield candidate._replace(rule=step.rule)
         elif step.verdict == EXHAUSTED and step.undecided == 0:
             refuted = size
             yield LowerBound(smallest=size + 1, nodes=nodes, gap=step.gap)
         else:
-            return
+            return  # the budget is used up, or rounding leaves supports undecided
 
 
 def _next_size(refuted: int, smallest: int) -> int:
     """The size to refute next, where `refuted` is refuted and `smallest` suffices.
 
     A size refuted refutes all below it, and costs a few times as much as the one before. So the
-    last but one is left out: it is refuted with the last.
+    last but one is left out: it is refuted with the last. The last is smallest − 1: once it is
+    refuted too, `smallest` is the minimum.
     """
     last = smallest - 1
     if refuted >= last - 2:

@@ -19,6 +19,7 @@ from chanceline.select.starts import candidate_of, start_from
 
 REWEIGHTED_ROUNDS = 8  # at most; the support as a rule stops shrinking earlier
 ZERO_WEIGHT = 1e-9  # relative to the largest: the simplex ends at zeros up to rounding
+TINY_WEIGHT = 1e-300  # where all weights are zero none is above a share of this
 COST_OFFSET = 1e-3  # δ in the costs 1/(|w_j| + δ), the largest |w_j| being 1
 
 
@@ -27,8 +28,9 @@ def l1_weights(
 ) -> NDArray[np.float64] | None:
     """Solve the linear programme on some columns; None if it has no solution: not separable.
 
-    Every weight is the difference of two nonnegative parts, w = w⁺ − w⁻, each with its cost. The
-    variables are ordered (w⁺, w⁻, b⁺, b⁻).
+    min Σ_j c_j|w_j| subject to a_μ·w + y_μ b ≥ 1 for all samples μ, where a_μ = y_μ x_μ on the
+    columns and b is the weight of the intercept. Every weight is the difference of two nonnegative
+    parts, w = w⁺ − w⁻, each with its cost. The variables are ordered (w⁺, w⁻, b⁺, b⁻).
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def l1_weights(
     from scipy.optimize import linprog
 
     n_columns = columns.size
-    n_unpenalized = problem.n_unpenalized
+    n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     rows = problem.columns[columns].T
     unpenalized_rows = problem.columns[problem.n_features :].T
     constraints = np.hstack([rows, -rows, unpenalized_rows, -unpenalized_rows])
@@ -50,7 +52,8 @@ def l1_weights(
 
     # A weight that must not be negative has no negative part.
     upper = np.full(objective.size, np.inf)
-    upper[n_columns : 2 * n_columns][problem.nonnegative[columns]] = 0.0
+    upper_of_negative_parts = upper[n_columns : 2 * n_columns]  # a view
+    upper_of_negative_parts[problem.nonnegative[columns]] = 0.0
     result = linprog(
         objective,
         A_ub=-constraints,
@@ -62,8 +65,8 @@ def l1_weights(
         return None
 
     positive, negative = result.x[: 2 * n_columns].reshape(2, n_columns)
-    above, below = result.x[2 * n_columns :].reshape(2, n_unpenalized)
-    return np.append(positive - negative, above - below)
+    bias_positive, bias_negative = result.x[2 * n_columns :].reshape(2, n_unpenalized)
+    return np.append(positive - negative, bias_positive - bias_negative)
 
 
 def candidate_of_nonzero(
@@ -77,7 +80,7 @@ def candidate_of_nonzero(
     `weights` are those of the k columns, followed by that of the intercept if there is one.
     """
     slopes = weights[: columns.size]
-    largest = max(1e-300, float(np.abs(slopes).max(initial=0.0)))
+    largest = max(TINY_WEIGHT, float(np.abs(slopes).max(initial=0.0)))
     is_used = np.abs(slopes) > ZERO_WEIGHT * largest
     constant = 0.0
     if problem.intercept:
@@ -102,25 +105,28 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 def drop_any(hinge: Hinge) -> bool:
     """Drop the cheapest variable without which the rest still separates; whether there is one.
 
-    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii. Where none can go the
-    support is as it was.
+    The variables are tried in the order of their costs w_i² / 2[H⁻¹]_ii: by so much the loss rises,
+    to second order, when variable i goes. H is the Hessian, whose inverse the workspace holds. (The
+    2 does not change the order, and is left out.) Unpenalized columns have the first places of the
+    support and stay. Where none can go the support is as it was.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.support.copy()
     weights = hinge.weights.copy()
-    curvatures = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
-    costs = weights[n_unpenalized:] ** 2 / curvatures
+    inverse_diagonal = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
+    costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
     for place in n_unpenalized + np.argsort(costs, kind="stable"):
         if fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS):
             return True
-        set_support(hinge, support, weights)
+        set_support(hinge, support, weights)  # back, for the next one
     return False
 
 
 def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[Candidate | int]:
     """Drop variables one by one, the cheapest first, as long as the rest separates.
 
-    Fits from the support of a candidate, not from its weights; yields a candidate after every drop.
+    Fits from the support of the candidate `start`, not from its weights; yields a candidate for
+    that support and after every drop. `iterations` are those spent before; a drop is one more.
     """
     at_zero = start._replace(weights=np.zeros(start.support.size), constant=0.0)
     hinge, separates = start_from(problem, at_zero)
@@ -154,8 +160,8 @@ def run_reweighted_l1(
         if best.support.size == 0:
             break
         # Columns that an earlier round left out stay out: their cost would be the largest.
-        sizes = np.abs(best.weights)
-        costs = 1.0 / (sizes / sizes.max() + COST_OFFSET)
+        absolute_weights = np.abs(best.weights)
+        costs = 1.0 / (absolute_weights / absolute_weights.max() + COST_OFFSET)
         weights = l1_weights(problem, costs, best.support)
         if weights is None:
             break

@@ -20,7 +20,10 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
 
     Two variables that are weak alone may be strong together. With unit columns, c_j their products
     with the labels and g_ij with each other, the pair (i, j) lowers the residual sum of squares by
-    (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²). Single precision is enough for a ranking.
+    (c_i² + c_j² − 2 g_ij c_i c_j) / (1 − g_ij²), its gain. Single precision will do for a ranking.
+
+    Variables i are taken in blocks, and their partners j from the block's beginning on: earlier
+    ones have had the pair already.
     """
     n_features = problem.n_features
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
@@ -37,11 +40,11 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
         c_j = products[start:]
         overlap = unit_single[block] @ unit_single[start:].T  # g, (block, columns from start on)
 
-        # Every pair once, and no variable with one that is nearly the same.
+        # Every pair once, j > i, and no variable with one that is nearly the same.
         unexplained = 1 - overlap * overlap
         is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)
         gain = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap
-        gain /= np.where(is_pair, unexplained, np.inf)
+        gain /= np.where(is_pair, unexplained, np.inf)  # no pair: no gain
         best_gain[block] = gain.max(axis=1)
         best_partner[block] = start + gain.argmax(axis=1)
 
@@ -52,11 +55,11 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
 
 
 def _unit_columns(problem: Problem) -> tuple[Floats, Floats]:
-    """The columns at length 1, (features, samples), and the labels; centred with an intercept.
+    """The columns at length 1, (features, samples), and the labels, (samples,).
 
-    Columns that carry nothing are zero.
+    Both are centred if the problem has an intercept. Columns that carry nothing are zero.
     """
-    # Columns of the problem carry the labels: y·y·x = x.
+    # Columns of the problem are y·x, with labels y = ±1: y·y·x = x.
     unit = problem.columns[: problem.n_features] * problem.y
     target = problem.y.copy()
     if problem.intercept:

@@ -44,17 +44,22 @@ NODES = 0  # levels entered and supports fitted
 UNDECIDED_SUPPORTS = 1
 COUNTED_SUPPORTS = 2
 
+# Of a margin, besides those of its sum: of an entry (a column of X less its centre, divided by its
+# scale), of its product with the weight, and of the bound itself.
+MARGIN_ROUNDINGS = 6.0
+
 
 class FitData(NamedTuple):
     """What is never changed.
 
     columns : (columns, patterns), y_μ x_μj scaled; those of every support (the intercept) are last.
-    whole : (columns, patterns), the same columns in small integers; NaN where there are none.
+    integer_columns : (columns, patterns), the same columns in small integers; NaN where there are
+        none.
     nonnegative : (columns,), the weights that must not be negative.
     """
 
     columns: NDArray[np.float64]
-    whole: NDArray[np.float64]
+    integer_columns: NDArray[np.float64]
     nonnegative: NDArray[np.bool_]
 
 
@@ -86,18 +91,18 @@ class FitScratch(NamedTuple):
 
     rest : (patterns,), the patterns that are fitted at the moment.
     conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
-    further : (patterns,), multipliers of conflicts after the first.
+    further_multipliers : (patterns,), those of conflicts after the first.
     rows : (patterns + columns, columns), the rest, then e_j of the nonnegative weights.
-    values : (patterns + columns,), multipliers of these rows.
+    row_multipliers : (patterns + columns,), of these rows.
     members : (patterns + columns,), the rows whose multiplier is not negligible.
     passive, basis, inverse, integers : of the hard margin and of the proofs.
     """
 
     rest: NDArray[np.bool_]
     conflicts: NDArray[np.bool_]
-    further: NDArray[np.float64]
+    further_multipliers: NDArray[np.float64]
     rows: NDArray[np.float64]
-    values: NDArray[np.float64]
+    row_multipliers: NDArray[np.float64]
     members: NDArray[np.int64]
     passive: PassiveSet
     basis: NDArray[np.float64]
@@ -114,13 +119,16 @@ class SupportFit(NamedTuple):
 
 
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
-    """Allocate fits on the problem's columns in this order, with up to so many errors."""
+    """Allocate fits on the problem's columns in this order, with up to so many errors.
+
+    columns : indices of columns of the problem, those that belong to every support last.
+    """
     n_columns = columns.size
     n_patterns = problem.n_samples
     n_rows = n_patterns + n_columns
     data = FitData(
         columns=problem.columns[columns],
-        whole=integer_columns(problem)[columns],
+        integer_columns=integer_columns(problem)[columns],
         nonnegative=problem.nonnegative[columns],
     )
     state = FitState(
@@ -136,9 +144,9 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
     scratch = FitScratch(
         rest=np.zeros(n_patterns, dtype=np.bool_),
         conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
-        further=np.zeros(n_patterns),
+        further_multipliers=np.zeros(n_patterns),
         rows=np.zeros((n_rows, n_columns)),
-        values=np.zeros(n_rows),
+        row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
         basis=np.zeros((n_columns + 1, n_columns + 1)),
@@ -157,54 +165,61 @@ def errors_suffice(  # noqa: C901
     SEPARABLE, INSEPARABLE or UNDECIDED. Certain patterns are not given up. Afterwards `alive` is
     the set that separates, if there is one, else as it was.
 
-    More than `max_errors` disjoint conflicts refute at once. Else each pattern of the first
-    conflict is given up in turn, with one error less for the others.
+    A conflict is a set of patterns, those with a positive multiplier, that cannot all be right: at
+    least one of them is an error. More than `max_errors` disjoint conflicts refute at once. Else
+    each pattern of the first conflict is given up in turn, with one error less for the others (the
+    function calls itself).
 
-    multipliers : (patterns,), a start; filled with those of the fit without errors.
+    fit : the `SupportFit`; its `state` says which columns are used, and which patterns are alive
+        (not given up) or certain (not to be given up).
+    multipliers : (patterns,), a start; overwritten, for max_errors = 0 by those of the fit.
     early : whether any separating weights will do.
     """
     alive = fit.state.alive
     certain = fit.state.certain
     rest = fit.scratch.rest
-    further = fit.scratch.further
-    conflict = fit.scratch.conflicts[max_errors]
+    further_multipliers = fit.scratch.further_multipliers
+    conflict = fit.scratch.conflicts[max_errors]  # each depth of the recursion has its own
     n_patterns = rest.size
 
     fit.state.tally[NODES] += 1
     for pattern in range(n_patterns):
         rest[pattern] = alive[pattern]
-        further[pattern] = 0.0
+        further_multipliers[pattern] = 0.0
 
     # Disjoint conflicts: the patterns of each leave the rest before the next fit.
     n_conflicts = 0
     verdict = INSEPARABLE
     while verdict == INSEPARABLE and n_conflicts <= max_errors:
-        found = multipliers
+        # The multipliers of the first fit are for the caller, those of the others are not.
+        rest_multipliers = multipliers
         if n_conflicts > 0:
-            found = further
-        verdict = fit_rest(fit, found, early)
+            rest_multipliers = further_multipliers
+        verdict = fit_rest(fit, rest_multipliers, early)
         if n_conflicts == 0:
             if verdict != INSEPARABLE:
                 return verdict
             mark_conflict(multipliers, certain, conflict)
-        leave_rest(rest, found)
+        leave_rest(rest, rest_multipliers)
         n_conflicts += 1
     if verdict == INSEPARABLE:
-        return INSEPARABLE
+        return INSEPARABLE  # one conflict more than errors
 
-    # Give up each pattern of the conflict in turn.
+    # Few enough conflicts so far. Give up each pattern of the first one in turn.
     verdict = INSEPARABLE
     for pattern in range(n_patterns):
         if conflict[pattern]:
             alive[pattern] = False
-            below = errors_suffice(fit, max_errors - 1, multipliers, early)
-            if below == SEPARABLE:
+            verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
+            if verdict_without == SEPARABLE:
                 return SEPARABLE
-            if below == UNDECIDED:
+            if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
             # From here on this pattern is right: all sets of errors with it have been seen.
             certain[pattern] = True
+
+    # For the caller they are as uncertain as before.
     for pattern in range(n_patterns):
         if conflict[pattern]:
             certain[pattern] = False
@@ -230,11 +245,18 @@ def leave_rest(rest: NDArray, multipliers: NDArray) -> None:
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     """The hard margin of the used columns on the patterns of `rest`: a verdict that is proven.
 
-    `multipliers` (patterns,) are the start, and filled with those found; zero off the rest.
+    The hard margin says in floating point whether some weights separate. If not, its multipliers
+    are proven to be a conflict, first with a bound of all rounding errors, then in integers.
+    Without a proof the verdict is UNDECIDED, unless rounding is to be trusted.
+
+    fit : the `SupportFit`, with `rest` (patterns,) in its scratch; the weights are left in its
+        state.
+    multipliers : (patterns,), the start, and filled with those found; zero off the rest.
+    early : whether any separating weights will do.
     """
     rest = fit.scratch.rest
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
     n_patterns = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_patterns)
@@ -245,14 +267,14 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
             rows=rows[:n_rows],
             n_patterns=n_patterns,
             weights=fit.state.weights[:n_used],
-            multipliers=values[:n_rows],
+            multipliers=row_multipliers[:n_rows],
             early=early,
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
         conflict = Conflict(
             rows=rows[:n_rows],
-            multipliers=values[:n_rows],
+            multipliers=row_multipliers[:n_rows],
             n_patterns=n_patterns,
             n_columns=n_used,
         )
@@ -261,31 +283,33 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
         if not is_proven and not is_integer_conflict(fit):
             verdict = trust_conflict(fit.state, conflict, basis[0])
 
+    # From the rows back to the patterns, which have the same order.
     place = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
         if rest[pattern]:
-            multipliers[pattern] = values[place]
+            multipliers[pattern] = row_multipliers[place]
             place += 1
     return verdict
 
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Fill `rows` with the patterns of `rest` on the used columns, `values` with their multipliers.
+    """Fill `rows` with the patterns of `rest` on the used columns, and `row_multipliers`.
 
-    Returns how many patterns these are.
+    `start` (patterns,) are the multipliers of all patterns to start from. Returns how many patterns
+    are in the rest.
     """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rest = fit.scratch.rest
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     n_patterns = ZERO
     for pattern in range(rest.size):
         if rest[pattern]:
-            values[n_patterns] = start[pattern]
+            row_multipliers[n_patterns] = start[pattern]
             for i in range(n_used):
                 rows[n_patterns, i] = columns[used[i], pattern]
             n_patterns += 1
@@ -296,20 +320,21 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 def fill_sign_rows(fit: Any, n_patterns: int) -> int:
     """Add a row e_j below the patterns for every weight that must not be negative.
 
-    Returns the number of rows with these.
+    e_j, with a 1 in the place of the weight among the used columns and zeros elsewhere, asks
+    w_j ≥ 0. Its multiplier starts at zero. Returns the number of rows with these.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     n_rows = n_patterns
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
                 rows[n_rows, j] = 0.0
             rows[n_rows, i] = 1.0
-            values[n_rows] = 0.0
+            row_multipliers[n_rows] = 0.0
             n_rows += 1
     return n_rows
 
@@ -318,7 +343,8 @@ def fill_sign_rows(fit: Any, n_patterns: int) -> int:
 def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
     """INSEPARABLE, and the gap is noted, if rounding is to be trusted; else UNDECIDED.
 
-    `total` (columns,) is scratch.
+    The gap is the largest margin that an unproven conflict leaves possible. `state` is the
+    `FitState`, `total` (columns,) is scratch.
     """
     if state.trusts_rounding[0] == 0:
         return UNDECIDED
@@ -330,27 +356,30 @@ def trust_conflict(state: Any, conflict: Any, total: NDArray) -> int:
 def is_integer_conflict(fit: Any) -> bool:
     """Whether the rows whose multipliers are not negligible are in conflict, in small integers.
 
-    The multipliers, of sum 1, are in `values`: of the rest, then of the nonnegative weights.
+    The multipliers, of sum 1, are in `row_multipliers`: of the rest, then of the unit vectors e_j
+    of nonnegative weights. Small ones may be zero but for rounding. The rows that remain are listed
+    in `members`: first patterns, then places j among the used columns. If they are no more than the
+    used columns and one, their multipliers can be unique, and are computed in integers.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rest = fit.scratch.rest
-    values = fit.scratch.values
+    row_multipliers = fit.scratch.row_multipliers
     members = fit.scratch.members
 
-    place = 0
+    place = 0  # in `row_multipliers`
     n_patterns = 0
     for pattern in range(rest.size):
         if rest[pattern]:
-            if values[place] > NEGLIGIBLE_MULTIPLIER:
+            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_patterns] = pattern
                 n_patterns += 1
             place += 1
     n_members = n_patterns
     for i in range(n_used):
         if nonnegative[used[i]]:
-            if values[place] > NEGLIGIBLE_MULTIPLIER:
+            if row_multipliers[place] > NEGLIGIBLE_MULTIPLIER:
                 members[n_members] = i
                 n_members += 1
             place += 1
@@ -358,7 +387,7 @@ def is_integer_conflict(fit: Any) -> bool:
         return False
 
     conflict = IntegerConflict(
-        whole=fit.data.whole,
+        whole=fit.data.integer_columns,
         used=used,
         n_columns=n_used,
         patterns=members[:n_patterns],
@@ -369,7 +398,11 @@ def is_integer_conflict(fit: Any) -> bool:
 
 @inner_kernel()
 def weights_are_certain(fit: Any) -> bool:
-    """Whether the weights of the used columns have every pattern right, rounding included."""
+    """Whether the weights of the used columns have every pattern right, rounding included.
+
+    A margin, a sum of products, is right up to so many roundings of the sum of their absolute
+    values: one for each term and MARGIN_ROUNDINGS; twice as many, to be on the safe side.
+    """
     columns = fit.data.columns
     used = fit.state.used
     n_used = fit.state.n_used[0]
@@ -381,6 +414,6 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute += abs(product)
-        if not margin > 2.0 * (n_used + 6.0) * UNIT_ROUNDOFF * absolute:
+        if not margin > 2.0 * (n_used + MARGIN_ROUNDINGS) * UNIT_ROUNDOFF * absolute:
             return False
     return True

@@ -70,6 +70,12 @@ def all_supports(  # noqa: PLR0913
 
     Yields a step after about `chunk` nodes, or more often; the last one is EXHAUSTED or FOUND. What
     floating point leaves open is decided in rational arithmetic, up to `max_decisions` times.
+
+    The walk is depth first and stops for three reasons besides its end: after `chunk` nodes
+    (PAUSED), with a question that rounding leaves open (ASKED), and with a support that suffices
+    in floating point (FOUND). The latter is confirmed first; if it is not, the walk goes on.
+
+    limits : where cuts of few patterns are used, and how many.
     """
     walk = make_walk(problem, size, max_errors, limits=limits)
     table = ExactTable(problem)
@@ -78,6 +84,7 @@ def all_supports(  # noqa: PLR0913
     verdict = PAUSED
     while verdict == PAUSED:
         verdict = walk_on(walk, chunk)
+        # Where the walk stands: variables in the order of X, samples that are no errors.
         support = np.sort(walk.order[walk.path.variables.status == INCLUDED])
         right = np.flatnonzero(walk.fit.state.alive)
         rule = None
@@ -112,13 +119,21 @@ def confirm_support(
 ) -> SupportDecision:
     """Whether a support that suffices in floating point, with these samples right, really does.
 
-    SEPARABLE with a rule that was counted: that of largest margin, which is left out, or one from
-    rational arithmetic. UNDECIDED if no rule in doubles is known. Arguments as for
-    `decide_support`.
+    The rule of largest margin is tried first, with its errors counted exactly. If they are few
+    enough, the verdict is SEPARABLE with `rule` None: the caller can find that rule again. Else
+    rational arithmetic decides, and SEPARABLE comes with its rule. UNDECIDED if some weights
+    suffice, but none in doubles are known.
+
+    table : the problem in rational arithmetic.
+    support : columns of X.
+    right : the samples that the floating-point fit has right.
+    max_errors : samples that may be wrong.
+    max_decisions : how many decisions rational arithmetic may take.
     """
     problem = table.problem
-    widest = candidate_rule(problem, max_margin_candidate(problem, support, 0, right))
-    if widest.errors <= max_errors:
+    candidate = max_margin_candidate(problem, support, iterations=0, samples=right)
+    max_margin_rule = candidate_rule(problem, candidate)
+    if max_margin_rule.errors <= max_errors:
         return SupportDecision(SEPARABLE, right=right)
 
     # Margins as small as rounding errors.
@@ -131,7 +146,11 @@ def confirm_support(
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     """Answer what the walk asks: do its included variables suffice (for a cut also the open ones)?
 
-    The answer is SEPARABLE or INSEPARABLE, decided in rational arithmetic. Where that takes too
+    A walk asks for a cut while the method of its level is GROWING: it excludes variables one by one
+    until the included and the open ones do not suffice.
+
+    The answer is written to `walk.question.answer[0]`, which stays NO_ANSWER without one. It is
+    SEPARABLE or INSEPARABLE, decided in rational arithmetic. Where that takes too
     long, or the table has made `max_decisions`:
 
     - for a cut of many variables the answer is UNDECIDED, and the walk does without that cut;
@@ -140,20 +159,22 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     """
     level = int(walk.path.levels.current[0])
     status = walk.path.variables.status
-    is_growing = walk.path.levels.method[level] == GROWING
-    is_meant = status == INCLUDED
-    if is_growing:
-        is_meant |= status == OPEN
-    support = np.sort(walk.order[is_meant])
+    asks_for_cut = walk.path.levels.method[level] == GROWING
+    is_in_question = status == INCLUDED
+    if asks_for_cut:
+        is_in_question |= status == OPEN
+    support = np.sort(walk.order[is_in_question])
 
     is_small = is_affordable(support.size + walk.n_unpenalized, table.problem.n_samples)
-    if is_growing and not is_small:
-        # No cut then: every variable is tried.
+    if asks_for_cut and not is_small:
+        # The walk branches on another cut then, or on every open variable.
         walk.question.answer[0] = UNDECIDED
         return
+
     decisions_left = max_decisions - table.decisions
     verdict = decide_support(table, support, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
+        # There is no answer: the walk fits once more, and then believes the fit.
         trust_rounding(walk)
     else:
         walk.question.answer[0] = verdict
@@ -172,17 +193,20 @@ def decide_support(
 ) -> SupportDecision:
     """Whether these variables make at most `max_errors` errors, in rational arithmetic.
 
-    UNDECIDED where that takes too long: on many numbers, or after `max_decisions`.
+    UNDECIDED where that takes too long: on many numbers, or after `max_decisions`. `support` are
+    columns of X. Where they do, the decision has the samples that are right and, if one is known,
+    a rule whose weights are doubles.
     """
     problem = table.problem
-    nobody = np.zeros(0, dtype=np.int64)
+    no_samples = np.zeros(0, dtype=np.int64)
     if not is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
-        return SupportDecision(UNDECIDED, right=nobody)
-    errors = table.errors_within(support, max_errors, max_decisions)
-    if errors.within is None:
-        return SupportDecision(UNDECIDED, right=nobody)
-    if not errors.within:
-        return SupportDecision(INSEPARABLE, right=nobody)
-    right = np.array(errors.samples, dtype=np.int64)
-    rule = rule_in_doubles(problem, support, errors.decision, right)
+        return SupportDecision(UNDECIDED, right=no_samples)
+
+    answer = table.errors_within(support, max_errors, max_decisions)
+    if answer.within is None:
+        return SupportDecision(UNDECIDED, right=no_samples)
+    if not answer.within:
+        return SupportDecision(INSEPARABLE, right=no_samples)
+    right = np.array(answer.right_samples, dtype=np.int64)
+    rule = rule_in_doubles(problem, support, answer.decision, right)
     return SupportDecision(SEPARABLE, right=right, rule=rule)

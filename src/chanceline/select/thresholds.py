@@ -29,7 +29,8 @@ class ThresholdSweep(NamedTuple):
 def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
     """Sort scores, (…, samples), and count the errors of every threshold.
 
-    The labels are ±1 and have the same shape, or that of one row for all.
+    A sample is called positive if its score is above the threshold. The labels are ±1 and have the
+    same shape, or that of one row for all.
     """
     order = np.argsort(scores, axis=-1)
     sorted_scores = np.take_along_axis(scores, order, axis=-1)
@@ -39,5 +40,6 @@ def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
     # wrong if it is positive, and right if it is negative.
     n_negative = np.count_nonzero(~is_positive, axis=-1, keepdims=True)
     change = np.where(is_positive, 1, -1)
-    errors = np.concatenate([n_negative, n_negative + np.cumsum(change, axis=-1)], axis=-1)
+    errors_after_first = n_negative + np.cumsum(change, axis=-1)
+    errors = np.concatenate([n_negative, errors_after_first], axis=-1)
     return ThresholdSweep(sorted_scores=sorted_scores, errors=errors)

@@ -14,7 +14,11 @@ from chanceline.select.walk_state import EXCLUDED, OPEN
 
 @leaf_kernel()
 def set_status(variables: Any, j: int, status: int) -> None:
-    """Variable j is now OPEN, INCLUDED or EXCLUDED."""
+    """Variable j is now OPEN, INCLUDED or EXCLUDED.
+
+    `variables` holds the status of each, and the open ones once more as a set of bits, where j is
+    bit j mod 64 of word j // 64.
+    """
     bit = ONE_BIT << np.uint64(j & 63)
     w = j >> 6
     variables.status[j] = status
@@ -28,9 +32,15 @@ def set_status(variables: Any, j: int, status: int) -> None:
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
     """The number of open variables of the smallest cut unmet at this level; they are in `smallest`.
 
-    `included` is the variable chosen at the level above. Without cuts `smallest` holds all open
-    variables, and the number is that of all variables. At the last level, size − 1, the variable
-    must meet all unmet cuts, so those that do are the cut.
+    A cut is a set of variables of which a support must contain one; it is met if a variable of it
+    is included. Without cuts `unmet.smallest` becomes all open variables, and the number is that of
+    all variables. At the last level, size − 1, the variable must meet all unmet cuts, so those that
+    do are the cut.
+
+    unmet : the `UnmetCuts`, of which those of this level are filled in here.
+    variables : the `Variables`, with the open ones as bits.
+    included : the variable chosen at the level above; −1 at level 0, which has none above.
+    size : the variables of a support, and so the number of levels.
     """
     if level == size - 1 and unmet.cuts.shape[2] > 0:
         return open_in_all_cuts(
@@ -47,14 +57,18 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
 
 @inlined_kernel()
 def keep_unmet(unmet: Any, j: int, level: int) -> None:
-    """Copy the cuts of the level above that variable j, included there, does not meet."""
+    """Copy the cuts of the level above that variable j, included there, does not meet.
+
+    Cuts are bits, of shape (words, cuts) at each level: those that have the bit of j are left out.
+    """
+    # Variable j is bit j mod 64 of word j // 64, here of all cuts.
     bit = ONE_BIT << np.uint64(j & 63)
     word_of_j = unmet.cuts[level - 1, j >> 6]
     n_kept = 0
     for w in range(unmet.cuts.shape[1]):
         above = unmet.cuts[level - 1, w]
         here = unmet.cuts[level, w]
-        n_kept = 0
+        n_kept = 0  # the same for every word
         for i in range(unmet.n_unmet[level - 1]):
             # Written in any case, and overwritten by the next one if met: no branch.
             here[n_kept] = above[i]
@@ -66,16 +80,20 @@ def keep_unmet(unmet: Any, j: int, level: int) -> None:
 def open_in_all_cuts(
     cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
 ) -> int:
-    """How many open variables meet all of the first cuts (words, cuts) that variable j does not.
+    """How many open variables meet all those cuts that variable j does not meet.
 
-    They are written to `shared_words`.
+    cuts : (words, cuts), as bits; the first `n_cuts` count.
+    open_words : (words,), the open variables as bits.
+    shared_words : (words,), filled with the open variables in all these cuts.
     """
+    # Variable j is bit j mod 64 of word j // 64.
     bit = ONE_BIT << np.uint64(j & 63)
     n_shared = 0
     for w in range(open_words.size):
         shared = open_words[w]
         for i in range(n_cuts):
-            if (cuts[j >> 6, i] & bit) == EMPTY_WORD:
+            is_unmet = (cuts[j >> 6, i] & bit) == EMPTY_WORD
+            if is_unmet:
                 shared &= cuts[w, i]
                 if shared == EMPTY_WORD:
                     break
@@ -88,41 +106,49 @@ def open_in_all_cuts(
 def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
     """The size of the smallest open part of a cut of this level, which is written to `smallest`.
 
-    If there is no cut with fewer than `n_features`: this number, and all open variables.
+    If no cut has fewer than `n_features` (there are no cuts): this number, and all open variables.
+    An open part of size 0 means that no support can meet that cut any more.
+
+    unmet : the `UnmetCuts`; those of the level count, as bits.
+    open_words : (words,), the open variables as bits.
     """
     cuts = unmet.cuts[level]
     first_open = open_words[0]
     n_words = open_words.size
-    fewest = n_features
-    best = NONE
+    smallest_size = n_features
+    smallest_cut = NONE
     for i in range(unmet.n_unmet[level]):
         size = bits_set(cuts[0, i] & first_open)
         for w in range(1, n_words):
             size += bits_set(cuts[w, i] & open_words[w])
-        if size < fewest:
-            fewest = size
-            best = i
+        if size < smallest_size:
+            smallest_size = size
+            smallest_cut = i
             if size == 0:
                 break
 
     for w in range(n_words):
         unmet.smallest[w] = open_words[w]
-        if best >= 0:
-            unmet.smallest[w] &= cuts[w, best]
-    return fewest
+        if smallest_cut >= 0:
+            unmet.smallest[w] &= cuts[w, smallest_cut]
+    return smallest_size
 
 
 @inlined_kernel()
 def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
-    """Exclude the variables of a set of bits, and list them in `members`; return how many."""
+    """Exclude the variables of a set of bits, and list them in `members`; return how many.
+
+    `words` (words,) is the set, with variable j at bit j mod 64 of word j // 64.
+    """
     n_members = 0
     for w in range(words.size):
         word = words[w]
         while word != EMPTY_WORD:
+            # Take the lowest bit of the word; the number of places below it is its place.
             lowest_bit = word & (~word + ONE_BIT)
             j = 64 * w + bits_set(lowest_bit - ONE_BIT)
             members[n_members] = j
             set_status(variables, j, EXCLUDED)
-            word &= word - ONE_BIT
+            word &= word - ONE_BIT  # without that bit
             n_members += 1
     return n_members

@@ -73,18 +73,26 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
     The supports that differ in their last three variables alone are one node, and every hard margin
     is one.
+
+    From fit to fit: `advance` to the next branch that needs one, fit it, go on with the verdict.
+    Where rounding leaves the verdict open the walk returns ASKED and waits: `question.is_asked[0]`
+    stays 1, and the next call finds the answer in `question.answer[0]`. Without an answer
+    (NO_ANSWER) it fits once more. Single numbers are arrays of one place, so that kernels can
+    change them.
     """
     path = walk.path
     fit = walk.fit
     cut_fits = walk.cut_fits
     question = walk.question
-    limit = path.tally[NODES] + max_nodes
-    if path.tally[NODES] == 0:
+    node_limit = path.tally[NODES] + max_nodes
+    has_not_begun = path.tally[NODES] == 0
+    if has_not_begun:
         enter_level(path, ZERO)
 
     while True:
+        # After a question the walk is where the fit is.
         if question.is_asked[0] == 0:
-            event = advance(path, limit)
+            event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
@@ -98,7 +106,8 @@ def walk_on(walk: Any, max_nodes: int) -> int:
             question.is_asked[0] = 1
             return ASKED
 
-        # A second doubt, after the answer, is accepted.
+        # There is a verdict, by the fit or by the answer. A second doubt, after the answer, is
+        # accepted.
         question.is_asked[0] = 0
         question.answer[0] = NO_ANSWER
         if is_growing:
@@ -110,11 +119,15 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
 
 @inner_kernel()
-def advance(path: Any, limit: int) -> int:
+def advance(path: Any, node_limit: int) -> int:
     """Go from branch to branch and from level to level until a fit is needed: WALKING.
 
     Or until there is no further support, EXHAUSTED, or the nodes reach the limit, PAUSED. A branch
     is fitted at the last level, and at every level when supports are counted.
+
+    At each level one variable of a cut is included, its branch. The variables of the cut whose
+    branches are still to come wait in the first `n_waiting` places of `branches`, excluded.
+    `chosen` is the one included now, −1 before the first. `current[0]` is the level, −1 at the end.
     """
     # Aliased once: a named tuple that is taken apart in the loop costs time for each of its arrays.
     size = path.size
@@ -129,7 +142,7 @@ def advance(path: Any, limit: int) -> int:
 
     while current[0] >= 0:
         level = current[0]
-        if tally[NODES] >= limit:
+        if tally[NODES] >= node_limit:
             return PAUSED
         if method[level] == GROWING:
             return WALKING
@@ -148,6 +161,7 @@ def advance(path: Any, limit: int) -> int:
 
         count_node(tally, level + 1, size)
         n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
+        # Without an open variable a cut stays unmet: no support of this branch suffices.
         if n_branches > 0:
             begin_level(path, level + 1, n_branches)
     return EXHAUSTED
@@ -157,7 +171,9 @@ def advance(path: Any, limit: int) -> int:
 def leave_choice(path: Any, level: int, verdict: int) -> None:
     """Go on after the included variables were fitted: count the supports, or enter the next level.
 
-    If the included variables suffice, all supports that contain them do.
+    `verdict` says whether they suffice. If so, all supports that contain them do, and are counted
+    at once. Supports have `path.size` variables, and one is included at each of the levels
+    0 … level.
     """
     n_missing = path.size - level - 1
     if verdict == SEPARABLE:
@@ -170,8 +186,11 @@ def leave_choice(path: Any, level: int, verdict: int) -> None:
 
 @inner_kernel()
 def enter_level(path: Any, level: int) -> None:
-    """Go on to this level; stay above if an unmet cut has no open variable."""
-    included = NONE
+    """Go on to this level; stay above if an unmet cut has no open variable.
+
+    Then no support that contains the included variables suffices.
+    """
+    included = NONE  # at level 0, which has none above
     if level > 0:
         included = path.levels.chosen[level - 1]
     count_node(path.tally, level, path.size)
@@ -189,14 +208,20 @@ def count_node(tally: NDArray, level: int, size: int) -> None:
 
 @inner_kernel()
 def begin_level(path: Any, level: int, n_branches: int) -> None:
-    """Begin the cut of a level, whose smallest cut of few patterns has so many open variables."""
+    """Begin the cut of a level, whose smallest cut of few patterns has `n_branches` open variables.
+
+    The walk will branch on the variables of this cut. Either it grows by the hard margin, from fit
+    to fit, as long as it stays smaller than `n_branches`; or the smallest cut of few patterns is
+    taken.
+    """
     levels = path.levels
     levels.current[0] = level
     levels.chosen[level] = NONE
     levels.n_waiting[level] = 0
     levels.max_branches[level] = n_branches
 
-    # What is included or open is what the level above had in one of its fits.
+    # The fits of a growing cut are numbered, one for each variable excluded. What is included or
+    # open here is what the level above had in the fit with as many excluded as wait there now.
     if level > 0:
         levels.first_fit[level] = levels.first_fit[level - 1]
         if levels.method[level - 1] == BY_MARGIN:
@@ -204,8 +229,9 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
 
     # Whether many variables suffice with errors takes long to decide: then every support is tried.
     has_cuts = path.unmet.cuts.shape[2] > 0
-    is_worth_it = not has_cuts or path.size - level >= MARGIN_FROM
-    if path.max_errors == 0 and is_worth_it:
+    n_missing = path.size - level
+    is_margin_worth_it = not has_cuts or n_missing >= MARGIN_FROM
+    if path.max_errors == 0 and is_margin_worth_it:
         levels.method[level] = GROWING
     else:
         take_smallest_cut(path, level)
@@ -213,7 +239,10 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
 
 @inner_kernel()
 def take_smallest_cut(path: Any, level: int) -> None:
-    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest`."""
+    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest`.
+
+    Its open variables become the branches of the level; all are excluded until their turn comes.
+    """
     levels = path.levels
     levels.method[level] = BY_PATTERNS
     levels.n_waiting[level] = exclude_set(
@@ -225,18 +254,25 @@ def take_smallest_cut(path: Any, level: int) -> None:
 def fit_variables(path: Any, fit: Any, cut_fits: Any, is_growing: bool, is_asked: int) -> int:
     """Whether the included variables suffice, for a growing cut together with the open ones.
 
-    Weights and multipliers of a growing cut are kept. Other fits may stop at any separating
-    weights; to be counted, these must be certain.
+    Weights and multipliers of a growing cut are kept, in the row of `cut_fits` that belongs to the
+    variables excluded so far. Other fits may stop at any separating weights; to be counted, these
+    must be certain.
+
+    path : where the walk is; the fit is that of its current level.
+    fit : the `SupportFit` that does it.
+    is_growing : whether it is for a growing cut.
+    is_asked : 1 if the same fit was made before and left a doubt.
     """
     level = path.levels.current[0]
     n_waiting = path.levels.n_waiting[level]
     multipliers = cut_fits.of_support
-    also = INCLUDED
+    also = INCLUDED  # no others
     row = path.levels.first_fit[level] + n_waiting
     if is_growing:
-        is_new = level > 0 and n_waiting == 0 and is_asked == 0
-        if is_new and path.levels.method[level - 1] == BY_MARGIN:
-            return SEPARABLE  # by the fit of the level above
+        # Before anything is excluded, what is included or open is as in a fit of the level above.
+        is_first_fit = level > 0 and n_waiting == 0 and is_asked == 0
+        if is_first_fit and path.levels.method[level - 1] == BY_MARGIN:
+            return SEPARABLE  # as it was there
         multipliers = cut_fits.multipliers[row]
         also = OPEN
     else:
@@ -275,7 +311,11 @@ def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) ->
 def use_variables(state: Any, status: NDArray, also: int) -> int:
     """Fit the included variables next, and those of status `also`; return the number of columns.
 
-    No pattern is given up. `state` is that of the fit, `status` (features,) that of the variables.
+    They are listed in `state.used`, with the unpenalized columns, which come after the variables
+    and belong to every support. No pattern is given up: all are alive, and none must be right.
+
+    state : the `FitState`.
+    status : (features,), OPEN, INCLUDED or EXCLUDED.
     """
     used = state.used
     alive = state.alive
@@ -297,8 +337,10 @@ def use_variables(state: Any, status: NDArray, also: int) -> int:
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
     """After a fit of what is included or open: exclude the heaviest open variable if it suffices.
 
-    If it does not suffice, the cut is complete. If the cut would not be smaller than the smallest
-    one of few patterns, or in doubt, that one is taken.
+    The variables excluded so far, in the first `n_waiting` places of `levels.branches[level]`, are
+    a cut as soon as the others do not suffice. That is the verdict INSEPARABLE: the cut is
+    complete. If the cut would not be smaller than the smallest one of few patterns
+    (`levels.max_branches`), or in doubt, it is given up and that one is taken.
     """
     levels = path.levels
     status = path.variables.status
@@ -308,14 +350,16 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
         levels.method[level] = BY_MARGIN
         return
 
+    # The open variable of largest |weight| in the fit just made, which is in this row.
     row = levels.first_fit[level] + n_waiting
     heaviest = NONE
-    largest = -1.0
+    largest = -1.0  # below all absolute weights
     for j in range(status.size):
         weight = abs(weights[row, j])
         if status[j] == OPEN and weight > largest:
             heaviest = j
             largest = weight
+
     can_grow = heaviest >= 0 and n_waiting + 1 < levels.max_branches[level]
     if verdict == SEPARABLE and can_grow:
         levels.branches[level, n_waiting] = heaviest
@@ -327,6 +371,7 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
             multipliers[row + 1, pattern] = multipliers[row, pattern]
         return
 
+    # Give the cut up: what it has excluded is open again.
     for place in range(n_waiting):
         set_status(path.variables, levels.branches[level, place], OPEN)
     take_smallest_cut(path, level)
@@ -334,7 +379,11 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 
 @inlined_kernel()
 def n_completions(status: Any, n_missing: int) -> int:
-    """In how many ways the missing variables can be chosen from the open ones."""
+    """In how many ways the missing variables can be chosen from the open ones: a binomial.
+
+    `status` (features,) is OPEN, INCLUDED or EXCLUDED. Every product has a binomial coefficient
+    as its quotient, so no division has a remainder.
+    """
     n_open = 0
     for j in range(status.size):
         n_open += status[j] == OPEN

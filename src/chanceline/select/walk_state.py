@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chanceline.kernels.compile import counter
 from chanceline.perceptron.problem import Problem
-from chanceline.select.bitsets import pack_set
+from chanceline.select.bitsets import WORD_BITS, pack_set
 from chanceline.select.cuts import DEFAULT_LIMITS, CutLimits, arranged_cuts, can_cut
 from chanceline.select.support_fit import SupportFit, make_support_fit
 
@@ -140,15 +140,23 @@ def make_walk(
     counting: bool = False,
     limits: CutLimits = DEFAULT_LIMITS,
 ) -> Walk:
-    """A walk over the supports of `size` variables that make at most `max_errors` errors."""
+    """A walk over the supports of `size` variables that make at most `max_errors` errors.
+
+    Where cuts of few patterns help, the walk takes the variables in the order that suits them.
+
+    counting : count all supports that suffice, rather than stop at the first.
+    limits : where cuts of few patterns are used, and how many.
+    """
     n_features = problem.n_features
-    n_words = -(-n_features // 64)
     if max_errors == 0 and can_cut(problem, size, limits):
         sixes = size >= limits.sixes_from
         order, cuts = arranged_cuts(problem, sixes, limits.max_cuts)
     else:
         order = np.arange(n_features)
-        cuts = np.zeros((n_words, 0), dtype=np.uint64)
+        n_words = -(-n_features // WORD_BITS)  # rounded up
+        cuts = np.zeros((n_words, 0), dtype=np.uint64)  # none
+
+    # The columns of a fit: the variables in this order, then those that belong to every support.
     unpenalized = np.arange(n_features, n_features + problem.n_unpenalized)
     fit = make_support_fit(problem, np.append(order, unpenalized), max_errors)
     path = WalkPath(
@@ -190,6 +198,7 @@ def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
 
 
 def _levels(n_levels: int, n_features: int) -> Levels:
+    """The levels before the walk begins: no current level, no variable chosen (both −1)."""
     return Levels(
         current=np.full(1, -1),
         method=np.zeros(n_levels, dtype=np.int64),
